@@ -1,0 +1,38 @@
+"""Every extension point, in the order in which data meets them. This package is the design in code.
+
+A plugin distribution has an entry point in the group ``hoodoo`` that names a module; functions of
+that module marked ``@hoodoo.hookimpl`` answer the hooks below. Every family has one *registration
+hook*, called once on the driver, that returns :class:`Registration` values, and one *Protocol*, that
+the objects made by the registered factories obey and that tasks call directly.
+
+Order of the families, as a row meets them on its way into a table:
+
+storage -> engine -> key generator -> merger -> index -> layout -> file format -> observer
+"""
+
+from __future__ import annotations
+
+from hoodoo.hookspecs.engine import EngineHooks
+from hoodoo.hookspecs.file_format import FileFormatHooks
+from hoodoo.hookspecs.index import IndexHooks
+from hoodoo.hookspecs.key_generator import KeyGeneratorHooks
+from hoodoo.hookspecs.layout import LayoutHooks
+from hoodoo.hookspecs.marks import hookimpl, hookspec
+from hoodoo.hookspecs.merger import MergerHooks
+from hoodoo.hookspecs.observer import ObserverHooks
+from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs.storage import StorageHooks
+
+# One entry per family: family name -> the class that holds its hookspecs.
+FAMILIES: dict[str, type] = {
+    "storage": StorageHooks,
+    "engine": EngineHooks,
+    "key_generator": KeyGeneratorHooks,
+    "merger": MergerHooks,
+    "index": IndexHooks,
+    "layout": LayoutHooks,
+    "file_format": FileFormatHooks,
+    "observer": ObserverHooks,
+}
+
+__all__ = ["FAMILIES", "Option", "PluginRef", "Registration", "Settings", "hookimpl", "hookspec"]

@@ -1,0 +1,124 @@
+"""Engine: where steps run, and the verbs that join pure Arrow steps into a data path.
+
+A *stream* is a lazy, partitioned sequence of record batches with one declared schema. A *step* is a
+pure function from an iterator of batches to an iterator of batches; it may be pickled, it may run
+twice, and what it returns depends on nothing but its input, its own frozen fields and the task's
+number. Steps never generate names, times or random numbers (see docs/architecture.md, "Never").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import PluginRef, Registration
+from hoodoo.storage.api import Storage
+
+# Columns an exchange routes by. `part` is the number of the receiving task; `slot` tells apart the
+# file groups that one task handles; rows of a slot arrive together.
+PART = "__part"
+SLOT = "__slot"
+
+
+@frozen
+class Task:
+    """Where a step runs. ``number`` is the partition of the stream, stable under retries."""
+
+    number: int = 0
+
+
+class Step(Protocol):
+    """A pure function over batches, with the schema that it promises to return."""
+
+    @property
+    def out_schema(self) -> pa.Schema: ...
+
+    def __call__(
+        self, batches: Iterator[pa.RecordBatch], task: Task
+    ) -> Iterator[pa.RecordBatch]: ...
+
+
+class Stream(Protocol):
+    """Engine-owned; other code looks at the schema and hands the stream back to its engine."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+
+class Side(Protocol):
+    """A small table that every task can read. Pickles as a handle, not as the rows."""
+
+    def table(self) -> pa.Table: ...
+
+
+@frozen
+class Workspace:
+    """Where an action may stage rows: a prefix of the table's own storage, swept afterwards."""
+
+    storage: Storage
+    prefix: str
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What an engine plugin answers. Contract suite: ``hoodoo.testing.contracts.engine``.
+
+    Errors raised by a step as :class:`~hoodoo.errors.HoodooError` reach the caller of ``collect`` or
+    ``stage`` as the same class, raised once.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at the same time."""
+
+    def accepts(self, data: Any) -> bool:
+        """Whether ``data`` is a source that only this engine reads (a Spark DataFrame)."""
+
+    def source(self, data: Any) -> Stream:
+        """A stream over ``data``. It may be evaluated only once: see :meth:`stage`."""
+
+    def tasks(self, payloads: Sequence[bytes]) -> Stream:
+        """One partition per payload, holding one row of the single binary column ``payload``."""
+
+    def map(self, stream: Stream, step: Step) -> Stream:
+        """``step`` over each partition of ``stream``. Lazy."""
+
+    def exchange(self, stream: Stream, parts: int) -> Stream:
+        """Rows meet by the int32 column ``__part`` (0 <= part < parts): partition i holds part i.
+
+        Within a partition rows are ordered by ``__slot``; all rows of a slot come in consecutive
+        batches, and no batch holds rows of two slots. The order of rows within a slot is not defined:
+        steps sort by a column of their own. Lazy.
+        """
+
+    def stage(self, stream: Stream, workspace: Workspace) -> Stream:
+        """Evaluate ``stream`` now, exactly once, durably; the result may be read any number of times."""
+
+    def union(self, streams: Sequence[Stream]) -> Stream:
+        """The partitions of all streams; their schemas are equal. Lazy."""
+
+    def side(self, table: pa.Table) -> Side:
+        """``table`` made readable from every task."""
+
+    def collect(self, stream: Stream) -> pa.Table:
+        """Evaluate and bring a small result to the caller."""
+
+    def check(self, plugins: Sequence[PluginRef]) -> None:
+        """Raise unless every worker has the same Python, pyarrow, hoodoo and the given plugins."""
+
+
+class EngineHooks:
+    @hookspec
+    def hoodoo_engines(self) -> Iterable[Registration]:
+        """Offer engines. When: first use of a table. Default: ``local`` (hoodoo-core).
+
+        The factory returns an :class:`Engine`. A source that exactly one
+        engine accepts chooses that engine by itself.
+        """

@@ -1,0 +1,80 @@
+"""Base file format: bytes of a base file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.storage.api import Storage
+
+
+class BaseFileReader(Protocol):
+    """One open base file. Close it, or use it as a context manager."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def num_rows(self) -> int: ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The footer's key-value metadata."""
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        where: pc.Expression | None = None,
+        batch_rows: int = 65536,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows in file order, row group by row group; ``columns`` are top-level names (those the
+        file lacks are left out). ``where`` only prunes (row groups that cannot match are skipped):
+        rows that don't match may still come."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> BaseFileReader: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class BaseFileWriter(Protocol):
+    """Writes one base file at a local path."""
+
+    def write(self, batch: pa.RecordBatch | pa.Table) -> None:
+        """Append rows; the schema is the one given at creation."""
+
+    def close(self) -> int:
+        """Finish the file, footer included; its size in bytes."""
+
+
+@runtime_checkable
+class BaseFileFormat(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.file_format``. Picklable."""
+
+    @property
+    def extension(self) -> str:
+        """With the dot: ``.parquet``."""
+
+    def reader(self, storage: Storage, path: str) -> BaseFileReader:
+        """Open ``path`` of ``storage``; CorruptTableError names the file if it can't be read."""
+
+    def writer(self, local: str, schema: pa.Schema, expected_rows: int | None = None) -> BaseFileWriter:
+        """Start a file at ``local``. Record-key statistics and the bloom filter are made from
+        ``_hoodie_record_key`` if the schema has it filled (``expected_rows`` is a hint)."""
+
+
+class FileFormatHooks:
+    @hookspec
+    def hoodoo_file_formats(self) -> Iterable[Registration]:
+        """Offer base file formats. When: base files are read or written. Default: ``parquet``
+        (hoodoo-core).
+
+        Names are those of ``hoodie.table.base.file.format``. The factory returns a
+        :class:`BaseFileFormat`.
+        """

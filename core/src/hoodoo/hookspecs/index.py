@@ -1,0 +1,90 @@
+"""Index: which file group holds a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+
+# What `locate` takes and answers.
+KEYS_SCHEMA = pa.schema([("record_key", pa.string()), ("partition_path", pa.string())])
+LOCATIONS_SCHEMA = pa.schema(
+    [("record_key", pa.string()), ("partition_path", pa.string()), ("file_id", pa.string())]
+)
+
+
+@frozen
+class IndexContext:
+    """What an index may use: the engine, the store, and the latest committed slices of the table.
+
+    ``key_column_stored``: the base files hold ``_hoodie_record_key`` (false with virtual keys).
+    """
+
+    engine: Engine
+    storage: Storage
+    slices: Sequence[FileSlice]
+    key_rows: int = 0  # rows of the key stream, where known
+    key_bytes: int = 0  # bytes of its record keys, where known
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.index``. Picklable."""
+
+    @property
+    def is_global(self) -> bool:
+        """Keys are unique over the whole table (True) or within a partition path (False)."""
+
+    @property
+    def moves_partitions(self) -> bool:
+        """Global only: a key that arrives with another partition path moves there (True), or is
+        updated where it lies (False)."""
+
+
+@runtime_checkable
+class LookupIndex(Index, Protocol):
+    """An index that must look keys up."""
+
+    def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        """Where the keys lie.
+
+        ``keys``: distinct rows of KEYS_SCHEMA (staged: may be read more than once). Returns rows of
+        LOCATIONS_SCHEMA, one per found key; ``partition_path`` is where the key lies. A non-global
+        index answers only locations in the asked partition path.
+        """
+
+
+@runtime_checkable
+class ComputedIndex(Index, Protocol):
+    """An index where the file group follows from the key alone (a bucket index)."""
+
+    @property
+    def buckets(self) -> int:
+        """Number of buckets in each partition path."""
+
+    def bucket(self, record_keys: pa.Array) -> pa.Array:
+        """The bucket of each key: int32 array, ``0 <= bucket < buckets``."""
+
+    def file_id(self, bucket: int, uuid: str) -> str:
+        """The full file id of a new file group of ``bucket``; ``uuid`` is its random part."""
+
+    def bucket_of(self, file_id: str) -> int:
+        """The inverse of :meth:`file_id`. Raises CorruptTableError for a foreign file id."""
+
+
+class IndexHooks:
+    @hookspec
+    def hoodoo_indexes(self) -> Iterable[Registration]:
+        """Offer indexes. When: a write must find keys. Default: ``simple``.
+
+        Names and aliases are looked up with ``hoodie.index.type`` and ``hoodie.index.class``. The
+        factory returns a :class:`LookupIndex` or a :class:`ComputedIndex`.
+        """

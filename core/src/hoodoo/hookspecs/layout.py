@@ -1,0 +1,50 @@
+"""Layout: which file group takes an insert, and how large files get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from attrs import frozen
+
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.model.filegroup import FileSlice
+
+
+@frozen
+class Slot:
+    """A place for inserts: an existing file group (``file_id``) or a new one (None).
+
+    ``weight`` is the number of rows planned for it; rows are spread over the slots of a partition
+    path by a hash of their key, in proportion to the weights.
+    """
+
+    partition_path: str
+    weight: int
+    file_id: str | None = None
+
+
+@runtime_checkable
+class Layout(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.layout``."""
+
+    def plan(
+        self, arrivals: Mapping[str, int], slices: Sequence[FileSlice], row_bytes: float
+    ) -> tuple[Slot, ...]:
+        """Places for ``arrivals`` (partition path -> rows to insert).
+
+        ``slices`` are the latest slices of the table, ``row_bytes`` the estimated size on disk of
+        one row. Every partition path of ``arrivals`` gets at least one slot with weight >= 1. The
+        answer is a pure function of the arguments.
+        """
+
+
+class LayoutHooks:
+    @hookspec
+    def hoodoo_layouts(self) -> Iterable[Registration]:
+        """Offer layouts. When: inserts are planned. Default: ``small_file``; ``append`` never fills
+        existing files.
+
+        The factory returns a :class:`Layout`.
+        """

@@ -1,0 +1,63 @@
+"""Merger: which of two rows of one key survives, or what is made of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+
+
+@frozen
+class Merged:
+    """The answer to one merge of n pairs. Exactly one of the two is set.
+
+    ``newer_wins``: boolean array of length n without nulls, the row to keep of each pair.
+    ``rows``: n built rows in the schema of ``older``.
+    """
+
+    newer_wins: pa.BooleanArray | None = None
+    rows: pa.Table | None = None
+
+
+@runtime_checkable
+class Merger(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.merger``. Vectorized, associative; picklable.
+
+    Deletes never reach a merger that would lose them: a row that is a delete is a row like any
+    other here, and whichever row is kept keeps its own delete mark.
+    """
+
+    @property
+    def merge_mode(self) -> str:
+        """``COMMIT_TIME_ORDERING``, ``EVENT_TIME_ORDERING`` or ``CUSTOM``, stored in the table."""
+
+    @property
+    def strategy_id(self) -> str:
+        """A UUID; stored in the table when the mode is CUSTOM."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Columns that :meth:`merge` reads; None means all."""
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> Merged:
+        """Row i of ``older`` and row i of ``newer`` have the same key; ``newer`` arrived later.
+
+        Both tables have the same schema, at least the columns of :attr:`columns`.
+        """
+
+
+class MergerHooks:
+    @hookspec
+    def hoodoo_mergers(self) -> Iterable[Registration]:
+        """Offer mergers. When: a table is created or opened. Default: ``event_time`` if the table
+        has ordering fields, else ``commit_time``.
+
+        Names and aliases are looked up with ``hoodie.record.merge.mode``,
+        ``hoodie.record.merge.strategy.id`` and ``hoodie.compaction.payload.class``. The factory
+        returns a :class:`Merger`.
+        """

@@ -1,0 +1,69 @@
+"""What a registration hook returns, and what a factory receives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import Factory, frozen
+
+from hoodoo.model.config import TableConfig
+
+
+@frozen
+class Option:
+    """An option that a plugin reads. ``table_property``: it decides bytes on disk, so it is stored
+    in ``hoodie.properties`` at creation and a differing writer option is refused."""
+
+    key: str
+    summary: str = ""
+    default: str | None = None
+    table_property: bool = False
+
+
+@frozen
+class Settings:
+    """What a factory may read: the table's properties and the options of this call."""
+
+    table: TableConfig = Factory(TableConfig)
+    options: Mapping[str, str] = Factory(dict)
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """The table property if there is one, else the option, else ``default``."""
+        found = self.table.get(key)
+        return found if found is not None else self.options.get(key, default)
+
+
+@frozen
+class Registration:
+    """One thing a plugin offers.
+
+    ``factory`` is a callable, or the text ``package.module:name`` of one (imported on first use, so
+    that discovery stays cheap); it is called with one :class:`Settings`. ``aliases`` are other names,
+    among them Java class names found in ``hoodie.properties``; they are matched without regard to
+    case.
+    """
+
+    name: str
+    factory: str | Callable[[Settings], Any]
+    aliases: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    summary: str = ""
+
+
+@frozen
+class PluginRef:
+    """How a plugin travels to a worker: by name, never by discovery.
+
+    ``module`` is the entry point's value; ``distribution`` and ``version`` are the driver's.
+
+    An object that the user passed unpackaged travels as ``instance`` and has no module.
+    """
+
+    family: str
+    name: str
+    module: str = ""
+    distribution: str = ""
+    version: str = ""
+    settings: Settings = Settings()
+    instance: Any = None

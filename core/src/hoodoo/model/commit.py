@@ -1,0 +1,68 @@
+"""What a commit says about itself: write stats per partition, replaced file groups, extra metadata."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+
+from attrs import Factory, field, frozen
+
+
+class Operation(str, enum.Enum):
+    """Hudi's ``operationType`` values (WriteOperationType)."""
+
+    INSERT = "INSERT"
+    UPSERT = "UPSERT"
+    DELETE = "DELETE"
+    BULK_INSERT = "BULK_INSERT"
+    INSERT_OVERWRITE = "INSERT_OVERWRITE"
+    INSERT_OVERWRITE_TABLE = "INSERT_OVERWRITE_TABLE"
+    DELETE_PARTITION = "DELETE_PARTITION"
+    CLUSTER = "CLUSTER"
+    COMPACT = "COMPACT"
+    INDEX = "INDEX"
+    UNKNOWN = "UNKNOWN"
+
+
+@frozen
+class WriteStat:
+    """One written file (HoodieWriteStat). Counts are rows, sizes bytes.
+
+    ``num_writes`` counts all rows of the new file; ``num_inserts``, ``num_updates`` and
+    ``num_deletes`` count the change. ``prev_commit`` is ``"null"`` for a new file group.
+    ``extra`` keeps the fields that other writers set and Hoodoo does not interpret.
+    """
+
+    partition_path: str
+    file_id: str
+    path: str
+    prev_commit: str = "null"
+    prev_base_file: str | None = None
+    num_writes: int = 0
+    num_inserts: int = 0
+    num_updates: int = 0
+    num_deletes: int = 0
+    total_write_errors: int = 0
+    file_size: int = 0
+    min_event_time: int | None = None
+    max_event_time: int | None = None
+    extra: Mapping[str, object] = field(factory=dict)
+
+
+@frozen
+class CommitMetadata:
+    """The contents of a completed commit, deltacommit or replacecommit.
+
+    ``replaced`` maps partition path to full file ids (replacecommit only).
+    ``extra`` is Hudi's ``extraMetadata``; key ``schema`` holds the Avro schema without meta columns.
+    """
+
+    operation: Operation = Operation.UNKNOWN
+    stats: tuple[WriteStat, ...] = ()
+    replaced: Mapping[str, tuple[str, ...]] = Factory(dict)
+    extra: Mapping[str, str] = Factory(dict)
+    compacted: bool = False
+
+    @property
+    def schema_text(self) -> str | None:
+        return self.extra.get("schema") or None

@@ -1,0 +1,122 @@
+"""The table's own settings: a typed view of ``hoodie.properties``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import Factory, frozen
+
+# Java class names and enum names of the built-in key generators live with the plugins, as aliases.
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def _flag(value: str | None, default: bool) -> bool:
+    return default if value is None or value == "" else value.strip().lower() == "true"
+
+
+def _names(value: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+
+
+@frozen
+class TableConfig:
+    """``properties`` is the whole file, unknown keys included; accessors read the known ones."""
+
+    properties: Mapping[str, str] = Factory(dict)
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        return self.properties.get(key, default)
+
+    def with_properties(self, **changes: str | None) -> TableConfig:  # keys given via dict unpacking
+        merged = {**self.properties, **{k: v for k, v in changes.items() if v is not None}}
+        for key, value in changes.items():
+            if value is None:
+                merged.pop(key, None)
+        return TableConfig(merged)
+
+    @property
+    def name(self) -> str:
+        return self.properties.get("hoodie.table.name", "")
+
+    @property
+    def database(self) -> str:
+        return self.properties.get("hoodie.database.name", "")
+
+    @property
+    def table_type(self) -> str:
+        return self.properties.get("hoodie.table.type", "COPY_ON_WRITE")
+
+    @property
+    def version(self) -> int:
+        return int(self.properties.get("hoodie.table.version", "0"))
+
+    @property
+    def layout_version(self) -> int:
+        return int(self.properties.get("hoodie.timeline.layout.version", "1"))
+
+    @property
+    def timeline_path(self) -> str:
+        """Directory of the active timeline, relative to the table root."""
+        if self.layout_version < 2:
+            return ".hoodie"
+        return ".hoodie/" + self.properties.get("hoodie.timeline.path", "timeline")
+
+    @property
+    def timezone(self) -> str:
+        """``UTC`` or ``LOCAL``; a table that does not say is read as UTC (format page 1.4)."""
+        return self.properties.get("hoodie.table.timeline.timezone", "UTC").upper()
+
+    @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return _names(self.get("hoodie.table.recordkey.fields"))
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        """Column names; the ``:SIMPLE`` / ``:TIMESTAMP`` suffix of the custom generator is cut off."""
+        return tuple(n.split(":")[0] for n in _names(self.get("hoodie.table.partition.fields")))
+
+    @property
+    def ordering_fields(self) -> tuple[str, ...]:
+        return _names(
+            self.get("hoodie.table.ordering.fields") or self.get("hoodie.table.precombine.field")
+        )
+
+    @property
+    def key_generator(self) -> str | None:
+        """Type (``SIMPLE``) or Java class name, as the table says it."""
+        return self.get("hoodie.table.keygenerator.type") or self.get(
+            "hoodie.table.keygenerator.class"
+        )
+
+    @property
+    def merge_mode(self) -> str | None:
+        return self.get("hoodie.record.merge.mode")
+
+    @property
+    def base_file_format(self) -> str:
+        return self.properties.get("hoodie.table.base.file.format", "PARQUET").upper()
+
+    @property
+    def populate_meta_fields(self) -> bool:
+        return _flag(self.get("hoodie.populate.meta.fields"), True)
+
+    @property
+    def hive_style(self) -> bool:
+        return _flag(self.get("hoodie.datasource.write.hive_style_partitioning"), False)
+
+    @property
+    def url_encode(self) -> bool:
+        return _flag(self.get("hoodie.datasource.write.partitionpath.urlencode"), False)
+
+    @property
+    def drop_partition_columns(self) -> bool:
+        return _flag(self.get("hoodie.datasource.write.drop.partition.columns"), False)
+
+    @property
+    def create_schema(self) -> str | None:
+        return self.get("hoodie.table.create.schema")
+
+    @property
+    def metadata_partitions(self) -> tuple[str, ...]:
+        """Usable partitions of the metadata table; empty means there is none."""
+        return _names(self.get("hoodie.table.metadata.partitions"))

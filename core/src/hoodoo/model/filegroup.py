@@ -1,0 +1,77 @@
+"""File group -> file slice -> base file and log files (tech specs, "File layout")."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+
+@frozen(order=True)
+class BaseFile:
+    """One base file. ``partition_path`` is the directory below the table root, ``""`` for none."""
+
+    partition_path: str
+    file_id: str
+    instant: str
+    write_token: str
+    extension: str = ".parquet"
+    size: int = field(default=0, eq=False)  # bytes; 0 when unknown
+
+    @property
+    def name(self) -> str:
+        return f"{self.file_id}_{self.write_token}_{self.instant}{self.extension}"
+
+    @property
+    def path(self) -> str:
+        """Relative to the table root."""
+        return f"{self.partition_path}/{self.name}" if self.partition_path else self.name
+
+
+@frozen(order=True)
+class LogFile:
+    """One log file. ``instant`` is the base instant (version 6) or the delta commit's (8, 9)."""
+
+    partition_path: str
+    file_id: str
+    instant: str
+    version: int
+    write_token: str
+    suffix: str = ""
+    size: int = field(default=0, eq=False)
+
+    @property
+    def name(self) -> str:
+        return f".{self.file_id}_{self.instant}.log.{self.version}_{self.write_token}{self.suffix}"
+
+    @property
+    def path(self) -> str:
+        return f"{self.partition_path}/{self.name}" if self.partition_path else self.name
+
+
+@frozen
+class FileSlice:
+    """What a reader needs of one file group at one moment."""
+
+    partition_path: str
+    file_id: str
+    instant: str
+    base_file: BaseFile | None = None
+    log_files: tuple[LogFile, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of base file and log files together."""
+        base = self.base_file.size if self.base_file else 0
+        return base + sum(log.size for log in self.log_files)
+
+
+@frozen
+class FileGroup:
+    """All slices of one file id, newest first."""
+
+    partition_path: str
+    file_id: str
+    slices: tuple[FileSlice, ...] = ()
+
+    @property
+    def latest(self) -> FileSlice | None:
+        return self.slices[0] if self.slices else None

@@ -1,0 +1,50 @@
+"""An instant: one action on the timeline, at one moment, in one state."""
+
+from __future__ import annotations
+
+import enum
+
+from attrs import evolve, frozen
+
+# Actions whose completion makes rows visible or invisible (tech specs, "Timeline").
+WRITE_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
+# Actions that, while pending, are undone by the next writer. Table services (compaction,
+# clustering) are plans: a pending one is run, not rolled back.
+ROLLBACK_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
+
+
+class State(str, enum.Enum):
+    """Where an action stands; only COMPLETED counts for readers."""
+
+    REQUESTED = "REQUESTED"
+    INFLIGHT = "INFLIGHT"
+    COMPLETED = "COMPLETED"
+
+
+@frozen(order=True)
+class Instant:
+    """``requested`` and ``completed`` are instant strings, ``yyyyMMddHHmmssSSS``, table timezone.
+
+    ``completed`` is None while pending, and also on layout 1 (table version 6), whose file names do
+    not hold a completion time.
+    """
+
+    requested: str
+    action: str
+    state: State = State.COMPLETED
+    completed: str | None = None
+
+    @property
+    def is_completed(self) -> bool:
+        return self.state is State.COMPLETED
+
+    @property
+    def completion_order(self) -> str:
+        """What orders this instant by completion; layout 1 falls back to the requested time."""
+        return self.completed or self.requested
+
+    def at(self, state: State, completed: str | None = None) -> Instant:
+        return evolve(self, state=state, completed=completed)
+
+    def __str__(self) -> str:
+        return f"{self.requested}.{self.action}.{self.state.value.lower()}"

@@ -1,0 +1,24 @@
+"""The five meta columns that Hudi puts in front of every row (format page 3.4)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+COMMIT_TIME = "_hoodie_commit_time"
+COMMIT_SEQNO = "_hoodie_commit_seqno"
+RECORD_KEY = "_hoodie_record_key"
+PARTITION_PATH = "_hoodie_partition_path"
+FILE_NAME = "_hoodie_file_name"
+META_COLUMNS = (COMMIT_TIME, COMMIT_SEQNO, RECORD_KEY, PARTITION_PATH, FILE_NAME)
+IS_DELETED = "_hoodie_is_deleted"
+
+META_FIELDS = tuple(pa.field(name, pa.string()) for name in META_COLUMNS)
+
+
+def with_meta(schema: pa.Schema) -> pa.Schema:
+    """The stored schema: meta columns first, then the table's own."""
+    return pa.schema([*META_FIELDS, *(f for f in schema if f.name not in META_COLUMNS)])
+
+
+def without_meta(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([f for f in schema if f.name not in META_COLUMNS])

@@ -1,0 +1,79 @@
+"""The storage seam: the only door to files.
+
+Paths are relative to the store's root (the table's base path), with ``/``, without a leading one.
+No protocol above this seam renames, so that an object store fits behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+from attrs import frozen
+
+
+@frozen(order=True)
+class Entry:
+    """One listed object. ``modified`` is seconds since the epoch; directories have size 0."""
+
+    path: str
+    size: int = 0
+    modified: float = 0.0
+    is_dir: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """What a storage plugin answers. Contract suite: ``hoodoo.testing.contracts.storage``.
+
+    Every method raises :class:`~hoodoo.errors.StorageError` when the operation did not take place and
+    :class:`~hoodoo.errors.StorageUnknownError` when that is not known. When a mutating method
+    returns, its effect is durable. Instances can be pickled to executors.
+    """
+
+    @property
+    def root(self) -> str:
+        """Absolute URI of the root, e.g. ``file:///data/trips``."""
+
+    def put(self, path: str, data: bytes) -> None:
+        """Create or replace ``path``. Not atomic on every store: a crash may leave a torn object."""
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        """Create ``path`` atomically, whole or not at all. False (nothing changed) if it exists."""
+
+    def put_file_if_absent(self, path: str, local: str) -> bool:
+        """Like :meth:`put_if_absent` with the bytes of the local file ``local``.
+
+        The local file is consumed: it may be linked or moved, and the caller only ever deletes it.
+        """
+
+    def get(self, path: str) -> bytes:
+        """The bytes of ``path``; raises :class:`FileNotFoundError` if there is none."""
+
+    def open(self, path: str) -> pa.NativeFile:
+        """A random-access reader; raises :class:`FileNotFoundError` if there is none."""
+
+    def head(self, path: str) -> Entry | None:
+        """The entry of one object, or None."""
+
+    def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
+        """Entries below the directory ``prefix``, sorted by path; empty if it does not exist.
+
+        Not recursive: direct children, directories included. Recursive: objects only, at any depth.
+        """
+
+    def delete(self, path: str) -> bool:
+        """Delete one object; False if there was none."""
+
+    def delete_prefix(self, prefix: str) -> int:
+        """Delete every object below the directory ``prefix`` and the directory; how many objects."""
+
+    def scratch(self) -> str:
+        """A local directory for files under construction that :meth:`put_file_if_absent` takes.
+
+        Chosen so that handing the file over costs no copy where the store is local.
+        """

@@ -1,0 +1,1 @@
+"""What hoodoo-spark offers."""
