@@ -1,1 +1,62 @@
 """What hoodoo-core itself offers, through the same door as everybody else."""
+
+from __future__ import annotations
+
+from hoodoo.hookspecs import Option, Registration, Settings, hookimpl
+from hoodoo.storage.api import Storage
+
+THREADS = Option("hoodoo.local.threads", "Partitions at a time; by default one per core.")
+PARQUET = (
+    Option("hoodie.parquet.compression.codec", "zstd, snappy, gzip, lz4 or uncompressed.", "zstd"),
+    Option("hoodie.parquet.block.size", "Bytes of a row group.", str(120 << 20)),
+    Option("hoodie.parquet.page.size", "Bytes of a page.", str(1 << 20)),
+    Option("hoodie.parquet.dictionary.enabled", "Encode with dictionaries.", "true"),
+    Option("hoodie.parquet.bloom.filter.enabled", "Put a bloom filter in the footer.", "true"),
+    Option("hoodie.bloom.index.filter.type", "SIMPLE or DYNAMIC_V0.", "DYNAMIC_V0"),
+    Option("hoodie.index.bloom.fpp", "Rate of false positives.", "0.000000001"),
+    Option("hoodie.index.bloom.num_entries", "Keys that the bloom filter is made for at first."),
+    Option("hoodie.bloom.index.filter.dynamic.max.entries", "Keys that it may grow to."),
+)
+
+
+@hookimpl
+def hoodoo_storages() -> list[Registration]:
+    return [
+        Registration(
+            "file",
+            local_storage,
+            aliases=("", "local"),
+            summary="Files of this host, or of a file system mounted on all of them.",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_engines() -> list[Registration]:
+    return [
+        Registration(
+            "local",
+            "hoodoo.engine.local:LocalEngine.from_settings",
+            options=(THREADS,),
+            summary="Threads of this process: no JVM, for tests, notebooks and small tables.",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_file_formats() -> list[Registration]:
+    return [
+        Registration(
+            "PARQUET",
+            "hoodoo.files.parquet:ParquetFormat.from_settings",
+            options=PARQUET,
+            summary="Parquet with Hudi's footer: bloom filter and record-key range.",
+        )
+    ]
+
+
+def local_storage(settings: Settings) -> Storage:
+    """The local store at the option ``hoodoo.storage.uri`` (set by whoever opens the table)."""
+    from hoodoo.storage.local import LocalStorage
+
+    return LocalStorage(settings.options.get("hoodoo.storage.uri", ""))

@@ -1,0 +1,29 @@
+"""Discover, order, call and report plugins. This room knows no table format.
+
+``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an object
+into a working plugin on the driver, ``load`` does so on a worker, ``notify`` tells the observers,
+``check_options`` judges user options, ``report`` lists what there is.
+"""
+
+from __future__ import annotations
+
+from hoodoo.kernel.events import notify
+from hoodoo.kernel.options import check as check_options
+from hoodoo.kernel.registry import Kernel, Offer, kernel
+from hoodoo.kernel.report import Row, report
+from hoodoo.kernel.resolve import Resolved, declared_options, resolve
+from hoodoo.kernel.worker import load
+
+__all__ = [
+    "Kernel",
+    "Offer",
+    "Resolved",
+    "Row",
+    "check_options",
+    "declared_options",
+    "kernel",
+    "load",
+    "notify",
+    "report",
+    "resolve",
+]

@@ -1,0 +1,40 @@
+"""The command ``hoodoo``. Its libraries come with the extra ``cli`` and are imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from hoodoo.errors import HoodooError
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, and exit: 0 done, 1 an error of Hoodoo's, 2 wrong usage."""
+    try:
+        try:
+            from hoodoo.cli.app import build
+
+            app = build()
+        except ModuleNotFoundError as exc:
+            if (exc.name or "").partition(".")[0] == "hoodoo":
+                raise
+            raise HoodooError(
+                "command hoodoo",
+                f"the module {exc.name!r} is not installed; the command line needs it.",
+                "pip install 'hoodoo-core[cli]'.",
+            ) from None
+        app(None if arguments is None else list(arguments))
+    except HoodooError as exc:
+        _say(str(exc))
+        sys.exit(1)
+
+
+def _say(sentence: str) -> None:
+    """One red sentence on the error stream; plain where it is not a terminal, or without rich."""
+    try:
+        from rich.console import Console
+    except ModuleNotFoundError:
+        print(sentence, file=sys.stderr)
+    else:
+        console = Console(stderr=True)
+        console.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)

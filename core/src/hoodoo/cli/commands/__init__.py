@@ -1,0 +1,1 @@
+"""One module per command, with a function ``add(app: typer.Typer) -> None``."""

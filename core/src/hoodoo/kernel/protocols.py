@@ -1,0 +1,58 @@
+"""What an object of each family must be able to do, and what a given one lacks."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.layout import Layout
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.storage.api import Storage
+
+# Family -> its Protocol; where there are several, one of them is enough. Observers have none: they
+# are called through their hook.
+PROTOCOLS: dict[str, tuple[type, ...]] = {
+    "storage": (Storage,),
+    "engine": (Engine,),
+    "key_generator": (KeyGenerator,),
+    "merger": (Merger,),
+    "index": (LookupIndex, ComputedIndex),
+    "layout": (Layout,),
+    "file_format": (BaseFileFormat,),
+}
+
+
+def members(protocol: type) -> dict[str, bool]:
+    """Public members of a Protocol: name -> whether it is a method."""
+    found: dict[str, bool] = {}
+    for kind in reversed(protocol.__mro__):
+        if not getattr(kind, "_is_protocol", False):
+            continue
+        for name in (*inspect.get_annotations(kind), *kind.__dict__):
+            if not name.startswith("_"):
+                found[name] = inspect.isfunction(kind.__dict__.get(name))
+    return found
+
+
+def missing(family: str, obj: Any) -> tuple[str, list[str]]:
+    """The Protocol of ``family`` that ``obj`` comes nearest to, and the members it lacks."""
+    answers = []
+    for protocol in PROTOCOLS[family]:
+        wanted = members(protocol)
+        lacking = [name for name, method in wanted.items() if _lacks(obj, name, method)]
+        answers.append((len(lacking), -len(wanted), protocol.__name__, lacking))
+    _, _, name, lacking = min(answers)
+    return name, lacking
+
+
+def _lacks(obj: Any, name: str, method: bool) -> bool:
+    try:  # statically, because a property may compute, or fail before the object is in use
+        found = inspect.getattr_static(obj, name)
+    except AttributeError:  # an object that answers through __getattr__
+        return not hasattr(obj, name)
+    # A slot or a property that holds the method is looked through; anything else must be callable.
+    return method and not callable(found) and not callable(getattr(obj, name, None))

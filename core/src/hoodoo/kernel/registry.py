@@ -1,0 +1,209 @@
+"""The registry: every plugin's registrations, checked, with their origin."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pluggy
+from attrs import frozen
+
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs import FAMILIES, Option, Registration
+from hoodoo.hookspecs.marks import PROJECT
+from hoodoo.kernel.discover import Plugin, discover
+
+
+@frozen(eq=False)
+class Offer:
+    """One registration and where it comes from."""
+
+    family: str
+    registration: Registration
+    plugin: Plugin
+
+    @property
+    def name(self) -> str:
+        return self.registration.name
+
+    def __str__(self) -> str:
+        return f"{self.family} {self.name!r} of {self.plugin}"
+
+
+class Kernel:
+    """All plugins, in the order in which they were discovered.
+
+    Building it calls each registration hook of each plugin once. Raises
+    :class:`~hoodoo.errors.PluginError` for an unknown hook name, a hook that fails or answers
+    something else than registrations, and for a name or alias taken twice inside a family.
+    """
+
+    def __init__(self, plugins: Sequence[Plugin]) -> None:
+        self.plugins = tuple(plugins)
+        self.options: dict[str, Option] = {}
+        self._manager = pluggy.PluginManager(PROJECT)
+        # family -> its hooks that take nothing and return registrations
+        self._registering: dict[str, list[str]] = {}
+        for family, specs in FAMILIES.items():
+            self._manager.add_hookspecs(specs)
+            self._registering[family] = [
+                name
+                for name in sorted(vars(specs))
+                if name in self.hooks and not self._caller(name).spec.argnames
+            ]
+        for plugin in self.plugins:
+            self._add(plugin)
+        self._by_name: dict[str, dict[str, Offer]] = {family: {} for family in FAMILIES}
+        self._offers: dict[str, list[Offer]] = {family: [] for family in FAMILIES}
+        for family, hooks in self._registering.items():
+            for hook in hooks:
+                for plugin, implementation in self.implementations(hook):
+                    for registration in _registrations(plugin, hook, implementation):
+                        self._offer(Offer(family, registration, plugin))
+
+    # --- asking -----------------------------------------------------------------------------------
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """Names of all hooks that exist, sorted."""
+        return tuple(sorted(n for n, c in vars(self._manager.hook).items() if _has_spec(c)))
+
+    def offers(self, family: str) -> tuple[Offer, ...]:
+        """What is offered in ``family``, in the order of discovery."""
+        return tuple(self._offers[_known(family)])
+
+    def find(self, family: str, name: str) -> Offer | None:
+        """The offer with this name or alias, without regard to case."""
+        return self._by_name[_known(family)].get(name.casefold())
+
+    def nearest(self, family: str, name: str) -> list[str]:
+        """Names and aliases of ``family`` that look like ``name``, best first."""
+        spelt: dict[str, str] = {}
+        for offer in self._offers[_known(family)]:
+            for text in (offer.name, *offer.registration.aliases):
+                spelt.setdefault(text.casefold(), text)
+        # The last part of a Java class name is what people mistype.
+        tails = {text.rsplit(".", 1)[-1]: original for text, original in spelt.items()}
+        wanted = name.casefold()
+        found = difflib.get_close_matches(wanted, spelt, n=3)
+        found += difflib.get_close_matches(wanted.rsplit(".", 1)[-1], tails, n=3)
+        return list(dict.fromkeys(spelt.get(text) or tails[text] for text in found))[:3]
+
+    def implementations(self, hook: str) -> list[tuple[Plugin, pluggy.HookImpl]]:
+        """Who answers ``hook``, in the order of discovery (pluggy's own is last come, first served)."""
+        by_name = {found.plugin_name: found for found in self._caller(hook).get_hookimpls()}
+        return [(plugin, by_name[plugin.name]) for plugin in self.plugins if plugin.name in by_name]
+
+    # --- building ---------------------------------------------------------------------------------
+    def _caller(self, hook: str) -> Any:  # pluggy's type leaves open that `spec` is there
+        return getattr(self._manager.hook, hook)
+
+    def _add(self, plugin: Plugin) -> None:
+        try:
+            self._manager.register(plugin.loaded, name=plugin.name)
+        except (ValueError, pluggy.PluginValidationError) as exc:
+            raise PluginError(
+                str(plugin),
+                f"{plugin.module} does not fit the hooks: {' '.join(str(exc).split())}.",
+                "Give each hook the arguments of its specification in hoodoo.hookspecs.",
+            ) from exc
+        answered = self._manager.get_hookcallers(plugin.loaded) or []
+        for caller in answered:
+            if not caller.has_spec():
+                near = difflib.get_close_matches(caller.name, self.hooks, n=1)
+                raise PluginError(
+                    f"hook {caller.name!r} of {plugin}",
+                    f"there is no hook of this name; {plugin.module} answers it in vain.",
+                    f"Did you mean {near[0]!r}?" if near else f"Hooks: {', '.join(self.hooks)}.",
+                )
+        names = {caller.name for caller in answered}
+        for hook in self.hooks:
+            if hook not in names and callable(getattr(plugin.loaded, hook, None)):
+                raise PluginError(
+                    f"hook {hook!r} of {plugin}",
+                    f"the function in {plugin.module} is not marked, so it would never be called.",
+                    "Decorate it with @hoodoo.hookimpl.",
+                )
+
+    def _offer(self, offer: Offer) -> None:
+        taken = self._by_name[offer.family]
+        for text in dict.fromkeys(
+            name.casefold() for name in (offer.name, *offer.registration.aliases)
+        ):
+            if text in taken:
+                raise PluginError(
+                    f"{offer.family} {text!r}",
+                    f"this name or alias is taken twice: by {taken[text].name!r} of "
+                    f"{taken[text].plugin} and by {offer.name!r} of {offer.plugin}.",
+                    "Uninstall one of the distributions, or rename what you maintain.",
+                )
+            taken[text] = offer
+        self._offers[offer.family].append(offer)
+        for option in offer.registration.options:
+            before = self.options.setdefault(option.key, option)
+            if before.table_property != option.table_property:
+                raise PluginError(
+                    f"option {option.key!r} of {offer}",
+                    "another plugin declares it too, and they differ in whether it is a table "
+                    "property.",
+                    "Declare `table_property` as the other plugin does.",
+                )
+
+
+def _has_spec(caller: object) -> bool:
+    return isinstance(caller, pluggy.HookCaller) and caller.has_spec()
+
+
+def _known(family: str) -> str:
+    if family not in FAMILIES:
+        raise PluginError(
+            f"family {family!r}", "there is no such family.", f"Families: {', '.join(FAMILIES)}."
+        )
+    return family
+
+
+def _registrations(
+    plugin: Plugin, hook: str, implementation: pluggy.HookImpl
+) -> list[Registration]:
+    """Call one registration hook of one plugin, and check the answer."""
+    obj = f"hook {hook!r} of {plugin}"
+    if implementation.wrapper or implementation.hookwrapper:
+        raise PluginError(obj, "a registration hook can't be wrapped.", "Register your own name.")
+    try:
+        answer: Any = implementation.function()
+        found = list(answer) if isinstance(answer, Iterable) else None
+    except Exception as exc:
+        raise PluginError(
+            obj,
+            f"the call failed: {type(exc).__name__}: {exc}.",
+            f"Repair the distribution {plugin.distribution}, or uninstall it.",
+        ) from exc
+    if found is None:
+        raise PluginError(
+            obj,
+            f"it returned {type(answer).__name__}, not an iterable of Registration.",
+            "Return a list, or yield.",
+        )
+    for one in found:
+        if not isinstance(one, Registration) or not isinstance(one.name, str) or not one.name:
+            raise PluginError(
+                obj,
+                f"it returned {one!r} where a Registration with a name is expected.",
+                "Return hoodoo.hookspecs.Registration values.",
+            )
+        if not callable(one.factory) and (
+            not isinstance(one.factory, str) or one.factory.count(":") != 1
+        ):
+            raise PluginError(
+                obj,
+                f"the factory of {one.name!r} is {one.factory!r}.",
+                'Give a callable, or the text "package.module:name" of one.',
+            )
+    return found
+
+
+@lru_cache(maxsize=1)
+def kernel() -> Kernel:
+    """The registry of this process, built at the first call (``kernel.cache_clear()`` for tests)."""
+    return Kernel(discover())

@@ -1,0 +1,125 @@
+"""From a name, an alias or an object to a plugin that works, on the driver."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import Any, NamedTuple
+
+from hoodoo.errors import HoodooError, PluginError
+from hoodoo.hookspecs import Option, PluginRef, Settings
+from hoodoo.kernel.core_options import CORE_OPTIONS
+from hoodoo.kernel.protocols import PROTOCOLS, missing
+from hoodoo.kernel.registry import Kernel, Offer, kernel
+
+
+class Resolved(NamedTuple):
+    """``instance`` answers the family's Protocol; ``ref`` is how it travels to a worker."""
+
+    instance: Any
+    ref: PluginRef
+
+
+def resolve(
+    family: str,
+    wanted: str | object,
+    settings: Settings | None = None,
+    *,
+    using: Kernel | None = None,
+) -> Resolved:
+    """The plugin of ``family`` that ``wanted`` names (any case, aliases too) or is.
+
+    An object is taken as it is, if it has all members of the family's Protocol. Raises
+    :class:`~hoodoo.errors.PluginError` for an unknown name, for an object that lacks members, and
+    for a factory that fails; errors of Hoodoo's own classes raised by a factory (a bad option) pass.
+    """
+    settings = Settings() if settings is None else settings
+    if not isinstance(wanted, str):
+        check(family, wanted, f"{family} object {type(wanted).__name__}")
+        return Resolved(
+            wanted, PluginRef(family, _name_of(wanted), settings=settings, instance=wanted)
+        )
+    registry = kernel() if using is None else using
+    offer = registry.find(family, wanted)
+    if offer is None:
+        raise _unknown(registry, family, wanted)
+    ref = PluginRef(
+        family,
+        offer.name,
+        offer.plugin.module,
+        offer.plugin.distribution,
+        offer.plugin.version,
+        settings,
+    )
+    return Resolved(make(offer, settings), ref)
+
+
+def declared_options(
+    family: str | None = None, name: str | None = None, *, using: Kernel | None = None
+) -> tuple[Option, ...]:
+    """Options that are honoured: all of them, core's own included; or those that ``family`` declares,
+    or those of its plugin ``name`` (none if nobody offers that, as with an object)."""
+    registry = kernel() if using is None else using
+    if family is None:
+        return tuple({**{o.key: o for o in CORE_OPTIONS}, **registry.options}.values())
+    if name is None:
+        offers = registry.offers(family)
+    else:
+        found = registry.find(family, name)
+        offers = () if found is None else (found,)
+    return tuple({o.key: o for offer in offers for o in offer.registration.options}.values())
+
+
+def make(offer: Offer, settings: Settings) -> Any:
+    """Call the factory of ``offer``, and check what comes out of it."""
+    factory = offer.registration.factory
+    try:
+        call = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
+        made = call(settings)
+    except HoodooError:
+        raise
+    except Exception as exc:
+        raise PluginError(
+            str(offer),
+            f"its factory {factory} failed: {type(exc).__name__}: {exc}.",
+            f"Repair the distribution {offer.plugin.distribution}, or choose another {offer.family}.",
+        ) from exc
+    check(offer.family, made, str(offer))
+    return made
+
+
+def check(family: str, obj: object, label: str) -> None:
+    """Raise PluginError, listing the missing members, unless ``obj`` obeys the family's Protocol."""
+    if family not in PROTOCOLS:
+        raise PluginError(
+            label, f"family {family!r} takes no objects.", f"Families: {', '.join(PROTOCOLS)}."
+        )
+    if isinstance(obj, type):
+        raise PluginError(
+            f"{family} object {obj.__name__}",
+            "it is a class.",
+            f"Give an object: {obj.__name__}(...).",
+        )
+    protocol, lacking = missing(family, obj)
+    if lacking:
+        raise PluginError(
+            label,
+            f"{type(obj).__module__}.{type(obj).__qualname__} is no {protocol}: "
+            f"it lacks {', '.join(sorted(lacking))}.",
+            f"See {PROTOCOLS[family][0].__module__} for what each member answers.",
+        )
+
+
+def _name_of(obj: object) -> str:
+    return f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
+    names = sorted(offer.name for offer in registry.offers(family))
+    near = registry.nearest(family, wanted)
+    asked = ", ".join(dict.fromkeys(f"{p.distribution} {p.version}" for p in registry.plugins))
+    return PluginError(
+        f"{family} {wanted!r}",
+        f"no installed plugin offers it. Asked: {asked or 'none is installed'}.",
+        (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
+        + f"Names: {', '.join(names) or 'none'}; or install the distribution that offers it.",
+    )

@@ -1,0 +1,198 @@
+"""Bringing a batch into exactly a given schema: by name, never losing a value silently."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hoodoo.errors import SchemaError
+from hoodoo.model.meta import META_COLUMNS
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema, drop_extra: bool = False) -> pa.RecordBatch:
+    """The rows of ``batch`` in exactly ``schema``; columns already right are not copied.
+
+    Columns are found by name, at every depth; nullable ones that lack are null. Raises SchemaError
+    naming the column and both types where a column can't be cast, a value does not fit (an int64
+    in an int32, nanoseconds in microseconds), or a null meets a field that has none. A column that
+    ``schema`` lacks is an error, unless it is one of Hudi's meta columns or ``drop_extra`` is set.
+    """
+    if batch.schema.equals(schema, check_metadata=True):
+        return batch
+    # Arrow looks a name up by hashing, once for each column: a dictionary is as good, and safe
+    # where a file holds one name twice.
+    places = {name: i for i, name in enumerate(batch.schema.names)}
+    if not drop_extra:
+        wanted = {*schema.names, *META_COLUMNS}
+        extra = [name for name in batch.schema.names if name not in wanted]
+        if extra:
+            raise SchemaError(
+                f"column {extra[0]}",
+                f"the table has no such column (its columns: {', '.join(schema.names)}).",
+                "Evolve the table's schema first, or drop the column.",
+            )
+    columns = []
+    for field in schema:
+        place = places.get(field.name)
+        columns.append(
+            _filled(field, batch.num_rows, field.name)
+            if place is None
+            else conform_array(batch.column(place), field, field.name)
+        )
+    if not columns:  # a batch without columns keeps its number of rows this way only
+        return batch.select([])
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _filled(field: pa.Field, rows: int, path: str) -> pa.Array:
+    if not field.nullable and rows:
+        raise SchemaError(
+            f"column {path}",
+            f"the table's {field.type} has no nulls, and the column is missing.",
+            "Add the column to the rows.",
+        )
+    return pa.nulls(rows, field.type)
+
+
+def conform_array(array: pa.Array, field: pa.Field, path: str) -> pa.Array:
+    """``array`` as ``field`` wants it; ``path`` names the column in errors."""
+    kind, found = field.type, array.type
+    if not found.equals(kind):
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+            return conform_array(array, field, path)
+        if pa.types.is_struct(kind) and pa.types.is_struct(found):
+            array = _struct(array, kind, path)
+        elif pa.types.is_list(kind) and is_list_like(found):
+            array = _list(array, kind, path)
+        elif pa.types.is_map(kind) and pa.types.is_map(found):
+            array = _map(array, kind, path)
+        else:
+            array = _leaf(array, kind, path)
+    if not field.nullable and array.null_count:
+        raise SchemaError(
+            f"column {path}",
+            f"the table's {kind} has no nulls, and {array.null_count} rows are null.",
+            "Fill the column, or leave these rows out.",
+        )
+    return array
+
+
+def _struct(array: pa.StructArray, kind: pa.StructType, path: str) -> pa.Array:
+    names = [array.type.field(i).name for i in range(array.type.num_fields)]
+    wanted = [kind.field(i) for i in range(kind.num_fields)]
+    extra = [name for name in names if name not in {f.name for f in wanted}]
+    if extra:
+        raise SchemaError(
+            f"column {path}.{extra[0]}",
+            f"the table's {path} has no such field: {kind}.",
+            "Evolve the table's schema first, or drop the field.",
+        )
+    places = {name: i for i, name in enumerate(names)}
+    nulls = array.is_null() if array.null_count else None
+    children = []
+    for f in wanted:
+        below = f"{path}.{f.name}"
+        if f.name not in places:
+            children.append(_filled(f, len(array), below))
+            continue
+        child = array.field(places[f.name])
+        # A field without nulls may hold anything where the struct itself is null.
+        loose = f if nulls is None else f.with_nullable(True)
+        children.append(conform_array(child, loose, below))
+    return pa.StructArray.from_arrays(children, fields=wanted, mask=nulls)
+
+
+def _list(array: pa.Array, kind: pa.ListType, path: str) -> pa.Array:
+    if not pa.types.is_list(array.type):
+        array = array.cast(pa.list_(array.type.value_field))
+    offsets, values, validity = _parts(array, array.values)
+    values = conform_array(values, kind.value_field, f"{path}[]")
+    return pa.Array.from_buffers(
+        kind, len(array), [validity, offsets.buffers()[1]], array.null_count, 0, [values]
+    )
+
+
+def _map(array: pa.MapArray, kind: pa.MapType, path: str) -> pa.Array:
+    entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
+    offsets, entries, validity = _parts(array, entries)
+    keys = conform_array(entries.field(0), kind.key_field, f"{path}{{key}}")
+    items = conform_array(entries.field(1), kind.item_field, f"{path}{{}}")
+    made = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
+    return pa.Array.from_buffers(
+        kind, len(array), [validity, offsets.buffers()[1]], array.null_count, 0, [made]
+    )
+
+
+def _parts(array: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array, pa.Buffer | None]:
+    """Offsets from zero, the values they span, and the validity bitmap, for a slice too."""
+    offsets = array.offsets
+    if not len(array):
+        return pa.array([0], pa.int32()), values.slice(0, 0), None
+    start, end = offsets[0].as_py(), offsets[-1].as_py()
+    if start or offsets.offset:
+        offsets = pc.subtract(offsets, pa.scalar(start, pa.int32()))
+    validity = array.is_valid().buffers()[1] if array.null_count else None
+    return offsets, values.slice(start, end - start), validity
+
+
+def is_list_like(kind: pa.DataType) -> bool:
+    """Any of Arrow's list types; a map is none."""
+    return (
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
+    )
+
+
+def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
+    found = array.type
+    if pa.types.is_dictionary(found):
+        array = array.dictionary_decode()
+        if array.type.equals(kind):
+            return array
+    if not _castable(array.type, kind):
+        raise SchemaError(
+            f"column {path}",
+            f"the table's type is {kind}, the incoming one is {found}.",
+            "Cast the column before writing it.",
+        )
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise SchemaError(
+            f"column {path}",
+            f"a value of the incoming {found} does not fit the table's {kind} ({error}).",
+            "Correct the values, or cast the column before writing it.",
+        ) from error
+
+
+def _castable(found: pa.DataType, kind: pa.DataType) -> bool:
+    """Whether Arrow's safe cast of this pair keeps every value, or raises."""
+    t = pa.types
+    if t.is_null(found):
+        return True
+    if t.is_integer(found):
+        return t.is_integer(kind) or t.is_float32(kind) or t.is_float64(kind)
+    if t.is_floating(found):
+        return t.is_floating(kind) and found.bit_width < kind.bit_width
+    if _is_text(found):
+        return t.is_string(kind) or t.is_binary(kind)
+    if t.is_decimal(found):
+        return t.is_decimal(kind)
+    if t.is_date(found):
+        return t.is_date(kind)
+    return (t.is_time(found) and t.is_time(kind)) or (t.is_timestamp(found) and t.is_timestamp(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    t = pa.types
+    return any(
+        test(kind)
+        for test in (
+            t.is_string, t.is_large_string, t.is_string_view, t.is_binary, t.is_large_binary,
+            t.is_binary_view, t.is_fixed_size_binary,
+        )
+    ) and not t.is_decimal(kind)

@@ -1,0 +1,33 @@
+"""Writer options of Hudi that say what a table property says already.
+
+Source: Hudi's DataSourceOptions and HoodieWriteConfig, which turn them into properties at creation.
+A value that differs from the table's is refused when the table is opened.
+"""
+
+from __future__ import annotations
+
+_WRITE = "hoodie.datasource.write."
+
+# Writer option -> table properties with the same meaning; the first that a table has counts.
+WRITER_KEYS: dict[str, tuple[str, ...]] = {
+    _WRITE + "recordkey.field": ("hoodie.table.recordkey.fields",),
+    _WRITE + "partitionpath.field": ("hoodie.table.partition.fields",),
+    _WRITE + "precombine.field": ("hoodie.table.ordering.fields", "hoodie.table.precombine.field"),
+    "hoodie.table.ordering.fields": ("hoodie.table.precombine.field",),
+    "hoodie.table.precombine.field": ("hoodie.table.ordering.fields",),
+    _WRITE + "table.name": ("hoodie.table.name",),
+    _WRITE + "table.type": ("hoodie.table.type",),
+    _WRITE + "keygenerator.class": (
+        "hoodie.table.keygenerator.class",
+        "hoodie.table.keygenerator.type",
+    ),
+    _WRITE + "keygenerator.type": (
+        "hoodie.table.keygenerator.type",
+        "hoodie.table.keygenerator.class",
+    ),
+    _WRITE + "payload.class": ("hoodie.compaction.payload.class",),
+    "hoodie.write.record.merge.mode": ("hoodie.record.merge.mode",),
+    "hoodie.write.record.merge.strategy.id": ("hoodie.record.merge.strategy.id",),
+    "hoodie.write.table.version": ("hoodie.table.version",),
+    "hoodie.base.file.format": ("hoodie.table.base.file.format",),
+}

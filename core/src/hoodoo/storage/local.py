@@ -1,0 +1,342 @@
+"""The local store: files below one directory, durable when a method returns.
+
+Creation is a hard link, which is atomic and refuses an existing name on every POSIX file system;
+``rename`` would replace it, and ``O_EXCL`` would show a file before its bytes are there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from hoodoo.errors import StorageError, StorageUnknownError
+from hoodoo.storage import temporaries, uri
+from hoodoo.storage.api import Entry
+
+_FIXES = {
+    errno.ENOSPC: "Free space on the file system, then try again.",
+    errno.EDQUOT: "Free space in the quota, then try again.",
+    errno.EACCES: "Check the permissions of the file and of its directories.",
+    errno.EPERM: "Check the permissions, and that the file system supports hard links.",
+    errno.EROFS: "The file system is mounted read-only.",
+    errno.ENAMETOOLONG: "Choose shorter partition values or a shorter table path.",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n).",
+}
+
+
+@frozen
+class LocalStorage:
+    """Implements :class:`~hoodoo.storage.api.Storage` below the directory ``base``.
+
+    ``base`` is a path or a ``file://`` URI, made absolute at once, so that tasks that run in another
+    directory see the same files. ``durable=False`` leaves out every fsync: for tests only. A
+    directory is not an object: ``head`` and ``get`` don't see it. Temporaries don't show in lists.
+    """
+
+    base: str = field(converter=uri.local_path)
+    durable: bool = field(default=True, kw_only=True)
+
+    @property
+    def root(self) -> str:
+        return "file://" + self.base
+
+    # --- writing ----------------------------------------------------------------------------------
+    def put(self, path: str, data: bytes) -> None:
+        target = self._file(path)
+        temp = self._temporary(path, data)
+        try:
+            with self._guard("writing", path):
+                self._into_place(lambda: os.replace(temp, target), target)
+        except BaseException:
+            _unlink_quietly(temp)
+            raise
+        self._settle(path, os.path.dirname(target))
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        target = self._file(path)
+        with self._guard("creating", path):
+            if os.path.lexists(target):  # spares the temporary; the link below is what decides
+                return False
+        temp = self._temporary(path, data)
+        try:
+            return self._link(temp, target, path)
+        finally:
+            _unlink_quietly(temp)
+
+    def put_file_if_absent(self, path: str, local: str) -> bool:
+        """``local`` is moved when the answer is True, left alone when it is False."""
+        target = self._file(path)
+        with self._guard("creating", path):
+            if os.path.lexists(target) and not os.path.samefile(local, target):
+                return False
+            self._sync(local)
+        try:
+            created = self._link(local, target, path)
+        except StorageError as exc:
+            if not (isinstance(exc.__cause__, OSError) and exc.__cause__.errno == errno.EXDEV):
+                raise
+            created = self._copy(local, target, path)
+        if created:
+            _unlink_quietly(local)
+        return created
+
+    def delete(self, path: str) -> bool:
+        target = self._file(path)
+        with self._guard("deleting", path):
+            try:
+                if os.path.isdir(target) and not os.path.islink(target):
+                    return False
+                os.unlink(target)
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+        self._settle(path, os.path.dirname(target))
+        return True
+
+    def delete_prefix(self, prefix: str) -> int:
+        """Temporaries, which another process may be writing, stay; :meth:`sweep` removes them."""
+        top = self._directory(prefix)
+        if not os.path.isdir(top):
+            return 0
+        removed = 0
+        # Half of it may be gone when an error comes: the outcome is unknown, not "nothing happened".
+        with self._guard("deleting", prefix, StorageUnknownError):
+            for directory, _, files in os.walk(top, topdown=False, onerror=_raise_unless_gone):
+                if not temporaries.is_ours(self._relative(directory)):
+                    for name in files:
+                        with suppress(FileNotFoundError):
+                            os.unlink(os.path.join(directory, name))
+                            removed += 1
+                _rmdir(directory)
+        self._settle(prefix, os.path.dirname(top))
+        return removed
+
+    def scratch(self) -> str:
+        with self._guard("making the scratch directory", ""):
+            return temporaries.scratch(self.base)
+
+    def sweep(self, older_than: float = temporaries.DAY) -> int:
+        """Remove own temporaries that nobody touched for ``older_than`` seconds; how many files."""
+        with self._guard("sweeping temporaries", temporaries.TEMP_DIR):
+            return temporaries.sweep(self.base, older_than)
+
+    # --- reading ----------------------------------------------------------------------------------
+    def get(self, path: str) -> bytes:
+        target = self._file(path)
+        with (
+            self._guard("reading", path),
+            self._missing_is_not_found(path),
+            open(target, "rb") as file,
+        ):
+            return file.read()
+
+    def open(self, path: str) -> pa.NativeFile:
+        """An ``OSFile``, not a memory map: a disk or mount that fails under a map kills the process
+        with SIGBUS, while a failing read is an error that names the file; and pages of a map count
+        as the process's memory, which has a budget. Reads at an offset are thread-safe.
+        """
+        target = self._file(path)
+        with self._guard("opening", path), self._missing_is_not_found(path):
+            if os.path.isdir(target):
+                raise IsADirectoryError(errno.EISDIR, "is a directory")
+            return pa.OSFile(target, "rb")
+
+    def head(self, path: str) -> Entry | None:
+        target = self._file(path)
+        with self._guard("looking at", path):
+            try:
+                if os.path.isdir(target):
+                    return None
+                found = os.stat(target)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        return Entry(path, found.st_size, found.st_mtime)
+
+    def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
+        self._directory(prefix)
+        with self._guard("listing", prefix):
+            found: list[Entry] = []
+            waiting = [prefix.strip("/")]
+            while waiting:
+                for entry in self._children(waiting.pop()):
+                    if entry.is_dir and recursive:
+                        waiting.append(entry.path)
+                    else:
+                        found.append(entry)
+        return sorted(found)
+
+    def _children(self, directory: str) -> Iterator[Entry]:
+        if temporaries.is_ours(directory):
+            return
+        try:
+            scanned = os.scandir(os.path.join(self.base, directory))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        with scanned:
+            for item in scanned:
+                path = f"{directory}/{item.name}" if directory else item.name
+                if temporaries.is_ours(path):
+                    continue
+                try:
+                    stat = item.stat()
+                except FileNotFoundError:  # gone since the scan, or a dangling link
+                    continue
+                if item.is_dir():
+                    yield Entry(path, 0, stat.st_mtime, is_dir=True)
+                else:
+                    yield Entry(path, stat.st_size, stat.st_mtime)
+
+    # --- paths ------------------------------------------------------------------------------------
+    def _file(self, path: str) -> str:
+        """The local path of an object; refuses what could lie outside the root."""
+        parts = path.split("/")
+        if any(part in ("", ".", "..") for part in parts) or "\0" in path:
+            raise StorageError(
+                f"path {path!r}",
+                f"is not relative to the root {self.root} in plain parts.",
+                "Use a/b/c: no leading or trailing '/', no empty part, no '.' and no '..'.",
+            )
+        return os.path.join(self.base, *parts)
+
+    def _directory(self, prefix: str) -> str:
+        return self._file(prefix.removesuffix("/")) if prefix else self.base
+
+    def _relative(self, local: str) -> str:
+        return os.path.relpath(local, self.base).replace(os.sep, "/")
+
+    # --- steps of a write -------------------------------------------------------------------------
+    def _temporary(self, path: str, data: bytes) -> str:
+        """A durable temporary with these bytes, next to nothing that a reader looks at."""
+        directory = os.path.join(self.base, *temporaries.TEMP_DIR.split("/"))
+        temp = os.path.join(directory, temporaries.new_name())
+        with self._guard("writing", path):
+            try:
+                self._into_place(lambda: self._write(temp, data), temp)
+            except BaseException:
+                _unlink_quietly(temp)
+                raise
+        return temp
+
+    def _write(self, local: str, data: bytes) -> None:
+        with open(local, "xb") as file:
+            file.write(data)
+            file.flush()
+            if self.durable:
+                os.fsync(file.fileno())
+
+    def _link(self, local: str, target: str, path: str) -> bool:
+        with self._guard("creating", path):
+            try:
+                self._into_place(lambda: os.link(local, target), target)
+            except FileExistsError:
+                # A network file system may repeat a request whose answer got lost: then the name
+                # exists because we made it.
+                if not os.path.samefile(local, target):
+                    return False
+        self._settle(path, os.path.dirname(target))
+        return True
+
+    def _copy(self, local: str, target: str, path: str) -> bool:
+        """From another file system: copy next to the table first, then create as ever."""
+        temp = os.path.join(self.base, *temporaries.TEMP_DIR.split("/"), temporaries.new_name())
+        try:
+            with self._guard("copying to", path):
+                self._into_place(lambda: shutil.copyfile(local, temp), temp)
+                self._sync(temp)
+            return self._link(temp, target, path)
+        finally:
+            _unlink_quietly(temp)
+
+    def _into_place(self, action: Callable[[], object], target: str) -> None:
+        """Run ``action``, which names ``target``, with the directories above ``target`` made.
+
+        A directory may vanish in between, at any depth, when another process deletes its prefix.
+        """
+        for attempt in range(10):
+            try:
+                self._make_directory(os.path.dirname(target))
+                action()
+            except FileNotFoundError:
+                if attempt == 9:
+                    raise
+            else:
+                return
+
+    def _make_directory(self, directory: str) -> None:
+        if os.path.isdir(directory):
+            return
+        parent = os.path.dirname(directory)
+        self._make_directory(parent)
+        with suppress(FileExistsError):
+            os.mkdir(directory)
+        # Also when another process made it: its name has to be durable before ours below it.
+        self._sync(parent)
+
+    def _settle(self, path: str, directory: str) -> None:
+        """Make a changed name durable. The change is already visible, so failure means unknown."""
+        with (
+            self._guard("making durable", path, StorageUnknownError),
+            suppress(FileNotFoundError),
+        ):
+            self._sync(directory)
+
+    def _sync(self, local: str) -> None:
+        if not self.durable:
+            return
+        descriptor = os.open(local, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    # --- errors -----------------------------------------------------------------------------------
+    @contextmanager
+    def _guard(
+        self, doing: str, path: str, kind: type[StorageError] = StorageError
+    ) -> Iterator[None]:
+        try:
+            yield
+        except _Missing as exc:
+            raise FileNotFoundError(errno.ENOENT, "no such object", exc.args[0]) from None
+        except OSError as exc:
+            obj = f"{self.root}/{path}" if path else self.root
+            rule = f"{doing} failed: {exc.strerror or exc}."
+            fix = _FIXES.get(exc.errno or 0, "Check the file system, then try again.")
+            raise kind(obj, rule, fix) from exc
+
+    @contextmanager
+    def _missing_is_not_found(self, path: str) -> Iterator[None]:
+        """FileNotFoundError is an answer of the reading methods, also where a directory stands."""
+        try:
+            yield
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            raise _Missing(f"{self.root}/{path}") from None
+
+
+class _Missing(Exception):
+    """Carries "there is no such object" past the conversion of OSError."""
+
+
+def _unlink_quietly(local: str) -> None:
+    with suppress(OSError):  # a leftover is swept later; it must not turn a success into an error
+        os.unlink(local)
+
+
+def _rmdir(directory: str) -> None:
+    try:
+        os.rmdir(directory)
+    except FileNotFoundError:
+        pass
+    except OSError as exc:  # somebody wrote into it meanwhile, or temporaries stay in it
+        if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+
+
+def _raise_unless_gone(exc: OSError) -> None:
+    if not isinstance(exc, FileNotFoundError):
+        raise exc

@@ -1,0 +1,269 @@
+"""What every base file format promises: :class:`hoodoo.hookspecs.file_format.BaseFileFormat` as tests.
+
+Usage::
+
+    from hoodoo.testing.contracts.file_format import FileFormatContract
+
+    class TestMine(FileFormatContract):
+        @pytest.fixture
+        def file_format(self):
+            return MyFormat()
+
+``file_format`` is the format as its factory makes it without settings; ``storage`` is an empty local
+store unless the fixture is overridden. A format without nested columns sets ``nested = False``.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from hoodoo.errors import CorruptTableError, SchemaError
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
+from hoodoo.storage.api import Storage
+from hoodoo.storage.local import LocalStorage
+
+FLAT = pa.schema(
+    [
+        ("flag", pa.bool_()),
+        ("small", pa.int32()),
+        ("large", pa.int64()),
+        ("single", pa.float32()),
+        ("double", pa.float64()),
+        ("text", pa.string()),
+        ("raw", pa.binary()),
+        ("day", pa.date32()),
+        ("clock", pa.time64("us")),
+        ("moment", pa.timestamp("us", "UTC")),
+        ("price", pa.decimal128(15, 2)),
+    ]
+)
+NESTED = pa.schema(
+    [
+        ("list", pa.list_(pa.field("element", pa.struct([("x", pa.int32()), ("y", pa.string())])))),
+        ("map", pa.map_(pa.string(), pa.struct([("z", pa.float64())]))),
+        ("struct", pa.struct([("inner", pa.struct([("deep", pa.list_(pa.int64()))]))])),
+    ]
+)
+
+
+def rows(schema: pa.Schema, count: int, start: int = 0) -> pa.Table:
+    """``count`` rows of ``schema``; each third value of a column without a meaning of its own is null."""
+    numbers = range(start, start + count)
+    made: dict[str, object] = {
+        "flag": [None if i % 3 == 2 else i % 2 == 0 for i in numbers],
+        "text": [None if i % 3 == 2 else f"tëxt-{i}" for i in numbers],
+        "raw": [None if i % 3 == 2 else i.to_bytes(4, "big") for i in numbers],
+        "list": [None if i % 3 == 2 else [{"x": i, "y": "a"}, None] * (i % 3) for i in numbers],
+        "map": [None if i % 3 == 2 else [(f"k{i}", {"z": i / 2}), ("n", None)] for i in numbers],
+        "struct": [
+            None if i % 3 == 2 else {"inner": {"deep": [i, None] if i % 2 else []}} for i in numbers
+        ],
+        "_hoodie_record_key": [f"key-{i:08d}" for i in numbers],
+        "_hoodie_commit_seqno": [f"20250101000000000_0_{i}" for i in numbers],
+        "_hoodie_commit_time": ["20250101000000000"] * count,
+        "_hoodie_partition_path": ["region=eu"] * count,
+        "_hoodie_file_name": ["f-0_0-0-0_20250101000000000"] * count,
+    }
+    columns = []
+    for field in schema:
+        if field.name in made:
+            columns.append(pa.array(made[field.name], field.type))
+            continue
+        plain = pa.array([None if i % 3 == 2 else i for i in numbers], pa.int64())
+        between = pa.int32() if field.type in (pa.date32(),) else pa.int64()
+        if pa.types.is_decimal(field.type):
+            columns.append(plain.cast(pa.decimal128(19, 0)).cast(field.type))
+        else:
+            columns.append(plain.cast(between).cast(field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+class FileFormatContract:
+    """Subclass, and answer the fixture ``file_format``."""
+
+    nested: ClassVar[bool] = True
+
+    @pytest.fixture
+    def file_format(self) -> BaseFileFormat:
+        raise NotImplementedError("override the fixture `file_format`")
+
+    @pytest.fixture
+    def storage(self, tmp_path: Path) -> Storage:
+        return LocalStorage(str(tmp_path / "store"), durable=False)
+
+    def _schema(self) -> pa.Schema:
+        return with_meta(pa.schema([*FLAT, *(NESTED if self.nested else ())]))
+
+    def _write(
+        self, file_format: BaseFileFormat, storage: Storage, schema: pa.Schema, *parts: pa.Table
+    ) -> str:
+        name = f"f-0_0-0-0_20250101000000000{file_format.extension}"
+        local = os.path.join(storage.scratch(), "under-construction")
+        writer = file_format.writer(local, schema)
+        for part in parts:
+            writer.write(part)
+        size = writer.close()
+        assert size == os.path.getsize(local)
+        assert storage.put_file_if_absent(name, local)
+        return name
+
+    def test_extension_starts_with_a_dot(self, file_format: BaseFileFormat) -> None:
+        assert file_format.extension.startswith(".")
+        assert "_" not in file_format.extension
+
+    def test_rows_come_back_in_order_and_type(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        first, second = rows(schema, 700), rows(schema, 300, start=700)
+        name = self._write(file_format, storage, schema, first, second)
+        with file_format.reader(storage, name) as reader:
+            assert reader.num_rows == 1000
+            assert reader.schema.equals(schema)
+            found = pa.Table.from_batches(list(reader.batches()), schema)
+        expected = pa.concat_tables([first, second])
+        assert found.combine_chunks().equals(expected.combine_chunks())
+
+    def test_a_batch_or_a_table_may_be_written(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        table = rows(schema, 10)
+        local = os.path.join(storage.scratch(), "batches")
+        writer = file_format.writer(local, schema, expected_rows=10)
+        for batch in table.to_batches(max_chunksize=3):
+            writer.write(batch)
+        writer.close()
+        assert storage.put_file_if_absent("b" + file_format.extension, local)
+        with file_format.reader(storage, "b" + file_format.extension) as reader:
+            found = pa.Table.from_batches(list(reader.batches()), schema)
+        assert found.combine_chunks().equals(table.combine_chunks())
+
+    def test_another_schema_is_refused(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        writer = file_format.writer(os.path.join(storage.scratch(), "refused"), FLAT)
+        wrong = rows(FLAT, 3)
+        wrong = wrong.set_column(1, "small", pa.array(["a", "b", "c"]))
+        with pytest.raises(SchemaError, match="small"):
+            writer.write(wrong)
+        writer.close()
+
+    def test_no_rows(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        schema = self._schema()
+        name = self._write(file_format, storage, schema)
+        with file_format.reader(storage, name) as reader:
+            assert reader.num_rows == 0
+            assert reader.schema.equals(schema)
+            assert sum(b.num_rows for b in reader.batches()) == 0
+
+    def test_chosen_columns_come_in_the_order_asked_for(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        name = self._write(file_format, storage, schema, rows(schema, 50))
+        with file_format.reader(storage, name) as reader:
+            found = list(reader.batches(["text", "absent", RECORD_KEY]))
+        assert {tuple(b.schema.names) for b in found} == {("text", RECORD_KEY)}
+        assert sum(b.num_rows for b in found) == 50
+
+    @pytest.mark.parametrize("columns", [[], ["absent"]])
+    def test_without_columns_the_rows_are_still_counted(
+        self, file_format: BaseFileFormat, storage: Storage, columns: list[str]
+    ) -> None:
+        name = self._write(file_format, storage, FLAT, rows(FLAT, 50))
+        with file_format.reader(storage, name) as reader:
+            found = list(reader.batches(columns, batch_rows=20))
+        assert sum(b.num_rows for b in found) == 50
+        assert all(b.num_columns == 0 for b in found)
+
+    def test_batches_have_at_most_the_rows_asked_for(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        name = self._write(file_format, storage, FLAT, rows(FLAT, 100))
+        with file_format.reader(storage, name) as reader:
+            assert max(b.num_rows for b in reader.batches(batch_rows=16)) <= 16
+
+    @pytest.mark.parametrize(
+        "where",
+        [
+            pc.field("large") == 7,
+            pc.field("large") > 10_000,
+            pc.field("absent") == 1,
+            (pc.field("absent") == 1) & (pc.field("large") == 7),
+            (pc.field("absent").is_null()) & (pc.field("large") == 7),
+            pc.field("text").is_null(),
+            pc.field("large").is_null() | (pc.field("small") < 5),
+            pc.field("moment") == pa.scalar(7, pa.timestamp("us", "UTC")),
+        ],
+        ids=str,
+    )
+    def test_pruning_never_loses_a_matching_row(
+        self, file_format: BaseFileFormat, storage: Storage, where: pc.Expression
+    ) -> None:
+        table = rows(FLAT, 1000)
+        name = self._write(file_format, storage, FLAT, table)
+        with file_format.reader(storage, name) as reader:
+            found = pa.Table.from_batches(list(reader.batches(where=where)), FLAT)
+        # A column that the file lacks is null in every row.
+        absent = pa.nulls(len(table), pa.int64())
+        expected = table.append_column("absent", absent).filter(where)
+        kept = found.append_column("absent", absent.slice(0, len(found))).filter(where)
+        assert kept.equals(expected)
+
+    def test_statistics_of_nan_prune_nothing_wrongly(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = pa.schema([("v", pa.float64())])
+        table = pa.table({"v": [1.0, 1.0, float("nan")]}, schema)
+        name = self._write(file_format, storage, schema, table)
+        for where in (pc.field("v") != 1.0, ~(pc.field("v") <= 1.0), pc.is_nan(pc.field("v"))):
+            with file_format.reader(storage, name) as reader:
+                found = pa.Table.from_batches(list(reader.batches(where=where)), schema)
+            assert len(found.filter(where)) == 1, str(where)
+
+    def test_what_is_no_file_of_the_format_is_named(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        name = "broken-0_0_1" + file_format.extension
+        for content in (b"", b"not a base file", b"PAR1" * 100):
+            storage.put(name, content)
+            with pytest.raises(CorruptTableError, match="broken-0_0_1"):
+                file_format.reader(storage, name)
+
+    def test_a_missing_file_is_named(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        with pytest.raises(CorruptTableError, match="absent-0_0_1"):
+            file_format.reader(storage, "absent-0_0_1" + file_format.extension)
+
+    def test_a_truncated_file_gives_no_rows_silently(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        name = self._write(file_format, storage, schema, rows(schema, 100))
+        whole = storage.get(name)
+        for size in (len(whole) - 1, len(whole) // 2, 10):
+            storage.put(name, whole[:size])
+            with pytest.raises(CorruptTableError):
+                with file_format.reader(storage, name) as reader:
+                    list(reader.batches())
+
+    def test_metadata_columns_alone(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        schema = self._schema()
+        table = rows(schema, 20)
+        name = self._write(file_format, storage, schema, table)
+        with file_format.reader(storage, name) as reader:
+            found = pa.Table.from_batches(list(reader.batches(META_COLUMNS)))
+            assert all(isinstance(k, str) for k in reader.metadata)
+        assert found.combine_chunks().equals(table.select(META_COLUMNS).combine_chunks())
+
+    def test_pickles(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        again = pickle.loads(pickle.dumps(file_format))
+        name = self._write(again, storage, FLAT, rows(FLAT, 5))
+        with file_format.reader(storage, name) as reader:
+            assert reader.num_rows == 5

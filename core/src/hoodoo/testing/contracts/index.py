@@ -1,0 +1,308 @@
+"""What every index promises: the contracts of :mod:`hoodoo.hookspecs.index` as tests.
+
+Usage::
+
+    class TestMine(LookupIndexContract):      # or ComputedIndexContract
+        @pytest.fixture
+        def index(self):
+            return MyIndex(...)
+
+The lookup suite writes small base files by itself. It uses the embedded engine, a local store and
+Parquet; answer the fixtures ``engine``, ``storage`` and ``file_format`` to run it with others. An
+index that can't work with virtual keys sets ``virtual_keys = False``.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from attrs import frozen
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import (
+    KEYS_SCHEMA,
+    LOCATIONS_SCHEMA,
+    ComputedIndex,
+    Index,
+    IndexContext,
+    LookupIndex,
+)
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.storage.api import Storage
+
+_INSTANT = "20240101000000000"
+# (partition path, number of the file group) -> the keys stored there.
+Stored = Mapping[tuple[str, int], Sequence[str]]
+Found = set[tuple[str, str, str]]
+STORED: Stored = {
+    ("p=1", 1): ["a", "b", "c", "k1"],
+    ("p=1", 2): ["x", "y", "z", "é/b c=%:", "𝄞", "\ue000"],
+    ("p=2", 3): ["a", "m", "f1:v1,f2:v2", " spaced "],
+    ("p=3", 4): ["only-here"],
+    ("p=3", 5): [],
+}
+
+
+def file_id(number: int) -> str:
+    return f"{number:08d}-0000-4000-8000-000000000000-0"
+
+
+@frozen
+class ColumnKeys:
+    """A key generator for tables with virtual keys: the key is the column ``id``."""
+
+    record_key_fields: tuple[str, ...] = ("id",)
+    partition_fields: tuple[str, ...] = ()
+
+    def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
+        return batch.column("id")
+
+    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
+        return pa.repeat("", batch.num_rows)
+
+    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
+        return None
+
+
+def write_base_file(
+    storage: Storage,
+    file_format: BaseFileFormat,
+    path: str,
+    number: int,
+    keys: Sequence[str],
+    virtual: bool = False,
+) -> FileSlice:
+    """A base file whose rows have ``keys``, in a column ``id`` and, unless ``virtual``, as keys."""
+    base = BaseFile(path, file_id(number), _INSTANT, "0-0-0", file_format.extension)
+    schema = with_meta(pa.schema([("id", pa.string()), ("v", pa.int64())]))
+    columns: dict[str, Any] = {n: pa.nulls(len(keys), pa.string()) for n in META_COLUMNS}
+    columns["id"], columns["v"] = (
+        pa.array(keys, pa.string()),
+        pa.array(range(len(keys)), pa.int64()),
+    )
+    if not virtual:
+        columns[RECORD_KEY] = columns["id"]
+        columns[PARTITION_PATH] = pa.repeat(path, len(keys))
+    local = os.path.join(storage.scratch(), f"{number}.building")
+    writer = file_format.writer(local, schema, len(keys))
+    writer.write(pa.table(columns, schema=schema))
+    size = writer.close()
+    assert storage.put_file_if_absent(base.path, local)
+    base = BaseFile(path, base.file_id, _INSTANT, "0-0-0", file_format.extension, size)
+    return FileSlice(path, base.file_id, _INSTANT, base)
+
+
+def _picklable(index: Index) -> None:
+    again = pickle.loads(pickle.dumps(index))
+    assert again.is_global == index.is_global
+    assert again.moves_partitions == index.moves_partitions
+
+
+class LookupIndexContract:
+    """Subclass, and answer the fixture ``index``."""
+
+    virtual_keys: ClassVar[bool] = True
+
+    @pytest.fixture
+    def index(self) -> LookupIndex:
+        raise NotImplementedError("override the fixture `index`")
+
+    @pytest.fixture
+    def engine(self) -> Engine:
+        from hoodoo.engine.local import LocalEngine
+
+        return LocalEngine(2)
+
+    @pytest.fixture
+    def storage(self, tmp_path: Path) -> Storage:
+        from hoodoo.storage.local import LocalStorage
+
+        return LocalStorage(str(tmp_path / "table"), durable=False)
+
+    @pytest.fixture
+    def file_format(self) -> BaseFileFormat:
+        from hoodoo.files.parquet import ParquetFormat
+
+        return ParquetFormat()
+
+    def table(
+        self, engine: Engine, storage: Storage, file_format: BaseFileFormat,
+        stored: Stored = STORED, virtual: bool = False,
+    ) -> IndexContext:  # fmt: skip
+        """A table that holds ``stored``, and a file group that has only a log file."""
+        slices = [
+            write_base_file(storage, file_format, path, number, keys, virtual)
+            for (path, number), keys in stored.items()
+        ]
+        log = LogFile("p=1", file_id(99), _INSTANT, 1, "0-0-0")
+        slices.append(FileSlice("p=1", file_id(99), _INSTANT, None, (log,)))
+        generator = ColumnKeys() if virtual else None
+        return IndexContext(engine, storage, slices, file_format, generator)
+
+    def ask(
+        self, index: LookupIndex, context: IndexContext, asked: Sequence[tuple[str, str]]
+    ) -> list[tuple[str, str, str]]:
+        """What the index answers for (key, partition path) pairs."""
+        keys = pa.table(
+            {"record_key": [k for k, _ in asked], "partition_path": [p for _, p in asked]},
+            schema=KEYS_SCHEMA,
+        )
+        context = IndexContext(
+            context.engine, context.storage, context.slices, context.file_format,
+            context.key_generator, keys.num_rows, keys.column("record_key").nbytes,
+        )  # fmt: skip
+        # Several batches, so that an engine makes several partitions of them.
+        stream = context.engine.source(
+            pa.Table.from_batches(keys.to_batches(max_chunksize=2), KEYS_SCHEMA)
+        )
+        located = index.locate(stream, context)
+        assert located.schema.equals(LOCATIONS_SCHEMA)
+        found = context.engine.collect(located)
+        assert found.schema.equals(LOCATIONS_SCHEMA)
+        return [tuple(row[n] for n in LOCATIONS_SCHEMA.names) for row in found.to_pylist()]
+
+    def expected(
+        self, index: Index, asked: Sequence[tuple[str, str]], stored: Stored = STORED
+    ) -> Found:
+        return {
+            (key, path, file_id(number))
+            for (path, number), keys in stored.items()
+            for key in keys
+            if any(key == k and (index.is_global or path == p) for k, p in asked)
+        }
+
+    def check(
+        self, index: LookupIndex, context: IndexContext, asked: Sequence[tuple[str, str]],
+        stored: Stored = STORED,
+    ) -> None:  # fmt: skip
+        found = self.ask(index, context, asked)
+        assert set(found) == self.expected(index, asked, stored)
+        assert len(found) == len(set(found)), "a location is answered twice"
+
+    def test_obeys_the_protocol(self, index: LookupIndex) -> None:
+        assert isinstance(index, LookupIndex) and not isinstance(index, ComputedIndex)
+        assert index.is_global or not index.moves_partitions, "only a global index moves rows"
+        _picklable(index)
+
+    def test_finds_what_is_there_and_nothing_else(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        context = self.table(engine, storage, file_format)
+        asked = [(k, p) for (p, _), keys in STORED.items() for k in keys]
+        asked += [(k, p) for p in ("p=1", "p=2", "p=9") for k in ("missing", "aa", "z\ue000", "")]
+        self.check(index, context, asked)
+
+    def test_keys_asked_for_in_another_partition(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        context = self.table(engine, storage, file_format)
+        self.check(index, context, [("b", "p=2"), ("m", "p=1"), ("only-here", "new"), ("a", "p=1")])
+
+    @pytest.mark.parametrize("key", ["a", "𝄞", "\ue000", "é/b c=%:", "f1:v1,f2:v2", "0", "zz"])
+    def test_one_key(
+        self,
+        index: LookupIndex,
+        engine: Engine,
+        storage: Storage,
+        file_format: BaseFileFormat,
+        key: str,
+    ) -> None:
+        context = self.table(engine, storage, file_format)
+        self.check(index, context, [(key, "p=1")])
+
+    def test_no_keys_and_no_files(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        context = self.table(engine, storage, file_format)
+        assert self.ask(index, context, []) == []
+        empty = IndexContext(engine, storage, (), file_format)
+        assert self.ask(index, empty, [("a", "p=1")]) == []
+
+    def test_answers_the_same_again_and_elsewhere(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        context = self.table(engine, storage, file_format)
+        asked = [("a", "p=1"), ("a", "p=2"), ("x", "p=1"), ("nope", "p=3")]
+        other = pickle.loads(pickle.dumps(index))
+        assert sorted(self.ask(other, context, asked)) == sorted(self.ask(index, context, asked))
+
+    def test_many_files_and_keys(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        keys = [f"key-{i * 7919 % 10007:05d}" for i in range(4000)]
+        stored = {(f"p={n % 4}", n): keys[n * 200 : (n + 1) * 200] for n in range(20)}
+        context = self.table(engine, storage, file_format, stored)
+        asked = [(k, f"p={i % 4}") for i, k in enumerate(keys[::3])] + [("key", "p=0")]
+        self.check(index, context, asked, stored)
+
+    def test_keys_that_are_not_stored(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        if not self.virtual_keys:
+            pytest.skip("it does not work with virtual keys")
+        context = self.table(engine, storage, file_format, virtual=True)
+        self.check(index, context, [("a", "p=1"), ("z", "p=1"), ("m", "p=2"), ("gone", "p=1")])
+
+
+class ComputedIndexContract:
+    """Subclass, and answer the fixture ``index``."""
+
+    @pytest.fixture
+    def index(self) -> ComputedIndex:
+        raise NotImplementedError("override the fixture `index`")
+
+    @pytest.fixture
+    def keys(self, index: ComputedIndex) -> pa.Array:
+        odd = ["a", "é/b c=%:", "𝄞", " ", "f1:v1,f2:v2", "x" * 5000, "b:c,d"]
+        return pa.array([*odd, *(f"key-{i}" for i in range(20 * index.buckets))])
+
+    def test_obeys_the_protocol(self, index: ComputedIndex) -> None:
+        assert isinstance(index, ComputedIndex) and not isinstance(index, LookupIndex)
+        assert index.buckets > 0
+        _picklable(index)
+
+    def test_every_key_has_a_bucket(self, index: ComputedIndex, keys: pa.Array) -> None:
+        found = index.bucket(keys)
+        assert found.type == pa.int32() and found.null_count == 0 and len(found) == len(keys)
+        values = np.asarray(found)
+        assert values.min() >= 0 and values.max() < index.buckets
+        assert len(pc.unique(found)) > index.buckets // 2, "most buckets stay empty"
+
+    def test_answers_the_same_again_elsewhere_and_in_pieces(
+        self, index: ComputedIndex, keys: pa.Array
+    ) -> None:
+        whole = index.bucket(keys)
+        other = pickle.loads(pickle.dumps(index))
+        parts = [other.bucket(keys.slice(i, 1)) for i in range(9)] + [other.bucket(keys.slice(9))]
+        assert pa.concat_arrays(parts) == whole
+        assert len(index.bucket(keys.slice(0, 0))) == 0
+
+    def test_file_ids_tell_their_bucket(self, index: ComputedIndex) -> None:
+        uuids = ["7e0d4263-868d-42ad-8fb3-9ccb868d42ad", "ffffffff-ffff-4fff-bfff-ffffffffffff"]
+        for bucket in {0, index.buckets // 2, index.buckets - 1}:
+            made = [index.file_id(bucket, uuid) for uuid in uuids]
+            assert len(set(made)) == len(made)
+            for one in made:
+                assert index.bucket_of(one) == bucket
+                assert "_" not in one and "/" not in one, "file names are split at _"
+
+    def test_a_foreign_file_id_is_refused(self, index: ComputedIndex) -> None:
+        for one in (
+            "c506a8de-79be-48bd-b7ba-665e51b51533-0",
+            "99999999-0000-0000-0000-0-0",
+            "x",
+            "",
+        ):
+            with pytest.raises(CorruptTableError):
+                index.bucket_of(one)

@@ -1,0 +1,158 @@
+"""What every key generator promises: :class:`hoodoo.hookspecs.key_generator.KeyGenerator` as tests.
+
+Usage::
+
+    class TestMine(KeyGeneratorContract):
+        @pytest.fixture
+        def key_generator(self):
+            return MyKeyGenerator(...)
+
+The suite makes rows with string columns named like the generator's fields. A generator that wants
+other types (or nested fields) answers the fixture ``rows`` too: at least four rows, keys all
+different, and two partition paths if there are partition fields.
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from hoodoo.errors import MissingColumnError, NullKeyError
+from hoodoo.hookspecs.key_generator import KeyGenerator
+
+_ROWS = 8
+
+
+class KeyGeneratorContract:
+    """Subclass, and answer the fixture ``key_generator``."""
+
+    @pytest.fixture
+    def key_generator(self) -> KeyGenerator:
+        raise NotImplementedError("override the fixture `key_generator`")
+
+    @pytest.fixture
+    def rows(self, key_generator: KeyGenerator) -> pa.RecordBatch:
+        columns = {
+            name: pa.array([f"{name}{i % 3} ü" for i in range(_ROWS)])
+            for name in key_generator.partition_fields
+        }
+        for name in key_generator.record_key_fields:
+            columns[name] = pa.array([f"{name}-{i}" for i in range(_ROWS)])
+        columns["other"] = pa.array(range(_ROWS))
+        return pa.RecordBatch.from_pydict(columns)
+
+    def test_obeys_the_protocol(self, key_generator: KeyGenerator) -> None:
+        assert isinstance(key_generator, KeyGenerator)
+        for names in (key_generator.record_key_fields, key_generator.partition_fields):
+            assert isinstance(names, tuple) and all(isinstance(n, str) for n in names)
+
+    def test_answers_strings_without_nulls(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        for answer in (key_generator.record_keys(rows), key_generator.partition_paths(rows)):
+            assert isinstance(answer, pa.Array) and answer.type == pa.string()
+            assert len(answer) == rows.num_rows and answer.null_count == 0
+        assert not pc.any(pc.equal(key_generator.record_keys(rows), "")).as_py()
+
+    def test_different_rows_have_different_keys(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        assert len(pc.unique(key_generator.record_keys(rows))) == rows.num_rows
+
+    def test_partition_paths_are_directories_below_the_table(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        found = set(key_generator.partition_paths(rows).to_pylist())
+        if not key_generator.partition_fields:
+            assert found == {""}
+        else:
+            assert len(found) > 1
+            for path in found:
+                assert not {"", ".", ".."} & set(path.split("/")), path
+
+    def test_answers_the_same_again_elsewhere_and_in_pieces(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        other = pickle.loads(pickle.dumps(key_generator))
+        half = rows.num_rows // 2
+        for name in ("record_keys", "partition_paths"):
+            whole = getattr(key_generator, name)(rows)
+            assert getattr(other, name)(rows) == whole
+            # A slice starts in the middle of its buffers, which careless code forgets.
+            parts = [getattr(other, name)(p) for p in (rows.slice(0, half), rows.slice(half))]
+            assert pa.concat_arrays(parts) == whole
+            assert len(getattr(key_generator, name)(rows.slice(0, 0))) == 0
+
+    def test_order_and_number_of_columns_do_not_matter(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        turned = rows.select(rows.schema.names[::-1])
+        more = turned.append_column("zz", pa.nulls(rows.num_rows))
+        assert key_generator.record_keys(more) == key_generator.record_keys(rows)
+        assert key_generator.partition_paths(more) == key_generator.partition_paths(rows)
+
+    def test_missing_columns_are_named(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        for fields, ask in (
+            (key_generator.record_key_fields, key_generator.record_keys),
+            (key_generator.partition_fields, key_generator.partition_paths),
+        ):
+            for field in fields:
+                top = field if field in rows.schema.names else field.split(".")[0]
+                with pytest.raises(MissingColumnError) as caught:
+                    ask(rows.select([n for n in rows.schema.names if n != top]))
+                assert field in str(caught.value)
+
+    def test_a_key_without_any_value_is_refused(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        if not key_generator.record_key_fields:
+            pytest.skip("its keys are not made of columns")
+        broken = _nulled(rows, key_generator.record_key_fields, at=2)
+        with pytest.raises(NullKeyError) as caught:
+            key_generator.record_keys(broken)
+        for field in key_generator.record_key_fields:
+            assert field in str(caught.value)
+
+    def test_a_null_partition_value_has_a_path(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        paths = key_generator.partition_paths(_nulled(rows, key_generator.partition_fields, at=2))
+        assert paths.null_count == 0
+        assert bool(paths[2].as_py()) is bool(key_generator.partition_fields)
+
+    def test_partition_values_are_true_of_every_row(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        for some in (rows, _nulled(rows, key_generator.partition_fields, at=0)):
+            paths = key_generator.partition_paths(some).to_pylist()
+            for path, row in zip(paths, some.to_pylist(), strict=True):
+                for name, value in (
+                    key_generator.partition_values(path, some.schema) or {}
+                ).items():
+                    stored = row
+                    for part in [name] if name in row else name.split("."):
+                        stored = stored[part]
+                    assert stored == value and type(stored) is type(value)
+
+    def test_partition_values_of_a_foreign_path_are_no_failure(
+        self, key_generator: KeyGenerator, rows: pa.RecordBatch
+    ) -> None:
+        for path in ("a/b/c/d/e/f/g", "%ZZ", "=", "__HIVE_DEFAULT_PARTITION__"):
+            found = key_generator.partition_values(path, rows.schema)
+            assert found is None or set(found) <= set(key_generator.partition_fields)
+
+
+def _nulled(rows: pa.RecordBatch, fields: tuple[str, ...], at: int) -> pa.RecordBatch:
+    """``rows`` with the columns of ``fields`` null in row ``at``."""
+    columns = {}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if any(f == name or f.split(".")[0] == name for f in fields):
+            mask = pa.array([i != at for i in range(rows.num_rows)])
+            column = pc.if_else(mask, column, pa.scalar(None, column.type))
+        columns[name] = column
+    return pa.RecordBatch.from_pydict(columns)

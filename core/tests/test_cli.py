@@ -1,0 +1,89 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+
+import hoodoo
+import pytest
+from hoodoo.cli import main
+from hoodoo.errors import PluginError
+
+pytest.importorskip("typer")
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def one(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        said = capsys.readouterr()
+        code = caught.value.code
+        return (code if isinstance(code, int) else 0), said.out, said.err
+
+    return one
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"{hoodoo.__version__}\n", "")
+
+
+def test_plugins(run: Run) -> None:
+    code, out, _ = run("plugins")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["family", "name", "aliases", "distribution", "version", "summary"]
+    (parquet,) = (line for line in lines if line.startswith("file_format ") and "PARQUET" in line)
+    assert "hoodoo-core" in parquet and hoodoo.__version__ in parquet
+
+
+def test_plugins_as_json(run: Run) -> None:
+    code, out, _ = run("plugins", "--json")
+    assert code == 0
+    rows = json.loads(out)
+    assert {"storage", "engine", "file_format"} <= {row["family"] for row in rows}
+    (file,) = (row for row in rows if (row["family"], row["name"]) == ("storage", "file"))
+    assert file["aliases"] == ["", "local"] and file["distribution"] == "hoodoo-core"
+
+
+def test_wrong_usage(run: Run) -> None:
+    code, _, err = run("nothing-of-the-kind")
+    assert code == 2 and "nothing-of-the-kind" in err
+
+
+def test_our_errors_are_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise PluginError("plugin [x]", "it is broken.", "Repair it.")
+
+    monkeypatch.setattr("hoodoo.cli.commands.plugins.report", failing)
+    assert run("plugins") == (1, "", "plugin [x]: it is broken. Fix: Repair it.\n")
+
+
+def test_other_errors_are_bugs_and_show_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("hoodoo.cli.commands.plugins.report", failing)
+    with pytest.raises(ZeroDivisionError):
+        main(["plugins"])
+
+
+@pytest.mark.parametrize("lacking", ["typer", "rich"])
+def test_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
+    for name in list(sys.modules):
+        if name.startswith(("hoodoo.cli.app", "hoodoo.cli.commands")):
+            monkeypatch.delitem(sys.modules, name)
+        elif name == lacking or name.startswith(f"{lacking}."):
+            monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, lacking, None)
+    if lacking == "rich":
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    code, out, err = run("plugins")
+    assert (code, out) == (1, "")
+    assert "hoodoo-core[cli]" in err and lacking in err

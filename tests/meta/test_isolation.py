@@ -1,0 +1,207 @@
+"""The promises between distributions and between the rooms of core."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parents[2]
+CORE = REPO / "core/src/hoodoo"
+DISTRIBUTIONS = {
+    "hoodoo": REPO,
+    "hoodoo-core": REPO / "core",
+    "hoodoo-standard": REPO / "plugins/standard",
+    "hoodoo-spark": REPO / "plugins/spark",
+}
+# A room imports only rooms before it (docs/architecture.md).
+ROOMS = (
+    "errors",
+    "log",
+    "model",
+    "storage",
+    "files",
+    "timeline",
+    "hookspecs",
+    "kernel",
+    "engine",
+    "write",
+    "read",
+    "actions",
+    "tables",
+    "table",
+    "cli",
+    "testing",
+)
+# The package itself and the registrations of core are no rooms: they may see all, none sees them.
+OUTSIDE = {"__init__", "builtin"}
+# What is never there after an import of core. (Not rich: structlog imports it where it is installed.)
+FOREIGN = ("pyspark", "pandas", "hoodoo_standard", "hoodoo_spark", "typer", "pytest")
+# Modules whose purpose is one of the libraries of an extra.
+NEEDS = {
+    "hoodoo.cli.app": ("typer",),
+    "hoodoo.cli.commands": ("typer",),
+    "hoodoo.testing.contracts": ("pytest",),
+}
+
+
+def _modules() -> list[str]:
+    found = []
+    for path in sorted(CORE.rglob("*.py")):
+        parts = path.relative_to(CORE.parent).with_suffix("").parts
+        found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return found
+
+
+def _python(code: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_hoodoo_loads_no_plugin_and_no_engine() -> None:
+    code = "import json, sys, hoodoo; print(json.dumps(sorted(sys.modules)))"
+    loaded = {name.partition(".")[0] for name in json.loads(_python(code))}
+    assert not loaded & set(FOREIGN)
+    assert "hoodoo" in loaded
+
+
+def test_every_core_module_imports_alone() -> None:
+    """Each module first among core's: a cycle that depends on the order of imports shows here.
+
+    One interpreter, core's modules forgotten before each import; what a module drags in is noted.
+    """
+    code = """
+import importlib, json, sys, traceback
+foreign = sys.argv[1].split(",")
+answer = {}
+for module in sys.argv[2:]:
+    for name in [n for n in sys.modules if n == "hoodoo" or n.startswith("hoodoo.")]:
+        del sys.modules[name]
+    for name in [n for n in sys.modules if n.partition(".")[0] in foreign]:
+        del sys.modules[name]
+    try:
+        importlib.import_module(module)
+    except BaseException:
+        answer[module] = traceback.format_exc()
+        continue
+    answer[module] = sorted({n.partition(".")[0] for n in sys.modules} & set(foreign))
+print(json.dumps(answer))
+"""
+    modules = _modules()
+    assert len(modules) > 30
+    answer = json.loads(_python(code, ",".join(FOREIGN), *modules))
+    wrong = {}
+    for module, found in answer.items():
+        allowed = {
+            lib
+            for start, libs in NEEDS.items()
+            if f"{module}.".startswith(f"{start}.")
+            for lib in libs
+        }
+        if isinstance(found, str) or set(found) - allowed:
+            wrong[module] = found
+    assert not wrong, "\n".join(f"{module}: {found}" for module, found in wrong.items())
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything imported, in functions too; not what only a type checker sees."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting.extend(node.orelse)
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative imports hide the room"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+        else:
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _room(name: str) -> str:
+    return name.split(".")[1] if "." in name else "__init__"
+
+
+def test_rooms_import_only_rooms_above_them() -> None:
+    wrong = []
+    for path in sorted(CORE.rglob("*.py")):
+        where = path.relative_to(CORE)
+        room = where.parts[0].removesuffix(".py")
+        assert room in ROOMS or room in OUTSIDE, f"{where}: no room of the architecture"
+        for line, name in _imports(path):
+            top = name.partition(".")[0]
+            if top.startswith("hoodoo_") or top in ("pyspark", "pandas"):
+                wrong.append(f"{where}:{line}: core imports {name}")
+            if top != "hoodoo" or room in OUTSIDE:
+                continue
+            other = _room(name)
+            if other in ("__version__", "hookimpl"):  # what the package itself may be asked for
+                other = "hookspecs"
+            if other != room and (other not in ROOMS or ROOMS.index(other) > ROOMS.index(room)):
+                wrong.append(f"{where}:{line}: {room} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_rule_about_rooms_can_fail(tmp_path: Path) -> None:
+    source = tmp_path / "x.py"
+    source.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from hoodoo.table import hidden\n"
+        "def f():\n    from hoodoo.write import key\n    import hoodoo.read.plan\n"
+    )
+    names = [name for _, name in _imports(source)]
+    assert sorted(names) == ["hoodoo.read.plan", "hoodoo.write.key", "typing.TYPE_CHECKING"]
+    assert ROOMS.index(_room("hoodoo.write.key")) > ROOMS.index("storage")
+
+
+def _setup(directory: Path) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(directory / "setup.cfg", encoding="utf-8")
+    return parser
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_entry_points_are_installed_as_written(name: str) -> None:
+    """A new entry point is invisible to an environment that was made before it, which stays green."""
+    setup = _setup(DISTRIBUTIONS[name])
+    assert setup["metadata"]["name"] == name
+    written = set()
+    if setup.has_section("options.entry_points"):
+        for group, lines in setup["options.entry_points"].items():
+            for line in lines.strip().splitlines():
+                key, _, value = line.partition("=")
+                written.add((group, key.strip(), value.strip()))
+    installed = {(p.group, p.name, p.value) for p in metadata.distribution(name).entry_points}
+    assert installed == written, "install the distributions again (pip install -e)"
+
+
+def test_versions_are_equal() -> None:
+    written = {}
+    for name, directory in DISTRIBUTIONS.items():
+        version = _setup(directory)["metadata"]["version"]
+        if version.startswith("attr:"):
+            package = version.removeprefix("attr:").strip().partition(".")[0]
+            tree = ast.parse((directory / "src" / package / "__init__.py").read_text("utf-8"))
+            version = next(
+                ast.literal_eval(node.value)
+                for node in tree.body
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
+            )
+        written[name] = version
+    assert len(set(written.values())) == 1, written
+    installed = {name: metadata.version(name) for name in DISTRIBUTIONS}
+    assert installed == written
