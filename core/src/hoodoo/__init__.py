@@ -1,9 +1,23 @@
-"""Hoodoo: a microkernel for Apache Hudi tables."""
+"""Hoodoo: Apache Hudi tables in Python; everything that decides anything is a plugin."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from hoodoo.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from hoodoo.table import Table, create, open
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "hookimpl"]
+__all__ = ["Table", "__version__", "create", "hookimpl", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    # A worker that imports a plugin module needs `hookimpl` and nothing of the rest.
+    if name in ("Table", "create", "open"):
+        from hoodoo import table
+
+        return getattr(table, name)
+    raise AttributeError(f"module 'hoodoo' has no attribute {name!r}")

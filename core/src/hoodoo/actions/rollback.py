@@ -1,0 +1,190 @@
+"""Rollback: a failed instant leaves no file behind and is taken off the timeline.
+
+Order, so that a crash at any point is finished by the next writer (and by Spark Hudi): plan
+requested -> inflight -> data files -> the failed instant's inflight, then its requested file ->
+completed -> markers. A file that is gone already counts as deleted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from hoodoo.errors import CommitUnknownError, CorruptTableError
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile, LogFile
+from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.storage.uri import local_path
+from hoodoo.timeline import codec_avro, publish
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import Result
+from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.timeline.view import list_data
+from hoodoo.write.target import MARKERS, STAGED
+
+
+@frozen
+class RolledBack:
+    """``instant`` was undone by ``rollback``; ``files`` were deleted, relative to the table."""
+
+    instant: str
+    rollback: str
+    files: tuple[str, ...]
+
+
+def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
+    """What a writer does first: finish begun rollbacks, roll back failed writes, sweep strays.
+
+    Single-writer rule (Hudi's EAGER policy): a pending write has failed. Pending table services are
+    left alone: their plans are run, not undone. Costs one listing when there is nothing to do.
+    """
+    timeline = load(storage, config)
+    done = [_resume(storage, timeline, i) for i in timeline.pending() if i.action == "rollback"]
+    if done:
+        timeline = reload(storage, timeline)
+    # Newest first, as each instant may build on the one before.
+    for instant in reversed([i for i in timeline.pending() if i.action in ROLLBACK_ACTIONS]):
+        done.append(rollback(storage, timeline, instant))
+        timeline = reload(storage, timeline)
+    _sweep(storage, timeline)
+    return tuple(done)
+
+
+def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack:
+    """Undo a pending ``instant``. Raises CommitUnknownError if the end of it is not known."""
+    files = _files_of(storage, instant.requested)
+    plan = {
+        "instantToRollback": {"commitTime": instant.requested, "action": instant.action},
+        "RollbackRequests": [
+            {
+                "partitionPath": file.partition_path,
+                "fileId": file.file_id,
+                "latestBaseInstant": instant.requested,
+                "filesToBeDeleted": [_absolute(storage, file.path)],
+                "logBlocksToBeDeleted": {},
+            }
+            for file in files
+        ],
+        "version": 1,
+    }
+    mine = publish.request(
+        storage, timeline, "rollback", codec_avro.encode_rollback_plan(plan)
+    )
+    return _execute(storage, timeline, mine, instant.requested, instant.action, plan)
+
+
+def _resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack:
+    plan = timeline.contents(storage, mine.at(State.REQUESTED))
+    target = plan.get("instantToRollback") or {}
+    if not target:
+        raise CorruptTableError(
+            f"{storage.root}/{timeline.path(mine)}", "a rollback whose plan names no instant",
+            "delete the file by hand; the next write rolls back what is pending.",
+        )  # fmt: skip
+    requested, action = str(target["commitTime"]), str(target["action"])
+    return _execute(storage, timeline, mine, requested, action, plan)
+
+
+def _execute(
+    storage: Storage, timeline: Timeline, mine: Instant, requested: str, action: str,
+    plan: dict[str, Any],
+) -> RolledBack:  # fmt: skip
+    mine = publish.inflight(storage, timeline, mine)
+    # The files as they are now: a task that outlived its driver may have added some to the plan's.
+    files = _files_of(storage, requested)
+    planned = [_relative(storage, path) for ask in plan.get("RollbackRequests") or []
+               for path in ask.get("filesToBeDeleted") or []]  # fmt: skip
+    paths = sorted({file.path for file in files} | {p for p in planned if p is not None})
+    for path in paths:
+        storage.delete(path)
+    for state in (State.INFLIGHT, State.REQUESTED):
+        storage.delete(timeline.path(Instant(requested, action, state)))
+    content = codec_avro.encode_rollback(_metadata(storage, mine, requested, action, paths))
+    outcome = publish.complete(storage, timeline, mine, content)
+    if outcome.result is Result.UNKNOWN:
+        raise CommitUnknownError(
+            f"rollback {mine.requested}", f"its end is unknown: {outcome.reason}.",
+            "Open the table again: the next write finishes the rollback.",
+        )  # fmt: skip
+    storage.delete_prefix(f"{MARKERS}/{requested}")
+    storage.delete_prefix(f"{STAGED}{requested}")
+    notify(Event("rollback.done", timeline.config.name, mine.requested,
+                 {"instant": requested, "files": len(paths)}))  # fmt: skip
+    return RolledBack(requested, mine.requested, tuple(paths))
+
+
+def _metadata(
+    storage: Storage, mine: Instant, requested: str, action: str, paths: list[str]
+) -> dict[str, Any]:
+    partitions: dict[str, list[str]] = {}
+    for path in paths:
+        partitions.setdefault(path.rpartition("/")[0], []).append(_absolute(storage, path))
+    return {
+        "startRollbackTime": mine.requested,
+        "timeTakenInMillis": 0,
+        "totalFilesDeleted": len(paths),
+        "commitsRollback": [requested],
+        "partitionMetadata": {
+            partition: {
+                "partitionPath": partition,
+                "successDeleteFiles": files,
+                "failedDeleteFiles": [],
+                "rollbackLogFiles": {},
+                "logFilesFromFailedCommit": {},
+            }
+            for partition, files in partitions.items()
+        },
+        "version": 1,
+        "instantsRollback": [{"commitTime": requested, "action": action}],
+    }
+
+
+def _sweep(storage: Storage, timeline: Timeline) -> None:
+    """What is left of instants that were rolled back: files of tasks that finished too late, staged
+    rows of writers that died. Lists the table only if there has been a rollback."""
+    pending = {i.requested for i in timeline.pending()}
+    for entry in storage.list(MARKERS):
+        name = entry.path.removeprefix(STAGED)
+        if name != entry.path and name not in pending:
+            storage.delete_prefix(entry.path)
+    undone = _undone(storage, timeline)
+    if not undone:
+        return
+    for file in _listed(storage):
+        if file.instant in undone:
+            storage.delete(file.path)
+
+
+def _undone(storage: Storage, timeline: Timeline) -> set[str]:
+    """Instants that a completed rollback names and that are not on the timeline (again)."""
+    found: set[str] = set()
+    for instant in timeline.completed():
+        if instant.action == "rollback":
+            found.update(timeline.contents(storage, instant).get("commitsRollback") or ())
+    return found - {i.requested for i in timeline.instants if i.action != "rollback"}
+
+
+def _files_of(storage: Storage, instant: str) -> list[BaseFile | LogFile]:
+    return [file for file in _listed(storage) if file.instant == instant]
+
+
+def _listed(storage: Storage) -> list[BaseFile | LogFile]:
+    parsed = (parse_path(entry.path, entry.size) for entry in list_data(storage))
+    # Version 6 names logs by the base instant, which says nothing of who wrote them.
+    return [file for file in parsed if isinstance(file, BaseFile)]
+
+
+def _absolute(storage: Storage, path: str) -> str:
+    return f"{local_path(storage.root) if storage.root.startswith('file:') else storage.root}/{path}"
+
+
+def _relative(storage: Storage, path: str) -> str | None:
+    """``path`` of a plan, relative to the table; None if it lies elsewhere (the table was moved)."""
+    for root in (storage.root, _absolute(storage, "").rstrip("/")):
+        if path.startswith(f"{root}/"):
+            return path[len(root) + 1 :]
+    return None

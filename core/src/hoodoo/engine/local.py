@@ -1,0 +1,191 @@
+"""The embedded engine: threads over partitions in this process, no JVM.
+
+For tests, notebooks and tables of the size of one machine. Its exchange always spills to local disk:
+memory stays bounded and the time is the same (design notes, docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from hoodoo.engine.sources import Partition, as_arrow, partitions
+from hoodoo.engine.spill import Spill
+from hoodoo.errors import EngineError
+from hoodoo.hookspecs.engine import PART, SLOT, Step, Stream, Task, Workspace
+from hoodoo.hookspecs.registration import PluginRef, Settings
+
+
+@frozen
+class LocalStream:
+    """``parts`` are callables: each call evaluates that partition again, unless it is staged."""
+
+    schema: pa.Schema
+    parts: tuple[Partition, ...]
+
+
+@frozen
+class LocalSide:
+    rows: pa.Table
+
+    def table(self) -> pa.Table:
+        return self.rows
+
+
+@define
+class _Exchange:
+    """Runs the upstream once, when the first partition is asked for."""
+
+    engine: LocalEngine
+    upstream: LocalStream
+    count: int
+    spill: Spill = field(factory=Spill)
+    lock: threading.Lock = field(factory=threading.Lock)
+    index: list[dict[tuple[int, int], list[int]]] | None = None
+
+    def run(self) -> list[dict[tuple[int, int], list[int]]]:
+        with self.lock:
+            if self.index is None:
+                self.index = self.engine.each(self.upstream, self._spill_one)
+                self._check(self.index)
+            return self.index
+
+    def _spill_one(self, number: int, part: Partition) -> dict[tuple[int, int], list[int]]:
+        return self.spill.write_routed(number, self.upstream.schema, part())
+
+    def _check(self, index: list[dict[tuple[int, int], list[int]]]) -> None:
+        for part, _ in (key for found in index for key in found):
+            if not 0 <= part < self.count:
+                raise EngineError(
+                    f"part {part}", f"is not below the {self.count} parts of the exchange"
+                )
+
+    def read(self, part: int) -> Iterator[pa.RecordBatch]:
+        index = self.run()
+        slots = sorted({slot for found in index for p, slot in found if p == part})
+        for slot in slots:
+            for number, found in enumerate(index):
+                wanted = found.get((part, slot))
+                if wanted:
+                    yield from self.spill.read_some(number, wanted)
+
+
+@frozen
+class LocalEngine:
+    """``threads`` partitions at a time."""
+
+    threads: int = field(factory=lambda: os.cpu_count() or 1)
+    name: str = "local"
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> LocalEngine:
+        threads = settings.options.get("hoodoo.local.threads")
+        return cls(int(threads)) if threads else cls()
+
+    @property
+    def parallelism(self) -> int:
+        return self.threads
+
+    def accepts(self, data: Any) -> bool:
+        return False
+
+    def source(self, data: Any) -> LocalStream:
+        arrow = as_arrow(data)
+        return LocalStream(arrow.schema, tuple(partitions(arrow, self.threads)))
+
+    def tasks(self, payloads: Sequence[bytes]) -> LocalStream:
+        schema = pa.schema([("payload", pa.binary())])
+        batches = [pa.record_batch([pa.array([p], pa.binary())], schema=schema) for p in payloads]
+        return LocalStream(schema, tuple(_constant([batch]) for batch in batches))
+
+    def map(self, stream: Stream, step: Step) -> LocalStream:
+        upstream = cast(LocalStream, stream)
+
+        def part(number: int, read: Partition) -> Partition:
+            def run() -> Iterator[pa.RecordBatch]:
+                for batch in step(read(), Task(number)):
+                    yield _declared(batch, step)
+
+            return run
+
+        return LocalStream(
+            step.out_schema, tuple(part(n, read) for n, read in enumerate(upstream.parts))
+        )
+
+    def exchange(self, stream: Stream, parts: int) -> LocalStream:
+        upstream = cast(LocalStream, stream)
+        for column in (PART, SLOT):
+            if column not in upstream.schema.names:
+                raise EngineError(f"column {column}", "is needed by an exchange and is not there")
+        exchange = _Exchange(self, upstream, parts)
+
+        def part(number: int) -> Partition:
+            return lambda: exchange.read(number)
+
+        return LocalStream(upstream.schema, tuple(part(number) for number in range(parts)))
+
+    def stage(self, stream: Stream, workspace: Workspace) -> LocalStream:
+        # The process is the unit of failure here, so local disk is as durable as the stage needs.
+        upstream = cast(LocalStream, stream)
+        spill = Spill()
+
+        def one(number: int, part: Partition) -> None:
+            spill.write(number, upstream.schema, part())
+
+        self.each(upstream, one)
+
+        def part(number: int) -> Partition:
+            return lambda: spill.read(number)
+
+        return LocalStream(upstream.schema, tuple(part(n) for n in range(len(upstream.parts))))
+
+    def union(self, streams: Sequence[Stream]) -> LocalStream:
+        members = [cast(LocalStream, stream) for stream in streams]
+        return LocalStream(
+            members[0].schema, tuple(part for member in members for part in member.parts)
+        )
+
+    def side(self, table: pa.Table) -> LocalSide:
+        return LocalSide(table)
+
+    def collect(self, stream: Stream) -> pa.Table:
+        upstream = cast(LocalStream, stream)
+        found = self.each(upstream, lambda _, part: list(part()))
+        return pa.Table.from_batches([b for batches in found for b in batches], upstream.schema)
+
+    def check(self, plugins: Sequence[PluginRef]) -> None:
+        """The worker is this process: nothing can differ."""
+
+    def each(self, stream: LocalStream, work: Any) -> list[Any]:
+        """``work(number, partition)`` for every partition, ``threads`` at a time, answers in order."""
+        jobs = list(enumerate(stream.parts))
+        if len(jobs) <= 1 or self.threads <= 1:
+            return [work(number, part) for number, part in jobs]
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="hoodoo") as pool:
+            futures = [pool.submit(work, number, part) for number, part in jobs]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                raise
+
+
+def _constant(batches: list[pa.RecordBatch]) -> Partition:
+    return lambda: iter(batches)
+
+
+def _declared(batch: pa.RecordBatch, step: Step) -> pa.RecordBatch:
+    """A step keeps its word: its batches have the schema that it declares."""
+    wanted = step.out_schema
+    if batch.schema.equals(wanted):
+        return batch
+    if batch.schema.names != wanted.names:
+        batch = batch.select(wanted.names)
+    return batch.cast(wanted)

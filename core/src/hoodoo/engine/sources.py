@@ -1,0 +1,93 @@
+"""Turning what a user hands over into partitions of Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hoodoo.errors import DataError
+
+if TYPE_CHECKING:  # pyarrow.dataset imports pandas where there is one: only who has a dataset pays
+    import pyarrow.dataset as ds
+
+Partition = Callable[[], Iterator[pa.RecordBatch]]
+
+# Below this many bytes a table isn't worth cutting into several partitions.
+PARTITION_BYTES = 32 << 20
+
+
+def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
+    """``data`` as one of the three Arrow shapes that engines read.
+
+    Raises DataError for anything that neither is Arrow nor speaks ``__arrow_c_stream__``.
+    """
+    if isinstance(data, (pa.Table, pa.RecordBatchReader)) or _is_dataset(data):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    raise DataError(
+        f"data of type {type(data).__module__}.{type(data).__qualname__}",
+        "is not Arrow",
+        "give a pyarrow Table, Dataset or RecordBatchReader, an object with __arrow_c_stream__ "
+        "(polars, duckdb, pandas), or a Spark DataFrame.",
+    )
+
+
+def partitions(data: pa.Table | pa.RecordBatchReader | ds.Dataset, wanted: int) -> list[Partition]:
+    """At most about ``wanted`` partitions of similar size; the rows of ``data`` in order."""
+    if isinstance(data, pa.Table):
+        return _table_partitions(data, wanted)
+    if isinstance(data, pa.RecordBatchReader):
+        return [lambda: iter(data)]
+    return _dataset_partitions(data, wanted)
+
+
+def _table_partitions(table: pa.Table, wanted: int) -> list[Partition]:
+    count = max(1, min(wanted, table.nbytes // PARTITION_BYTES, table.num_rows))
+    step = -(-table.num_rows // count) if table.num_rows else 0
+
+    def part(number: int) -> Partition:
+        def read() -> Iterator[pa.RecordBatch]:
+            yield from table.slice(number * step, step).to_batches(max_chunksize=1 << 17)
+
+        return read
+
+    return [part(number) for number in range(count)]
+
+
+def _dataset_partitions(dataset: ds.Dataset, wanted: int) -> list[Partition]:
+    pieces = [piece for fragment in dataset.get_fragments() for piece in _split(fragment)]
+    groups: list[list[Any]] = [[] for _ in range(max(1, min(wanted, len(pieces))))]
+    for number, piece in enumerate(pieces):  # contiguous runs keep the order of the rows
+        groups[number * len(groups) // max(1, len(pieces))].append(piece)
+
+    def part(group: list[Any]) -> Partition:
+        def read() -> Iterator[pa.RecordBatch]:
+            for piece in group:
+                yield from piece.to_batches(
+                    schema=dataset.schema, batch_size=1 << 17, use_threads=False
+                )
+
+        return read
+
+    return [part(group) for group in groups]
+
+
+def _is_dataset(data: Any) -> bool:
+    if not type(data).__module__.startswith("pyarrow"):
+        return False
+    import pyarrow.dataset as ds
+
+    return isinstance(data, ds.Dataset)
+
+
+def _split(fragment: Any) -> list[Any]:
+    import pyarrow.dataset as ds
+
+    if isinstance(fragment, ds.ParquetFileFragment) and fragment.num_row_groups > 1:
+        return list(fragment.split_by_row_group())
+    return [fragment]

@@ -1,0 +1,98 @@
+"""Rows on local disk between two steps: written once, memory-mapped when read.
+
+Each upstream partition has one Arrow IPC file. Rows are buffered up to BUFFER_BYTES, sorted by
+(part, slot) and cut, so that every batch on disk has one part and one slot; an index in memory says
+which batch is whose. Memory is bounded by one buffer per running thread.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from hoodoo.hookspecs.engine import PART, SLOT
+
+BUFFER_BYTES = 32 << 20
+
+
+class Spill:
+    """A folder of IPC files, removed when the object goes."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="hoodoo-")
+        # Streams are dropped, not closed: the folder goes with the last one that reads it.
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+
+    def path(self, number: int) -> str:
+        return os.path.join(self._folder, f"{number}.arrow")
+
+    def write(self, number: int, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        """All of ``batches``, in order."""
+        with pa.OSFile(self.path(number), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+
+    def read(self, number: int) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(self.path(number)) as source:
+            reader = pa.ipc.open_file(source)
+            for index in range(reader.num_record_batches):
+                yield reader.get_batch(index)
+
+    def write_routed(
+        self, number: int, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+    ) -> dict[tuple[int, int], list[int]]:
+        """``batches`` cut by part and slot; (part, slot) -> numbers of the batches in the file."""
+        index: dict[tuple[int, int], list[int]] = {}
+        written = 0
+        with pa.OSFile(self.path(number), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for buffer in _buffers(batches):
+                for part, slot, rows in _cut(buffer):
+                    index.setdefault((part, slot), []).append(written)
+                    writer.write_batch(rows)
+                    written += 1
+        return index
+
+    def read_some(self, number: int, wanted: list[int]) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(self.path(number)) as source:
+            reader = pa.ipc.open_file(source)
+            for index in wanted:
+                yield reader.get_batch(index)
+
+
+def _buffers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        held.append(batch)
+        size += batch.nbytes
+        if size >= BUFFER_BYTES:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _cut(table: pa.Table) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+    part = table.column(PART).to_numpy().astype(np.int64)
+    slot = table.column(SLOT).to_numpy().astype(np.int64)
+    key = (part << 32) | slot
+    if len(key) > 1 and (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")
+        table, key = table.take(pa.array(order)), key[order]
+    edges = np.flatnonzero(np.diff(key)) + 1
+    starts = np.concatenate(([0], edges))
+    ends = np.concatenate((edges, [len(key)]))
+    for start, end in zip(starts.tolist(), ends.tolist()):  # one turn per (part, slot), not per row
+        whole = table.slice(start, end - start).combine_chunks()
+        for batch in whole.to_batches():
+            yield int(key[start] >> 32), int(key[start] & 0xFFFFFFFF), batch
+
+

@@ -1,0 +1,362 @@
+"""The public face: ``hoodoo.create``, ``hoodoo.open`` and :class:`Table`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo import tables
+from hoodoo.actions.rollback import heal, rollback
+from hoodoo.errors import (
+    ConfigError,
+    DataError,
+    HoodooError,
+    HoodooWarning,
+    PluginError,
+    UnsupportedTableError,
+)
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.read.plan import ReadSource
+from hoodoo.read.scan import Scan
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties, view
+from hoodoo.timeline.create import init_table
+from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.write import operation
+from hoodoo.write.commit import Commit
+from hoodoo.write.run import drop_partitions, run
+from hoodoo.write.target import WriteTarget
+
+METADATA_TABLE = ".hoodie/metadata"
+
+
+class Table:
+    """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
+
+    Every call looks at the table as it is then: two objects of one table see each other's commits.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        config: TableConfig,
+        options: Mapping[str, str],
+        engine: str | Engine | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._storage = storage
+        self._config = config
+        self._options = dict(options)
+        self._engine = engine
+        self._overrides = dict(overrides or {})
+        self._timeline: Timeline | None = None
+        self._loaded: tables.Plugins | None = None
+
+    def __repr__(self) -> str:
+        return f"<hoodoo.Table {self._config.name} at {self._storage.root}>"
+
+    # --- what it is -------------------------------------------------------------------------------
+    @property
+    def path(self) -> str:
+        """Absolute URI of the table."""
+        return self._storage.root
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's properties."""
+        return self._config
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
+        return self._schema(self.timeline())
+
+    def timeline(self) -> Timeline:
+        """The active timeline, now."""
+        if self._timeline is None:
+            self._timeline = load(self._storage, self._config)
+        else:
+            self._timeline = reload(self._storage, self._timeline)
+        return self._timeline
+
+    def file_slices(self, as_of: str | datetime | None = None) -> tuple[FileSlice, ...]:
+        """The file slices that a snapshot read looks at."""
+        return self.read(as_of=as_of).plan.slices
+
+    # --- reading ----------------------------------------------------------------------------------
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | datetime | None = None,
+        mode: str = "snapshot",
+    ) -> Scan:
+        """A lazy scan of the newest rows, or of those visible at ``as_of`` (inclusive).
+
+        ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
+        ConfigError for a bad point in time.
+        """
+        try:
+            file_format, _ref = resolve("file_format", self._config.base_file_format, self._settings)
+        except PluginError:
+            file_format = None  # the scan names what is missing
+        generator = self._reading_generator()
+        source = ReadSource(self._storage, self._config, self.timeline(), file_format, generator)
+        return Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
+
+    # --- writing ----------------------------------------------------------------------------------
+    def upsert(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Update rows whose key the table has, insert the others. See docs/writing.md for all."""
+        return self._write(operation.UPSERT, data, engine)
+
+    def insert(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Add rows; small files are filled first. Stored keys are looked at only under
+        ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
+        policy = self._options.get("hoodie.datasource.insert.dup.policy", "none").lower()
+        if policy not in ("none", "drop", "fail"):
+            raise ConfigError(
+                f"option hoodie.datasource.insert.dup.policy={policy}", "is none of none, drop, fail"
+            )
+        kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
+        return self._write(kind, data, engine)
+
+    def append(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Add rows in new files, without an exchange and without looking at stored keys."""
+        return self._write(self._combined(operation.APPEND), data, engine)
+
+    def bulk_insert(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Load rows in new files as they come: the fastest way in, for first loads."""
+        return self._write(self._combined(operation.BULK_INSERT), data, engine)
+
+    def delete(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Delete by key. ``data`` has the key columns, or whole rows; without the partition columns
+        a key is deleted wherever it lies. A list of keys will do where the key is one column."""
+        return self._write(operation.DELETE, self._as_keys(data), engine)
+
+    def insert_overwrite(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Replace the partition paths that occur in ``data`` by its rows."""
+        return self._write(operation.INSERT_OVERWRITE, data, engine)
+
+    def insert_overwrite_table(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        """Replace all rows of the table by those of ``data``."""
+        return self._write(operation.INSERT_OVERWRITE_TABLE, data, engine)
+
+    def delete_partitions(self, paths: str | Sequence[str]) -> Commit:
+        """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
+        wanted = [paths] if isinstance(paths, str) else list(paths)
+        target = self._target(None, self._engine or "local")
+        known = {s.partition_path for s in target.slices}
+        unknown = sorted(set(wanted) - known)
+        if unknown:
+            raise DataError(
+                f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
+                "give partition paths as table.file_slices() shows them.",
+            )  # fmt: skip
+        return drop_partitions(target, operation.DELETE_PARTITION, wanted, self._undo)
+
+    def rollback(self) -> tuple[str, ...]:
+        """Undo failed writes now instead of at the next write; the instants that were undone."""
+        return tuple(done.instant for done in heal(self._storage, self._config))
+
+    # --- inside -----------------------------------------------------------------------------------
+    @property
+    def _settings(self) -> Settings:
+        return Settings(self._config, self._options)
+
+    def _plugins(self) -> tables.Plugins:
+        if self._loaded is None:
+            self._loaded = tables.load_plugins(self._config, self._options, self._overrides)
+        return self._loaded
+
+    def _reading_generator(self) -> Any:
+        """The key generator, for pruning; None where no plugin offers it (then nothing is pruned)."""
+        wanted = self._overrides.get("key_generator") or self._config.key_generator
+        if wanted is None:
+            return None
+        try:
+            return resolve("key_generator", wanted, self._settings).instance
+        except HoodooError:
+            return None
+
+    def _schema(self, timeline: Timeline) -> pa.Schema:
+        text = timeline.latest_schema_text(self._storage) or self._config.create_schema
+        if text is None:
+            return without_meta(self.read().plan.stored)
+        return without_meta(arrow_schema(text))
+
+    def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
+        wanted = self._options.get("hoodie.combine.before.insert", "false") == "true"
+        return kind.exchanged() if wanted else kind
+
+    def _as_keys(self, data: Any) -> Any:
+        fields = self._config.record_key_fields
+        if isinstance(data, (list, tuple, set)) and len(fields) == 1:
+            return pa.table({fields[0]: pa.array(list(data), self.schema.field(fields[0]).type)})
+        if isinstance(data, (pa.Array, pa.ChunkedArray)) and len(fields) == 1:
+            return pa.table({fields[0]: data})
+        return data
+
+    def _write(
+        self, kind: operation.WriteKind, data: Any, engine: str | Engine | None
+    ) -> Commit:
+        return run(self._target(data, engine or self._engine), kind, data, self._undo)
+
+    def _undo(self, instant: Instant) -> None:
+        rollback(self._storage, load(self._storage, self._config), instant)
+
+    def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
+        self._check_writable()
+        plugins = self._plugins()
+        runner = self._resolve_engine(data, engine)
+        properties.recover(self._storage)
+        heal(self._storage, self._config)
+        self._drop_metadata_table()
+        timeline = self.timeline()
+        settings = self._settings
+        return WriteTarget(
+            storage=self._storage,
+            config=self._config,
+            timeline=timeline,
+            schema=self._schema(timeline),
+            slices=view.build(self._storage, timeline).slices,
+            engine=runner,
+            generator=plugins.generator,
+            merger=plugins.merger,
+            index=plugins.index,
+            filling_layout=resolve("layout", "small_file", settings).instance,
+            new_layout=resolve("layout", "new_files", settings).instance,
+            file_format=plugins.file_format,
+            anywhere=lambda: resolve("index", "global_simple", settings).instance,
+            plugins=plugins.refs,
+            options=self._options,
+        )
+
+    def _check_writable(self) -> None:
+        if self._config.version not in tables.WRITABLE_VERSIONS:
+            raise UnsupportedTableError(
+                f"table {self._config.name} of version {self._config.version}",
+                "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
+                "upgrade it with Hudi 1.1 or newer to version 9.",
+            )
+        if self._config.table_type != "COPY_ON_WRITE":
+            raise UnsupportedTableError(
+                f"table {self._config.name} of type {self._config.table_type}",
+                "is not written by this version of Hoodoo",
+            )
+        if not self._config.populate_meta_fields:
+            raise UnsupportedTableError(
+                f"table {self._config.name}",
+                "has virtual keys (hoodie.populate.meta.fields=false), which are only read",
+            )
+
+    def _resolve_engine(self, data: Any, engine: str | Engine | None) -> Engine:
+        if engine is None:
+            # An engine registers `source:<package>` for the kinds of data that only it reads.
+            package = type(data).__module__.split(".")[0]
+            engine = f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
+        found: Engine = resolve("engine", engine, self._settings).instance
+        return found
+
+    def _drop_metadata_table(self) -> None:
+        """A stale metadata table is a wrong answer: first the property goes, then the folder."""
+        listed = self._config.metadata_partitions
+        if listed or self._config.get("hoodie.table.metadata.partitions.inflight"):
+            warnings.warn(
+                f"table {self._config.name}: its metadata table ({', '.join(listed)}) is not kept by "
+                "this version of Hoodoo and is removed before the first write; Hudi makes it anew.",
+                HoodooWarning,
+                stacklevel=5,
+            )
+            keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+            changes: dict[str, str | None] = {key: None for key in keys}
+            self._config = properties.update(self._storage, self._config, changes)
+            self._timeline = None
+        if listed or self._storage.list(METADATA_TABLE):
+            self._storage.delete_prefix(METADATA_TABLE)
+
+
+def create(
+    path: str,
+    schema: Any,
+    *,
+    name: str | None = None,
+    record_key: str | Sequence[str] | None = None,
+    partition_by: str | Sequence[str] = (),
+    ordering: str | Sequence[str] = (),
+    table_type: str = "COPY_ON_WRITE",
+    table_version: int = 9,
+    key_generator: Any = None,
+    index: Any = None,
+    merger: Any = None,
+    engine: str | Engine | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Table:
+    """Create a table and return it.
+
+    ``schema`` is a pyarrow.Schema or a Spark StructType. ``key_generator``, ``index`` and ``merger``
+    are names, Java class aliases or objects. ``options`` takes any ``hoodie.*`` key; those that
+    decide bytes on disk are stored as properties of the table.
+
+    Raises TableExistsError, ConfigError, MissingColumnError, SchemaError, UnsupportedTableError or
+    PluginError; nothing has been written then.
+    """
+    given = tables.check_options(options, None)
+    config = tables.new_config(
+        path,
+        schema,
+        name=name,
+        record_key=record_key,
+        partition_by=partition_by,
+        ordering=ordering,
+        table_type=table_type,
+        table_version=table_version,
+        key_generator=key_generator,
+        index=index,
+        merger=merger,
+        options=given,
+    )
+    storage = tables.open_storage(path, given)
+    config = init_table(storage, config)
+    overrides = {"key_generator": key_generator, "index": index, "merger": merger}
+    objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
+    return Table(storage, config, given, engine, objects)
+
+
+def open(
+    path: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    key_generator: Any = None,
+    index: Any = None,
+    merger: Any = None,
+    engine: str | Engine | None = None,
+) -> Table:
+    """Open a table.
+
+    ``key_generator``, ``index`` and ``merger`` take objects for tables that were created with an
+    unpackaged one. Raises NotATableError, UnsupportedTableError, CorruptTableError,
+    UnknownOptionError or OptionConflictError.
+    """
+    storage = tables.open_storage(path, {})
+    config = properties.load(storage)
+    given = tables.check_options(options, config)
+    overrides = {"key_generator": key_generator, "index": index, "merger": merger}
+    objects = {k: v for k, v in overrides.items() if v is not None}
+    return Table(storage, config, given, engine, objects)
+    
+
+def _some(names: set[str]) -> str:
+    shown = sorted(names)[:5]
+    return "it has " + ", ".join(repr(n) for n in shown) + (", ..." if len(names) > 5 else "")

@@ -1,0 +1,315 @@
+"""Creating and opening tables: settings become properties, properties become plugins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.errors import (
+    ConfigError,
+    MissingColumnError,
+    OptionConflictError,
+    UnsupportedTableError,
+)
+from hoodoo.hookspecs.registration import PluginRef, Settings
+from hoodoo.kernel import options as option_rules
+from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.model.config import TableConfig
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema_door import normalise_schema
+from hoodoo.storage.api import Storage
+from hoodoo.storage.uri import split
+
+WRITABLE_VERSIONS = (6, 9)
+TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@frozen
+class Plugins:
+    """The objects that decide for one table, and their references for workers."""
+
+    generator: Any
+    merger: Any
+    index: Any
+    file_format: Any
+    refs: tuple[PluginRef, ...]
+
+
+def open_storage(path: str, options: Mapping[str, str]) -> Storage:
+    """The store that answers for ``path`` (a URI, or a local path)."""
+    path = str(path)
+    scheme, _ = split(path)
+    settings = Settings(options={**options, "hoodoo.storage.uri": path})
+    storage, _ref = resolve("storage", scheme, settings)
+    return storage  # type: ignore[no-any-return]
+
+
+def arrow_schema(schema: Any) -> pa.Schema:
+    """A pyarrow Schema from what the user gave: pyarrow, or a Spark StructType."""
+    if isinstance(schema, pa.Schema):
+        return schema
+    if type(schema).__module__.startswith("pyspark."):
+        from importlib import import_module
+
+        return import_module("hoodoo_spark.schema").arrow_schema(schema)
+    if hasattr(schema, "__arrow_c_schema__"):
+        return pa.schema(schema)
+    raise ConfigError(
+        f"schema of type {type(schema).__qualname__}",
+        "is neither a pyarrow.Schema nor a Spark StructType",
+        "give one of these.",
+    )
+
+
+def new_config(
+    path: str,
+    schema: Any,
+    *,
+    name: str | None,
+    record_key: str | Sequence[str] | None,
+    partition_by: str | Sequence[str],
+    ordering: str | Sequence[str],
+    table_type: str,
+    table_version: int,
+    key_generator: Any,
+    index: Any,
+    merger: Any,
+    options: Mapping[str, str],
+) -> TableConfig:
+    """The properties of a new table. Raises before anything is written."""
+    keys, partitions, order = _names(record_key), _names(partition_by), _names(ordering)
+    if table_version not in WRITABLE_VERSIONS:
+        raise UnsupportedTableError(
+            f"table version {table_version}",
+            "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
+            "use table_version=9, or 6 for readers of Hudi 0.x.",
+        )
+    if table_type not in TABLE_TYPES:
+        raise ConfigError(f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}")
+    if table_type != "COPY_ON_WRITE":
+        raise UnsupportedTableError(
+            f"table type {table_type}", "is not written by this version",
+            "use COPY_ON_WRITE.",
+        )  # fmt: skip
+    if not keys:
+        raise ConfigError(
+            "record_key", "is not given: rows need a key to be updated by",
+            'name the key columns, e.g. record_key="id".',
+        )  # fmt: skip
+    known = without_meta(normalise_schema(arrow_schema(schema), options))
+    for column in (*keys, *partitions, *order):
+        if column.split(".")[0] not in known.names:
+            raise MissingColumnError(
+                f"column {column}",
+                f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
+                "name columns of the schema.",
+            )
+    name = name or _default_name(path)
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
+            'give name="...".',
+        )  # fmt: skip
+    properties = _base_properties(name, known, keys, partitions, order, table_type, table_version)
+    stored = _property_options(options, properties)
+    properties.update(stored)
+    settings = Settings(TableConfig(properties), options)
+    properties.update(_key_generator_properties(key_generator, keys, partitions, settings, table_version))
+    properties.update(_merger_properties(merger, order, settings, table_version))
+    properties.update(_index_properties(index, settings))
+    return TableConfig({k: v for k, v in properties.items() if v is not None})
+
+
+def load_plugins(
+    config: TableConfig,
+    options: Mapping[str, str],
+    overrides: Mapping[str, Any],
+) -> Plugins:
+    """The plugins that the table's properties name; ``overrides`` are objects given by the user."""
+    settings = Settings(config, options)
+    generator, generator_ref = resolve(
+        "key_generator",
+        overrides.get("key_generator") or config.key_generator or _default_generator(config),
+        settings,
+    )
+    merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
+    index, index_ref = resolve(
+        "index", overrides.get("index") or settings.get("hoodie.index.type") or "simple", settings
+    )
+    file_format, format_ref = resolve("file_format", config.base_file_format, settings)
+    refs = (generator_ref, merger_ref, index_ref, format_ref)
+    return Plugins(generator, merger, index, file_format, refs)
+
+
+def merger_name(config: TableConfig) -> str:
+    """Which merger the properties ask for (inference rules: format page 1.4)."""
+    mode = config.merge_mode
+    strategy = config.get("hoodie.record.merge.strategy.id")
+    payload = config.get("hoodie.compaction.payload.class")
+    if mode and mode.upper() != "CUSTOM":
+        return mode
+    if mode:
+        return strategy or mode
+    if payload and config.version != 8:
+        return payload
+    if strategy or payload:
+        return strategy or str(payload)
+    return "EVENT_TIME_ORDERING" if config.ordering_fields else "COMMIT_TIME_ORDERING"
+
+
+def check_options(
+    options: Mapping[str, Any] | None, config: TableConfig | None
+) -> dict[str, str]:
+    """Options as text, known and not against the table (None: it is being created)."""
+    return option_rules.check(options, config, stacklevel=3)
+
+
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _default_name(path: str) -> str:
+    last = str(path).rstrip("/").rsplit("/", 1)[-1]
+    name = re.sub(r"[^A-Za-z0-9_]", "_", last)
+    return name if _NAME.fullmatch(name) else f"t_{name}"
+
+
+def _base_properties(
+    name: str,
+    schema: pa.Schema,
+    keys: tuple[str, ...],
+    partitions: tuple[str, ...],
+    order: tuple[str, ...],
+    table_type: str,
+    version: int,
+) -> dict[str, str]:
+    properties = {
+        "hoodie.table.name": name,
+        "hoodie.database.name": "default",
+        "hoodie.table.type": table_type,
+        "hoodie.table.version": str(version),
+        "hoodie.timeline.layout.version": "1" if version < 8 else "2",
+        "hoodie.table.recordkey.fields": ",".join(keys),
+        "hoodie.archivelog.folder": "archived",
+        "hoodie.table.timeline.timezone": "UTC",
+        "hoodie.datasource.write.hive_style_partitioning": "false",
+        "hoodie.datasource.write.partitionpath.urlencode": "false",
+        "hoodie.datasource.write.drop.partition.columns": "false",
+        "hoodie.table.create.schema": avro_text(schema, name),
+    }
+    if partitions:
+        properties["hoodie.table.partition.fields"] = ",".join(partitions)
+    if order:
+        key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
+        if version < 9 and len(order) > 1:
+            raise ConfigError(
+                f"ordering {', '.join(order)}", f"table version {version} has one ordering column",
+                "name one column, or use table_version=9.",
+            )  # fmt: skip
+        properties[key] = ",".join(order)
+    if version >= 8:
+        properties["hoodie.table.initial.version"] = str(version)
+        properties["hoodie.timeline.path"] = "timeline"
+        properties["hoodie.timeline.history.path"] = "history"
+    if version >= 9:
+        properties["hoodie.table.format"] = "native"
+    return properties
+
+
+def _property_options(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
+    """The options that are table properties, stored at creation. They may not contradict arguments."""
+    chosen = {}
+    declared = {option.key for option in declared_options() if option.table_property}
+    for key, value in options.items():
+        if key in properties and key not in _CHOSEN_BY_OPTION and properties[key] != value:
+            raise OptionConflictError(
+                f"option {key}={value}", f"contradicts the argument that says {properties[key]}",
+                "say it once.",
+            )  # fmt: skip
+        if key in _CHOSEN_BY_OPTION or key in declared:
+            chosen[key] = value
+    return chosen
+
+
+# Properties with a default that an option may replace when the table is created.
+_CHOSEN_BY_OPTION = frozenset(
+    {
+        "hoodie.database.name",
+        "hoodie.datasource.write.hive_style_partitioning",
+        "hoodie.datasource.write.partitionpath.urlencode",
+        "hoodie.table.base.file.format",
+        "hoodie.record.merge.mode",
+        "hoodie.record.merge.strategy.id",
+    }
+)
+_JAVA_GENERATORS = {
+    "SIMPLE": "org.apache.hudi.keygen.SimpleKeyGenerator",
+    "COMPLEX": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+}
+_PAYLOADS = {
+    "COMMIT_TIME_ORDERING": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+    "EVENT_TIME_ORDERING": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+}
+
+
+def _default_generator(config: TableConfig) -> str:
+    """Hudi's inference (features page 3.2)."""
+    if not config.partition_fields:
+        return "NON_PARTITION"
+    one = len(config.partition_fields) == 1 and len(config.record_key_fields) <= 1
+    return "SIMPLE" if one else "COMPLEX"
+
+
+def _key_generator_properties(
+    chosen: Any, keys: tuple[str, ...], partitions: tuple[str, ...], settings: Settings, version: int
+) -> dict[str, str]:
+    wanted = chosen or settings.get("hoodie.datasource.write.keygenerator.type") or settings.get(
+        "hoodie.datasource.write.keygenerator.class"
+    ) or _default_generator(settings.table)  # fmt: skip
+    _object, ref = resolve("key_generator", wanted, settings)
+    if version < 8:
+        return {"hoodie.table.keygenerator.class": _JAVA_GENERATORS.get(ref.name, ref.name)}
+    return {"hoodie.table.keygenerator.type": ref.name}
+
+
+def _merger_properties(
+    chosen: Any, order: tuple[str, ...], settings: Settings, version: int
+) -> dict[str, str]:
+    merger, _ref = resolve("merger", chosen or merger_name(settings.table), settings)
+    mode = merger.merge_mode
+    if mode == "EVENT_TIME_ORDERING" and not order:
+        raise ConfigError(
+            "merger event_time", "needs at least one ordering column",
+            'create the table with ordering="column".',
+        )  # fmt: skip
+    if version < 8:
+        payload = _PAYLOADS.get(mode)
+        return {"hoodie.compaction.payload.class": payload} if payload else {
+            "hoodie.record.merge.mode": mode,
+            "hoodie.record.merge.strategy.id": merger.strategy_id,
+        }  # fmt: skip
+    properties = {"hoodie.record.merge.mode": mode}
+    if mode == "CUSTOM":
+        properties["hoodie.record.merge.strategy.id"] = merger.strategy_id
+    return properties
+
+
+def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:
+    wanted = chosen or settings.get("hoodie.index.type") or "simple"
+    _object, ref = resolve("index", wanted, settings)
+    kept = {} if ref.instance is not None else {"hoodie.index.type": ref.name.upper()}
+    for option in declared_options("index", ref.name):
+        if option.table_property:
+            value = settings.get(option.key, option.default)
+            if value is not None:
+                kept[option.key] = value
+    return kept

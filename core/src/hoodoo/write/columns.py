@@ -1,0 +1,50 @@
+"""The columns that travel beside a row on its way into the table (RFC-84's metadata fields).
+
+A keyed row is: `__op`, `__seq`, record key, partition path, then the table's own columns.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from hoodoo.hookspecs.engine import PART, SLOT
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+
+OP = "__op"
+SEQ = "__seq"
+FILE_ID = "__file_id"
+
+# Values of `__op`.
+PUT = 0
+DELETE = 1  # asked for by key: wins over anything that came before
+DELETE_ROW = 2  # a row marked `_hoodie_is_deleted`: takes part in the ordering like any other row
+
+_KEYED = (
+    pa.field(OP, pa.int8()),
+    pa.field(SEQ, pa.int64()),
+    pa.field(RECORD_KEY, pa.string()),
+    pa.field(PARTITION_PATH, pa.string()),
+)
+TRAVELLING = frozenset({OP, SEQ, RECORD_KEY, PARTITION_PATH, FILE_ID, PART, SLOT})
+
+
+def keyed(schema: pa.Schema) -> pa.Schema:
+    """``schema`` with the travelling columns in front."""
+    return pa.schema([*_KEYED, *schema])
+
+
+def tagged(schema: pa.Schema) -> pa.Schema:
+    """A keyed schema plus the file id that holds the key (null: none does)."""
+    return pa.schema([*schema, pa.field(FILE_ID, pa.string())])
+
+
+def routed(schema: pa.Schema) -> pa.Schema:
+    """A keyed schema plus the columns an exchange routes by."""
+    kept = [f for f in schema if f.name != FILE_ID]
+    return pa.schema([*kept, pa.field(PART, pa.int32()), pa.field(SLOT, pa.int32())])
+
+
+def append_columns(batch: pa.RecordBatch, schema: pa.Schema, **more: pa.Array) -> pa.RecordBatch:
+    """``batch`` and ``more`` arranged as ``schema`` (columns not in the schema are dropped)."""
+    columns = [more[n] if n in more else batch.column(n) for n in schema.names]
+    return pa.record_batch(columns, schema=schema)

@@ -1,0 +1,73 @@
+"""Commit: what a write answers, and the way from written files to a published instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.write.slots import PlannedSlot
+
+
+@frozen
+class Commit:
+    """The outcome of a write that is on the timeline.
+
+    Counts are rows; ``files`` are the paths of the new files, relative to the table. An empty
+    ``instant`` means that there was nothing to write and the timeline was left alone.
+    """
+
+    instant: str
+    action: str
+    operation: str
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    files: tuple[str, ...] = ()
+    completed: str | None = None
+
+    @classmethod
+    def of(
+        cls, instant: str, action: str, operation: Operation, stats: Iterable[WriteStat],
+        completed: str | None = None,
+    ) -> Commit:  # fmt: skip
+        stats = tuple(stats)
+        return cls(
+            instant,
+            action,
+            operation.value.lower(),
+            sum(s.num_inserts for s in stats),
+            sum(s.num_updates for s in stats),
+            sum(s.num_deletes for s in stats),
+            tuple(s.path for s in stats),
+            completed,
+        )
+
+
+def profile(
+    operation: Operation, slots: Iterable[PlannedSlot], puts: Mapping[str, int]
+) -> CommitMetadata:
+    """The contents of the inflight file: what is about to be written (format page 2.3)."""
+    stats: list[WriteStat] = [
+        WriteStat(path, "", "", "null", num_inserts=rows) for path, rows in sorted(puts.items())
+    ]
+    stats += [
+        WriteStat(s.partition_path, s.file_id, "", s.base.instant, num_updates=1)
+        for s in slots
+        if s.base is not None
+    ]
+    return CommitMetadata(operation, tuple(stats))
+
+
+def replaced_groups(
+    slices: Iterable[FileSlice], partitions: Iterable[str] | None
+) -> dict[str, tuple[str, ...]]:
+    """partition path -> file ids that a replacecommit leaves behind; None means all partitions."""
+    chosen = None if partitions is None else set(partitions)
+    found: dict[str, list[str]] = {}
+    for item in slices:
+        if chosen is None or item.partition_path in chosen:
+            found.setdefault(item.partition_path, []).append(item.file_id)
+    return {path: tuple(sorted(ids)) for path, ids in sorted(found.items())}

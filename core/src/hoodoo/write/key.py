@@ -1,0 +1,69 @@
+"""Key: record key and partition path of every row, computed once, on Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
+from hoodoo.write.columns import DELETE, DELETE_ROW, OP, PUT, SEQ, append_columns, keyed
+
+# A row's place in the source: the partition in the upper bits, the row below.
+_ROW_BITS = 40
+
+
+@frozen
+class AddKeys:
+    """Step: rows of ``schema`` become keyed rows."""
+
+    schema: pa.Schema
+    generator: KeyGenerator
+    deletes: bool = False
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return keyed(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        start = task.number << _ROW_BITS
+        for batch in batches:
+            rows = batch.num_rows
+            if not rows:
+                continue
+            more = {
+                OP: self._operations(batch),
+                SEQ: pa.array(np.arange(start, start + rows, dtype=np.int64)),
+                RECORD_KEY: self.generator.record_keys(batch),
+                PARTITION_PATH: self.generator.partition_paths(batch),
+            }
+            start += rows
+            yield append_columns(batch, self.out_schema, **more)
+
+    def _operations(self, batch: pa.RecordBatch) -> pa.Array:
+        if self.deletes:
+            return pa.array(np.full(batch.num_rows, DELETE, np.int8))
+        if IS_DELETED not in batch.schema.names:
+            return pa.array(np.full(batch.num_rows, PUT, np.int8))
+        marked = pc.fill_null(batch.column(IS_DELETED), False)
+        return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
+
+
+@frozen
+class KeysOnly:
+    """Step: the distinct (record key, partition path) pairs of each batch, as an index asks."""
+
+    out_schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            pairs = pa.Table.from_arrays(
+                [batch.column(RECORD_KEY), batch.column(PARTITION_PATH)],
+                names=["record_key", "partition_path"],
+            )
+            yield from pairs.group_by(["record_key", "partition_path"]).aggregate([]).to_batches()

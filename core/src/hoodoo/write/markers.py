@@ -1,0 +1,16 @@
+"""Markers: which files a pending instant is about to leave, for whoever rolls it back.
+
+Hoodoo's own rollback lists files and needs no markers; Spark Hudi deletes only what markers name, and
+would leave the files of a crashed write for good. Direct markers, the kind that needs no server.
+"""
+
+from __future__ import annotations
+
+from hoodoo.storage.api import Storage
+from hoodoo.write.target import MARKERS
+
+
+def mark(storage: Storage, instant: str, partition_path: str, name: str, new: bool) -> None:
+    """Leave an empty marker before the file: CREATE for a new file group, MERGE for a rewrite."""
+    folder = f"{MARKERS}/{instant}/{partition_path}" if partition_path else f"{MARKERS}/{instant}"
+    storage.put_if_absent(f"{folder}/{name}.marker.{'CREATE' if new else 'MERGE'}", b"")

@@ -1,0 +1,135 @@
+"""Write without an exchange: each task writes what it reads (bulk insert, append).
+
+One file for each task and partition path, so that a task which runs twice, in whatever order its
+rows come, makes the same file names and nothing else; the first whole file wins.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define, field, frozen
+
+from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.meta import PARTITION_PATH
+from hoodoo.storage.api import Storage
+from hoodoo.write.columns import OP, PUT
+from hoodoo.write.markers import mark
+from hoodoo.write.rows import stored_rows
+from hoodoo.write.slots import new_uuid
+from hoodoo.write.stats import STATS_SCHEMA, stats_batch
+
+# Rows wait in memory until this many bytes are there; then the fullest partition path is written.
+HELD_BYTES = 96 << 20
+
+
+@define
+class _OpenFile:
+    writer: BaseFileWriter
+    local: str
+    partition_path: str
+    file_id: str
+    name: str
+    place: int
+    rows: int = 0
+    held: list[pa.RecordBatch] = field(factory=list)
+    held_bytes: int = 0
+
+    @property
+    def path(self) -> str:
+        return f"{self.partition_path}/{self.name}" if self.partition_path else self.name
+
+
+@frozen
+class WriteNewFiles:
+    """Step: keyed rows in, one row of STATS_SCHEMA out for each file written."""
+
+    schema: pa.Schema
+    storage: Storage
+    file_format: BaseFileFormat
+    instant: str
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return STATS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        files: dict[str, _OpenFile] = {}
+        try:
+            held = 0
+            for batch in batches:
+                live = pc.equal(batch.column(OP), PUT)
+                batch = batch if pc.all(live).as_py() else batch.filter(live)
+                for path, rows in _by_path(batch):
+                    file = files.get(path) or self._start(path, task, files)
+                    file.held.append(rows)
+                    file.held_bytes += rows.nbytes
+                    held += rows.nbytes
+                while held >= HELD_BYTES:
+                    fullest = max(files.values(), key=lambda f: f.held_bytes)
+                    held -= self._flush(fullest)
+            for file in files.values():
+                self._flush(file)
+                yield stats_batch([self._finish(file)])
+        finally:
+            for file in files.values():
+                if os.path.exists(file.local):
+                    os.unlink(file.local)
+
+    def _start(self, path: str, task: Task, files: dict[str, _OpenFile]) -> _OpenFile:
+        handle, local = tempfile.mkstemp(dir=self.storage.scratch(), prefix="base-")
+        os.close(handle)
+        file_id = f"{new_uuid(self.instant, 'task', task.number, path)}-0"
+        name = f"{file_id}_{task.number}-0-0_{self.instant}{self.file_format.extension}"
+        writer = self.file_format.writer(local, self.schema)
+        files[path] = _OpenFile(writer, local, path, file_id, name, task.number)
+        return files[path]
+
+    def _flush(self, file: _OpenFile) -> int:
+        if file.held:
+            rows = pa.Table.from_batches(file.held)
+            place = f"{file.place}-{file.file_id[:8]}" if file.partition_path else str(file.place)
+            file.writer.write(
+                stored_rows(rows, self.schema, self.instant, file.name, place, file.rows)
+            )
+            file.rows += rows.num_rows
+        freed, file.held, file.held_bytes = file.held_bytes, [], 0
+        return freed
+
+    def _finish(self, file: _OpenFile) -> WriteStat:
+        size = file.writer.close()
+        rows = file.rows
+        mark(self.storage, self.instant, file.partition_path, file.name, new=True)
+        if not self.storage.put_file_if_absent(file.path, file.local):
+            # Another attempt of this task was first; its rows count, whatever ours were.
+            with self.file_format.reader(self.storage, file.path) as found:
+                rows = found.num_rows
+            entry = self.storage.head(file.path)
+            size = entry.size if entry else size
+        return WriteStat(
+            partition_path=file.partition_path,
+            file_id=file.file_id,
+            path=file.path,
+            num_writes=rows,
+            num_inserts=rows,
+            file_size=size,
+        )
+
+
+def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """One turn per distinct partition path."""
+    if not batch.num_rows:
+        return
+    paths = batch.column(PARTITION_PATH)
+    distinct = pc.unique(paths).to_pylist()
+    if len(distinct) == 1:
+        yield distinct[0], batch
+        return
+    for path in distinct:
+        yield path, batch.filter(pc.equal(paths, path))

@@ -1,0 +1,236 @@
+"""The write path: prepare -> key -> stage -> tag -> route -> exchange -> write.
+
+One module a step; this one only joins them. It ends with the write stats of finished, durable files
+under one instant; publishing is the caller's (write/publish.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.errors import DuplicateKeyError
+from hoodoo.hookspecs.engine import Stream, Workspace
+from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.meta import with_meta
+from hoodoo.write.key import AddKeys
+from hoodoo.write.located import locate, meet_by_key, tag
+from hoodoo.write.merge_file import WriteSlots
+from hoodoo.write.new_files import WriteNewFiles
+from hoodoo.write.operation import Replaces, WriteKind
+from hoodoo.write.prepare import Conform, Only, target_schema
+from hoodoo.write.route import RouteToBuckets, RouteToSlots
+from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
+from hoodoo.write.stats import read_stats
+from hoodoo.write.summary import Arrivals, Summarise, arrivals
+from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
+from hoodoo.write.target import WriteTarget
+
+# What one stored row costs on disk before any commit has told (Hudi's
+# hoodie.copyonwrite.record.size.estimate), and how much Parquet shrinks Arrow bytes, roughly.
+_SHRINK = 0.35
+# A task costs 54-120 core-ms before it does anything: a few per core balance well enough.
+_TASKS_PER_CORE = 2
+
+
+@frozen
+class Prepared:
+    """Keyed rows that wait to be written, each source row evaluated at most once."""
+
+    kind: WriteKind
+    schema: pa.Schema  # the table's schema after this write
+    keyed: Stream
+    staged: bool
+    arriving: Arrivals
+    # Deletes that may lie in any partition path go through this index.
+    anywhere: LookupIndex | None = None
+
+
+@frozen
+class Planned:
+    """Everything that tasks need, named: nothing below here generates anything."""
+
+    slots: tuple[PlannedSlot, ...]
+    parts: int
+    routed: Stream | None  # None: a direct write
+
+
+def prepare(target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspace) -> Prepared:
+    """Schema, keys and (unless the write is direct) one durable evaluation of the source.
+
+    Raises the errors of bad input; the table has not been touched when it does.
+    """
+    source = target.engine.source(data)
+    anywhere = None
+    needed = [*target.generator.record_key_fields]
+    if kind.deletes and _lacks_partition(target, source.schema):
+        anywhere = target.anywhere()
+    else:
+        needed += target.generator.partition_fields
+    fixed = (*target.generator.record_key_fields, *target.generator.partition_fields)
+    if kind.deletes:
+        source = target.engine.map(source, Only.of(source.schema, tuple(needed)))
+    elif target.merger.columns:
+        needed += [c for c in target.merger.columns if c in target.config.ordering_fields]
+    schema = target_schema(target.schema, source.schema, fixed, needed, target.options)
+    conformed = target.engine.map(source, Conform(schema, target.options))
+    keyed: Stream = target.engine.map(conformed, AddKeys(schema, target.generator, kind.deletes))
+    if kind.direct and target.computed is None:
+        return Prepared(kind, schema, keyed, False, Arrivals())
+    if kind.looks_up and target.index.is_global and target.computed is None:
+        staged = meet_by_key(target, keyed, workspace)
+    else:
+        staged = target.engine.stage(keyed, workspace)
+    counted = target.engine.collect(target.engine.map(staged, Summarise(target.computed)))
+    return Prepared(kind.exchanged(), schema, staged, True, arrivals(counted), anywhere)
+
+
+def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
+    """Names every file that the write will make and routes the rows there."""
+    if not prepared.staged:
+        return Planned((), 0, None)
+    slices = _kept_slices(target, prepared)
+    slots = SlotPlan(instant, slices, target.file_format.extension)
+    if target.computed is not None and prepared.anywhere is None:
+        _plan_buckets(target.computed, prepared, slices, slots, instant)
+        dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
+        side = target.engine.side(plan_table(dealt))
+        step: Any = RouteToBuckets(prepared.keyed.schema, side, target.computed)
+        return Planned(tuple(dealt), parts, target.engine.map(prepared.keyed, step))
+    tagged = _tagged(target, prepared, slices, slots)
+    dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
+    side = target.engine.side(plan_table(dealt))
+    step = RouteToSlots(prepared.keyed.schema, side)
+    return Planned(tuple(dealt), parts, target.engine.map(tagged, step))
+
+
+def write(
+    target: WriteTarget, prepared: Prepared, planned: Planned, instant: str
+) -> tuple[WriteStat, ...]:
+    """Runs the tasks; the files are durable, under their final names, when this returns."""
+    stored = with_meta(prepared.schema)
+    if planned.routed is None:
+        step: Any = WriteNewFiles(stored, target.storage, target.file_format, instant)
+        return read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
+    if not planned.slots:
+        return ()
+    exchanged = target.engine.exchange(planned.routed, planned.parts)
+    step = WriteSlots(
+        stored,
+        target.engine.side(plan_table(planned.slots)),
+        target.storage,
+        target.file_format,
+        target.merger,
+        instant,
+        prepared.kind.matches,
+    )
+    return read_stats(target.engine.collect(target.engine.map(exchanged, step)))
+
+
+def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:
+    """The partition paths whose file groups the write replaces; None means all of them."""
+    if prepared.kind.replaces is Replaces.TABLE:
+        return None
+    return sorted(prepared.arriving.rows) if prepared.kind.replaces is Replaces.PARTITIONS else []
+
+
+def _kept_slices(target: WriteTarget, prepared: Prepared) -> tuple[FileSlice, ...]:
+    """The slices that stay visible beside the write: new rows may go there."""
+    replaced = replaced_partitions(prepared)
+    if replaced is None:
+        return ()
+    gone = set(replaced)
+    return tuple(s for s in target.slices if s.partition_path not in gone)
+
+
+def _plan_buckets(
+    index: ComputedIndex,
+    prepared: Prepared,
+    slices: Sequence[FileSlice],
+    slots: SlotPlan,
+    instant: str,
+) -> None:
+    held = {(s.partition_path, index.bucket_of(s.file_id)): s.file_id for s in slices}
+    for path, bucket, rows, puts in prepared.arriving.buckets:
+        file_id = held.get((path, bucket))
+        if file_id is None and not puts:
+            continue  # deletes of keys that are nowhere
+        if file_id is None:
+            file_id = index.file_id(bucket, new_uuid(instant, path, bucket))
+        slots.bucket(path, bucket, file_id, rows)
+
+
+def _tagged(
+    target: WriteTarget, prepared: Prepared, slices: tuple[FileSlice, ...], slots: SlotPlan
+) -> Stream:
+    arriving = prepared.arriving
+    new = dict(arriving.puts)
+    if not prepared.kind.looks_up:
+        stream: Stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
+    else:
+        index = prepared.anywhere or target.lookup()
+        found = locate(target, index, prepared.keyed, arriving)
+        if prepared.kind.deletes:
+            # The locations are the deletes: one row for each place where the key lies.
+            stream = target.engine.map(
+                target.engine.source(found), LocatedDeletes(prepared.keyed.schema)
+            )
+        elif not prepared.kind.matches:
+            stream = _only_new(target, prepared, index, found)
+        else:
+            stream = tag(target, index, prepared.keyed, found)
+        for row in _found_by_group(found):
+            if prepared.kind.matches:
+                slots.existing(row["partition_path"], row["file_id"])
+            if not index.is_global:
+                left = new.get(row["partition_path"], 0) - row["rows"]
+                new[row["partition_path"]] = max(left, 0)
+    if not prepared.kind.deletes:
+        # Estimates may say that nothing is new where a row is: every path keeps a place for it.
+        weights = {path: max(1, rows) for path, rows in new.items()}
+        layout = target.filling_layout if prepared.kind.fills else target.new_layout
+        slots.add_slots(layout.plan(weights, slices, _row_bytes(target, arriving)))
+    return stream
+
+
+def _only_new(
+    target: WriteTarget, prepared: Prepared, index: LookupIndex, found: pa.Table
+) -> Stream:
+    """An insert under a duplicate policy: known keys are dropped or refused."""
+    if target.options.get("hoodie.datasource.insert.dup.policy") == "fail" and found.num_rows:
+        example = found.column("record_key")[0].as_py()
+        raise DuplicateKeyError(
+            f"record key {example!r}",
+            f"is in the table already, as are {found.num_rows - 1} more of the keys to insert",
+            "use upsert, or hoodie.datasource.insert.dup.policy=drop.",
+        )
+    tagged = tag(target, index, prepared.keyed, found)
+    return target.engine.map(tagged, OnlyUntagged(tagged.schema))
+
+
+def _found_by_group(found: pa.Table) -> list[dict[str, Any]]:
+    counted = found.group_by(["partition_path", "file_id"]).aggregate([("record_key", "count")])
+    return [
+        {**row, "rows": row["record_key_count"]}
+        for row in counted.sort_by([("partition_path", "ascending"), ("file_id", "ascending")]).to_pylist()
+    ]
+
+
+def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
+    """Bytes on disk of one row: from the newest commit that wrote some, else guessed from memory."""
+    newest = sorted((i for i in target.timeline.completed()), reverse=True)
+    for instant in [i for i in newest if i.action in ("commit", "replacecommit")][:3]:
+        stats = target.timeline.metadata(target.storage, instant).stats
+        rows = sum(s.num_writes for s in stats)
+        if rows >= 1000:  # footers outweigh the rows of small files
+            return sum(s.file_size for s in stats) / rows
+    return max(1.0, _SHRINK * arriving.bytes / max(1, arriving.total))
+
+
+def _lacks_partition(target: WriteTarget, schema: pa.Schema) -> bool:
+    return any(f not in schema.names for f in target.generator.partition_fields)

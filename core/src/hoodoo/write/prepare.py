@@ -1,0 +1,74 @@
+"""Prepare: incoming columns become the table's columns, or a clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.errors import MissingColumnError
+from hoodoo.hookspecs.engine import Task
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema_door import normalise_schema
+from hoodoo.model.schema_evolve import evolve
+
+
+def target_schema(
+    table: pa.Schema,
+    incoming: pa.Schema,
+    fixed: Sequence[str],
+    needed: Sequence[str],
+    options: Mapping[str, str],
+) -> pa.Schema:
+    """The table's schema after this write.
+
+    ``fixed`` columns (keys, partitions) never change; ``needed`` ones must be there. Raises
+    MissingColumnError or SchemaError; nothing has been written by then.
+    """
+    arriving = without_meta(normalise_schema(incoming, options))
+    missing = [c for c in needed if c.split(".")[0] not in arriving.names]
+    if missing:
+        raise MissingColumnError(
+            f"column {', '.join(missing)}",
+            "is needed to make keys, partition paths or the order of rows, and the data lacks it "
+            f"(it has: {', '.join(arriving.names)})",
+            "add the column to the data.",
+        )
+    return evolve(table, arriving, tuple(fixed))
+
+
+@frozen
+class Conform:
+    """Step: batches exactly in ``schema``, by name; columns that the data lacks become null."""
+
+    schema: pa.Schema
+    options: Mapping[str, str]
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return self.schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            arriving = without_meta(normalise_schema(batch.schema, self.options))
+            own = batch.select([n for n in batch.schema.names if n in arriving.names])
+            yield conform(conform(own, arriving), self.schema)
+
+
+@frozen
+class Only:
+    """Step: the columns of ``out_schema`` and no others."""
+
+    out_schema: pa.Schema
+
+    @classmethod
+    def of(cls, schema: pa.Schema, names: Sequence[str]) -> Only:
+        """Those of ``names`` (of nested ones the top column) that ``schema`` has."""
+        tops = {name.split(".")[0] for name in names}
+        return cls(pa.schema([field for field in schema if field.name in tops]))
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.select(self.out_schema.names)

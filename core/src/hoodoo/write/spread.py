@@ -1,0 +1,58 @@
+"""Spreading rows over tasks and slots by their key: a pure function of the key's bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+_LONGEST = 256
+_WEIGHTS = np.random.default_rng(0x600D00).integers(1, 1 << 63, _LONGEST, dtype=np.uint64) | 1
+
+
+def key_hash(keys: pa.Array) -> npt.NDArray[np.uint64]:
+    """A 64-bit hash of each string of ``keys`` (no nulls); the same on every machine.
+
+    Multilinear over the bytes, then mixed (splitmix64). It is not Hudi's: it decides only which new
+    file takes an insert, and that is written down by the file itself.
+    """
+    if isinstance(keys, pa.ChunkedArray):
+        keys = keys.combine_chunks()
+    count = len(keys)
+    if not count:
+        return np.empty(0, np.uint64)
+    _, offsets_buffer, data_buffer = keys.buffers()
+    width = np.int64 if pa.types.is_large_string(keys.type) else np.int32
+    offsets = np.frombuffer(offsets_buffer, width)[keys.offset : keys.offset + count + 1]
+    offsets = offsets.astype(np.int64)
+    start, end = int(offsets[0]), int(offsets[-1])
+    lengths = np.diff(offsets)
+    total = lengths.astype(np.uint64) * _WEIGHTS[0]
+    if end > start and data_buffer is not None:
+        data = np.frombuffer(data_buffer, np.uint8)[start:end].astype(np.uint64)
+        place = np.arange(end - start) - np.repeat(offsets[:-1] - start, lengths)
+        data = (data + 1) * _WEIGHTS[place % _LONGEST] + (place // _LONGEST).astype(np.uint64)
+        filled = lengths > 0  # reduceat gives nonsense for empty runs
+        total[filled] += np.add.reduceat(data, (offsets[:-1] - start)[filled])
+    return _mix(total)
+
+
+def fraction(keys: pa.Array) -> npt.NDArray[np.float64]:
+    """The hash of each key as a number in [0, 1)."""
+    scaled: Any = (key_hash(keys) >> np.uint64(11)).astype(np.float64) / float(1 << 53)
+    return np.asarray(scaled, np.float64)
+
+
+def part_of(keys: pa.Array, parts: int) -> pa.Array:
+    """The task of each key when nothing but the key matters: int32, ``0 <= part < parts``."""
+    return pa.array((key_hash(keys) % np.uint64(parts)).astype(np.int32))
+
+
+def _mix(value: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    with np.errstate(over="ignore"):
+        value = value + np.uint64(0x9E3779B97F4A7C15)
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))

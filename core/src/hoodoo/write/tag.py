@@ -1,0 +1,189 @@
+"""Tag: which file group holds each incoming key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import Side, Task
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.write.columns import DELETE, FILE_ID, OP, PUT, SEQ, append_columns, tagged
+
+
+@frozen
+class TagLocal:
+    """Step for non-global indexes: a key lies in its own partition path or nowhere.
+
+    ``found`` holds rows of LOCATIONS_SCHEMA. Deletes of keys that no file group holds end here.
+    """
+
+    schema: pa.Schema
+    found: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return tagged(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        locations = _by_partition(self.found.table())
+        for batch in batches:
+            yield _drop_lost_deletes(
+                append_columns(batch, self.out_schema, **{FILE_ID: _look_up(batch, locations)})
+            )
+
+
+@frozen
+class TagGlobal:
+    """Step for global indexes: a key lies in at most one partition path, maybe another one.
+
+    Rows are unique by key here. With ``moves`` a put whose key lies elsewhere becomes two rows: a
+    delete where it lies, and an insert where it belongs; without, it stays where it lies.
+    """
+
+    schema: pa.Schema
+    found: Side
+    moves: bool
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return tagged(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        locations = self.found.table().combine_chunks()
+        known = locations.column("record_key")
+        for batch in batches:
+            at = pc.index_in(batch.column(RECORD_KEY), value_set=known)
+            lies_in = _flat(locations.column("partition_path").take(at))
+            file_id = _flat(locations.column("file_id").take(at))
+            elsewhere = pc.fill_null(pc.not_equal(lies_in, batch.column(PARTITION_PATH)), False)
+            moving = pc.and_(elsewhere, pc.equal(batch.column(OP), PUT))
+            if not self.moves or not pc.any(moving).as_py():
+                stays = pc.coalesce(lies_in, batch.column(PARTITION_PATH))
+                more = {FILE_ID: file_id, PARTITION_PATH: stays}
+                yield _drop_lost_deletes(append_columns(batch, self.out_schema, **more))
+                continue
+            # What moves arrives as an insert; what does not move stays where it lies.
+            arrives = append_columns(
+                batch,
+                self.out_schema,
+                **{
+                    FILE_ID: pc.if_else(moving, pa.scalar(None, pa.string()), file_id),
+                    PARTITION_PATH: pc.if_else(
+                        moving,
+                        batch.column(PARTITION_PATH),
+                        pc.coalesce(lies_in, batch.column(PARTITION_PATH)),
+                    ),
+                },
+            )
+            yield _drop_lost_deletes(arrives)
+            leaves = append_columns(
+                batch,
+                self.out_schema,
+                **{
+                    OP: pa.array(np.full(batch.num_rows, DELETE, np.int8)),
+                    FILE_ID: file_id,
+                    PARTITION_PATH: lies_in,
+                },
+            )
+            yield leaves.filter(moving)
+
+
+@frozen
+class UntaggedInserts:
+    """Step for operations that look nothing up: every row is an insert, deletes have no effect."""
+
+    schema: pa.Schema
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return tagged(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            nowhere = pa.nulls(batch.num_rows, pa.string())
+            yield _drop_lost_deletes(append_columns(batch, self.out_schema, **{FILE_ID: nowhere}))
+
+
+@frozen
+class LocatedDeletes:
+    """Step: rows of LOCATIONS_SCHEMA become tagged rows that delete their key; other columns are null."""
+
+    schema: pa.Schema
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return tagged(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = batch.num_rows
+            made = {
+                OP: pa.array(np.full(rows, DELETE, np.int8)),
+                SEQ: pa.array(np.zeros(rows, np.int64)),
+                RECORD_KEY: batch.column("record_key"),
+                PARTITION_PATH: batch.column("partition_path"),
+                FILE_ID: batch.column("file_id"),
+            }
+            columns = [
+                made[f.name] if f.name in made else pa.nulls(rows, f.type) for f in self.out_schema
+            ]
+            yield pa.record_batch(columns, schema=self.out_schema)
+
+
+@frozen
+class OnlyUntagged:
+    """Step: tagged rows whose key no file group holds."""
+
+    out_schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pc.is_null(batch.column(FILE_ID)))
+
+
+def _drop_lost_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    # A delete row that no file holds still matters if a put of its key is in the same batch of
+    # data, so rows marked deleted stay as inserts: the fold decides, and what is left as a delete
+    # is not written. A delete by key has no rows to meet and ends here.
+    lost = pc.and_(pc.is_null(batch.column(FILE_ID)), pc.equal(batch.column(OP), DELETE))
+    return batch.filter(pc.invert(lost)) if pc.any(lost).as_py() else batch
+
+
+def _by_partition(locations: pa.Table) -> dict[str, tuple[pa.Array, pa.Array]]:
+    """partition path -> (keys, file ids); one turn per partition path."""
+    found: dict[str, tuple[pa.Array, pa.Array]] = {}
+    for path in pc.unique(locations.column("partition_path")).to_pylist():
+        rows = locations.filter(pc.equal(locations.column("partition_path"), path))
+        rows = rows.combine_chunks()
+        found[path] = (_flat(rows.column("record_key")), _flat(rows.column("file_id")))
+    return found
+
+
+def _look_up(batch: pa.RecordBatch, locations: dict[str, tuple[pa.Array, pa.Array]]) -> pa.Array:
+    paths = batch.column(PARTITION_PATH)
+    distinct = pc.unique(paths).to_pylist()
+    keys = batch.column(RECORD_KEY)
+    if len(distinct) == 1:
+        return _one_path(keys, locations.get(distinct[0]))
+    answer = pa.nulls(batch.num_rows, pa.string())
+    for path in distinct:
+        if path in locations:
+            here = pc.equal(paths, path)
+            inside = _one_path(keys.filter(here), locations[path])
+            answer = pc.replace_with_mask(answer, here, inside)
+    return answer
+
+
+def _one_path(keys: pa.Array, known: tuple[pa.Array, pa.Array] | None) -> pa.Array:
+    if known is None:
+        return pa.nulls(len(keys), pa.string())
+    return known[1].take(pc.index_in(keys, value_set=known[0]))
+
+
+def _flat(column: Any) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

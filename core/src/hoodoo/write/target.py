@@ -1,0 +1,66 @@
+"""What a write works on: one snapshot of the table, and the plugins that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+from attrs import Factory, frozen
+
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.engine import Engine, Workspace
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.layout import Layout
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.registration import PluginRef
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+# Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
+# of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
+MARKERS = ".hoodie/.temp"
+STAGED = f"{MARKERS}/hoodoo-"
+
+
+@frozen
+class WriteTarget:
+    """``schema`` is the table's own (no meta columns) at the snapshot; ``slices`` are the latest."""
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    schema: pa.Schema
+    slices: tuple[FileSlice, ...]
+    engine: Engine
+    generator: KeyGenerator
+    merger: Merger
+    index: LookupIndex | ComputedIndex
+    filling_layout: Layout
+    new_layout: Layout
+    file_format: BaseFileFormat
+    # Finds a key in any partition path: for deletes whose data does not say the partition.
+    anywhere: Callable[[], LookupIndex]
+    plugins: tuple[PluginRef, ...] = ()
+    options: Mapping[str, str] = Factory(dict)
+
+    @property
+    def computed(self) -> ComputedIndex | None:
+        return self.index if isinstance(self.index, ComputedIndex) else None
+
+    def lookup(self) -> LookupIndex:
+        """The index, which must be one that looks up."""
+        if isinstance(self.index, LookupIndex):
+            return self.index
+        raise PluginError(
+            f"index {type(self.index).__qualname__}",
+            "neither looks keys up (locate) nor computes their bucket (bucket)",
+            "implement LookupIndex or ComputedIndex of hoodoo.hookspecs.index.",
+        )
+
+    def workspace(self, instant: str) -> Workspace:
+        """Where rows of ``instant`` wait between two steps."""
+        return Workspace(self.storage, f"{STAGED}{instant}")
