@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -53,6 +54,7 @@ class LocalStorage:
         try:
             with self._guard("writing", path):
                 self._into_place(lambda: os.replace(temp, target), target)
+                _forget_checksum(target)
         except BaseException:
             _unlink_quietly(temp)
             raise
@@ -95,6 +97,7 @@ class LocalStorage:
                 os.unlink(target)
             except (FileNotFoundError, NotADirectoryError):
                 return False
+            _forget_checksum(target)
         self._settle(path, os.path.dirname(target))
         return True
 
@@ -168,7 +171,7 @@ class LocalStorage:
                         waiting.append(entry.path)
                     else:
                         found.append(entry)
-        return sorted(found)
+        return sorted(found, key=attrgetter("path"))
 
     def _children(self, directory: str) -> Iterator[Entry]:
         if temporaries.is_ours(directory):
@@ -320,6 +323,12 @@ class LocalStorage:
 
 class _Missing(Exception):
     """Carries "there is no such object" past the conversion of OSError."""
+
+
+def _forget_checksum(target: str) -> None:
+    # Hadoop's local file system keeps `.name.crc` beside a file and refuses the file when they differ.
+    folder, name = os.path.split(target)
+    _unlink_quietly(os.path.join(folder, f".{name}.crc"))
 
 
 def _unlink_quietly(local: str) -> None:

@@ -1,0 +1,127 @@
+"""Instant strings: ``yyyyMMddHHmmssSSS`` in the table's timezone (format page 2.1).
+
+Instants compare as strings once :func:`order_key` has padded the legacy form. Arithmetic is done on
+the wall clock that the digits spell, so that a change to or from summer time can't turn it back.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+
+from hoodoo.errors import ConfigError, CorruptTableError
+
+_MILLISECOND = timedelta(milliseconds=1)
+_ISO = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?\s*([Zz]|[+-]\d{2}:?\d{2})?"
+)
+_FIX = (
+    "Give an instant (17 digits, yyyyMMddHHmmssSSS), a datetime with tzinfo, "
+    "or ISO 8601 with a zone such as 2024-04-18T22:35:50Z."
+)
+
+
+def order_key(instant: str) -> str:
+    """The instant padded for comparison: a legacy one of 14 digits counts as its last millisecond."""
+    return instant + "999" if len(instant) == 14 else instant
+
+
+def to_datetime(instant: str, zone: str = "UTC") -> datetime:
+    """The moment an instant names, with tzinfo. ``zone`` is ``UTC`` or ``LOCAL``.
+
+    Raises :class:`~hoodoo.errors.ConfigError` where the digits are not a date.
+    """
+    return _aware(_naive(instant), zone)
+
+
+def from_datetime(moment: datetime, zone: str = "UTC") -> str:
+    """The instant of a moment (with tzinfo), cut to milliseconds, in ``zone``."""
+    local = moment.astimezone(timezone.utc) if zone == "UTC" else moment.astimezone()
+    return _text(local)
+
+
+def next_instant(now: datetime, after: str | None, zone: str = "UTC") -> str:
+    """The later of ``now`` and one millisecond past ``after``: strictly greater than ``after``.
+
+    ``after`` is the greatest instant known, requested or completed. Source: RFC-66 asks for
+    monotonic instants whatever the clocks of the writers do.
+    """
+    current = from_datetime(now, zone)
+    if after is None or current > order_key(after):
+        return current
+    try:
+        return _text(_naive(after) + _MILLISECOND)
+    except (ConfigError, OverflowError) as error:
+        raise CorruptTableError(
+            f"instant {after}",
+            "the newest instant of the table is not a date, so none can follow it.",
+            "Repair the timeline: some writer has put a file there that is not an instant.",
+        ) from error
+
+
+def parse_point(value: str | datetime, zone: str = "UTC") -> str:
+    """A point in time as a user gives it -> a 17-digit instant in the table's ``zone``.
+
+    Takes an instant (17 digits; 14 stand for the end of that second; zeros for the beginning), a
+    datetime with tzinfo, or ISO 8601 with zone. Raises :class:`~hoodoo.errors.ConfigError`.
+    """
+    if isinstance(value, datetime):
+        if value.tzinfo is None or value.utcoffset() is None:
+            raise ConfigError(
+                f"datetime {value!r}",
+                "a point in time needs a zone.",
+                "Use datetime(..., tzinfo=timezone.utc).",
+            )
+        return from_datetime(value, zone)
+    text = value.strip() if isinstance(value, str) else ""
+    if text.isascii() and text.isdigit():
+        if not text.strip("0"):
+            return "0" * 17
+        if len(text) in (14, 17):
+            return order_key(text)
+    elif match := _ISO.fullmatch(text):
+        day, clock, fraction, offset = match.groups()
+        if offset is None:
+            raise ConfigError(f"point in time {value!r}", "the zone is missing.", _FIX)
+        if offset in "Zz":
+            offset = "+00:00"
+        elif ":" not in offset:
+            offset = f"{offset[:3]}:{offset[3:]}"
+        micros = (fraction or "0")[:6].ljust(6, "0")
+        if clock.count(":") == 1:
+            clock += ":00"
+        try:
+            return from_datetime(datetime.fromisoformat(f"{day}T{clock}.{micros}{offset}"), zone)
+        except (ValueError, OverflowError) as error:
+            raise ConfigError(f"point in time {value!r}", f"not a date: {error}.", _FIX) from error
+    raise ConfigError(f"point in time {value!r}", "neither an instant nor a date.", _FIX)
+
+
+def _naive(instant: str) -> datetime:
+    digits = order_key(instant)
+    try:
+        if len(digits) != 17 or not digits.isdigit():
+            raise ValueError("expected 14 or 17 digits")
+        return datetime(
+            int(digits[0:4]),
+            int(digits[4:6]),
+            int(digits[6:8]),
+            int(digits[8:10]),
+            int(digits[10:12]),
+            int(digits[12:14]),
+            int(digits[14:17]) * 1000,
+        )
+    except ValueError as error:
+        raise ConfigError(f"instant {instant!r}", f"not a date: {error}.", _FIX) from error
+
+
+def _aware(naive: datetime, zone: str) -> datetime:
+    return naive.replace(tzinfo=timezone.utc) if zone == "UTC" else naive.astimezone()
+
+
+def _text(moment: datetime) -> str:
+    # strftime("%Y") doesn't pad years below 1000 everywhere.
+    return (
+        f"{moment.year:04d}{moment.month:02d}{moment.day:02d}{moment.hour:02d}"
+        f"{moment.minute:02d}{moment.second:02d}{moment.microsecond // 1000:03d}"
+    )

@@ -1,0 +1,47 @@
+"""``.hoodie_partition_metadata``: the file by which Hudi's listing knows a partition (format 3.5)."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import javaprops
+
+FILE_NAME = ".hoodie_partition_metadata"
+
+
+@frozen
+class PartitionMetadata:
+    """``commit_time`` is the instant that made the partition, ``depth`` its number of directories."""
+
+    commit_time: str
+    depth: int
+
+
+def path_of(partition: str) -> str:
+    return f"{partition}/{FILE_NAME}" if partition else FILE_NAME
+
+
+def ensure(storage: Storage, partition: str, instant: str) -> bool:
+    """Write the file unless it is there; True if this call wrote it.
+
+    ``partition`` is the directory relative to the table root, ``""`` for a table without partitions.
+    """
+    depth = partition.count("/") + 1 if partition else 0
+    values = {"commitTime": instant, "partitionDepth": str(depth)}
+    data = javaprops.render(values, "partition metadata")
+    return storage.put_if_absent(path_of(partition), data)
+
+
+def parse(data: bytes, name: str = FILE_NAME) -> PartitionMetadata:
+    """Raises :class:`~hoodoo.errors.CorruptTableError` where a key is missing."""
+    values = javaprops.parse(data)
+    try:
+        return PartitionMetadata(values["commitTime"], int(values["partitionDepth"]))
+    except (KeyError, ValueError) as error:
+        raise CorruptTableError(
+            name,
+            "needs commitTime and an integer partitionDepth.",
+            "Delete the file: the next write to the partition makes a new one.",
+        ) from error

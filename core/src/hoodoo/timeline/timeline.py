@@ -1,0 +1,196 @@
+"""The active timeline: what happened to the table, from one listing (format page 2).
+
+Loading reads names only. Contents are read when asked for, once, and kept with the timeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import Factory, evolve, field, frozen
+
+from hoodoo.model.commit import CommitMetadata
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import codec
+from hoodoo.timeline.codec_errors import corrupt
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import completed_action, instant_file_name, parse_instant
+
+_RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
+
+
+@frozen
+class Timeline:
+    """Instants sorted by requested time, each in the furthest state that its files show.
+
+    ``start`` is the first write instant of the *active* timeline (None if there is none), also in a
+    view made by :meth:`as_of`: files of older instants are committed, their instants archived.
+    """
+
+    instants: tuple[Instant, ...]
+    layout: int
+    config: TableConfig
+    start: str | None = None
+    _metadata: dict[str, CommitMetadata] = field(
+        default=Factory(dict), eq=False, repr=False, kw_only=True
+    )
+    _writes: dict[str, Instant] = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        writes = {i.requested: i for i in self.instants if _is_write(i) and i.is_completed}
+        object.__setattr__(self, "_writes", writes)
+
+    # --- selections -------------------------------------------------------------------------------
+    def completed(self) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.is_completed)
+
+    def pending(self) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if not i.is_completed)
+
+    def writes(self) -> tuple[Instant, ...]:
+        """Completed commits, deltacommits and replacecommits, by requested time."""
+        return tuple(self._writes.values())
+
+    def find(self, requested: str) -> Instant | None:
+        """The completed write instant of that requested time."""
+        return self._writes.get(requested)
+
+    def as_of(self, instant: str) -> Timeline:
+        """What had been requested at ``instant`` or before; ``start`` stays that of the table."""
+        limit = order_key(instant)
+        kept = tuple(i for i in self.instants if order_key(i.requested) <= limit)
+        return evolve(self, instants=kept, metadata=self._metadata)
+
+    def refreshed(self, names: Iterable[str]) -> Timeline:
+        """The timeline of a newer listing; keeps what was read: completed files never change."""
+        return evolve(from_names(names, self.config), metadata=self._metadata)
+
+    # --- questions --------------------------------------------------------------------------------
+    def contains_or_before_start(self, instant: str) -> bool:
+        """Whether files of ``instant`` are committed: its write completed, or it is archived."""
+        if instant in self._writes:
+            return True
+        return self.start is not None and order_key(instant) < order_key(self.start)
+
+    def completion_time(self, instant: str) -> str:
+        """When a committed instant completed; an archived one, and layout 1, give its own time."""
+        found = self._writes.get(instant)
+        return found.completion_order if found else instant
+
+    def last_instant_time(self) -> str | None:
+        """The greatest requested or completion time: the next instant has to be past it."""
+        times = [i.requested for i in self.instants]
+        times += [i.completed for i in self.instants if i.completed]
+        return max(times, key=order_key, default=None)
+
+    # --- contents ---------------------------------------------------------------------------------
+    def path(self, instant: Instant) -> str:
+        """The file of ``instant`` in its state, relative to the table root."""
+        return f"{self.config.timeline_path}/{instant_file_name(instant, self.layout)}"
+
+    def metadata(self, storage: Storage, instant: Instant) -> CommitMetadata:
+        """What a write instant says of itself; read once. An empty file is legal on layout 1 only.
+
+        Raises :class:`~hoodoo.errors.CorruptTableError` naming the file.
+        """
+        path = self.path(instant)
+        found = self._metadata.get(path)
+        if found is None:
+            data = storage.get(path)
+            if not data and instant.is_completed and self.layout > 1:
+                raise corrupt(f"{storage.root}/{path}", "a completed instant with an empty file")
+            found = codec.decode_commit(data, f"{storage.root}/{path}") if data else _NOTHING
+            if instant.is_completed:  # pending files come and go
+                self._metadata[path] = found
+        return found
+
+    def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
+        """Any instant's file as a plain dict, in the state given (``instant.at(...)``)."""
+        path = self.path(instant)
+        return codec.decode(storage.get(path), f"{storage.root}/{path}")
+
+    def latest_schema_text(self, storage: Storage, as_of: str | None = None) -> str | None:
+        """The Avro schema of the newest completed write that carries one; usually one read."""
+        limit = None if as_of is None else order_key(as_of)
+        for instant in reversed(self._writes.values()):
+            if limit is None or order_key(instant.requested) <= limit:
+                text = self.metadata(storage, instant).schema_text
+                if text:
+                    return text
+        return None
+
+    def replaced_file_groups(
+        self, storage: Storage, as_of: str | None = None
+    ) -> dict[tuple[str, str], str]:
+        """(partition path, file id) -> the completed replacecommit that took it out of the table.
+
+        ``as_of`` counts by requested time, inclusive. Reads replacecommits only.
+        """
+        limit = None if as_of is None else order_key(as_of)
+        found: dict[tuple[str, str], str] = {}
+        for instant in self._writes.values():
+            if instant.action != "replacecommit":
+                continue
+            if limit is not None and order_key(instant.requested) > limit:
+                break
+            for partition, file_ids in self.metadata(storage, instant).replaced.items():
+                for file_id in file_ids:
+                    found.setdefault((partition, file_id), instant.requested)
+        return found
+
+
+_NOTHING = CommitMetadata()
+
+
+def load(storage: Storage, config: TableConfig) -> Timeline:
+    """The active timeline now: one listing, no file read."""
+    return from_names((e.name for e in storage.list(config.timeline_path) if not e.is_dir), config)
+
+
+def reload(storage: Storage, timeline: Timeline) -> Timeline:
+    """The timeline now: one listing, what ``timeline`` has read is kept."""
+    entries = storage.list(timeline.config.timeline_path)
+    return timeline.refreshed(e.name for e in entries if not e.is_dir)
+
+
+def from_names(names: Iterable[str], config: TableConfig) -> Timeline:
+    """The timeline that a directory with these file names shows; foreign names are passed over."""
+    layout = config.layout_version
+    furthest: dict[tuple[str, str], Instant] = {}
+    for name in names:
+        instant = parse_instant(name, layout)
+        if instant is None:
+            continue
+        # A savepoint has the requested time of the commit it keeps: the action is part of the key.
+        key = (instant.requested, completed_action(instant.action))
+        known = furthest.get(key)
+        if known is None or _further(instant, known):
+            furthest[key] = instant
+    instants = sorted(furthest.values(), key=lambda i: (order_key(i.requested), i.action))
+    return Timeline(tuple(instants), layout, config, _start(instants))
+
+
+def _further(new: Instant, old: Instant) -> bool:
+    if new.is_completed and old.is_completed:
+        # Two completions of one instant (a writer that lost contact) are two files on layout 2:
+        # the earlier one is when readers first saw it.
+        return new.completion_order < old.completion_order
+    return _RANK[new.state] > _RANK[old.state]
+
+
+def _is_write(instant: Instant) -> bool:
+    return completed_action(instant.action) in WRITE_ACTIONS
+
+
+def _start(instants: Iterable[Instant]) -> str | None:
+    """The first write instant, pending ones too; cleans, rollbacks and savepoints don't count.
+
+    A savepointed commit stays active while later ones are archived around it, so it can't be the
+    start unless there is nothing else.
+    """
+    writes = [i.requested for i in instants if _is_write(i)]
+    kept = {i.requested for i in instants if i.action == "savepoint" and i.is_completed}
+    return next((w for w in writes if w not in kept), writes[0] if writes else None)
