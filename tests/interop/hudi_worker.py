@@ -21,9 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 MARKER = "@@hudi "
 
 
-def session(jar: str) -> SparkSession:
+def session(jar: str, scratch: str) -> SparkSession:
     """A local session as Hudi requires it."""
-    scratch = tempfile.mkdtemp(prefix="hudi-worker-")
     settings = {
         "spark.jars": jar,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -43,6 +42,9 @@ def session(jar: str) -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
         # pyarrow-made comparisons need microseconds, not INT96.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # Old dates as they stand in the file: pyarrow knows no other calendar.
+        "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+        "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     }
     builder = SparkSession.builder.master("local[2]").appName("hudi-interop")
     for key, value in settings.items():
@@ -65,6 +67,18 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)
+
+
+def reason(error: Exception) -> str:
+    """One line: Hudi wraps the exception that says what is wrong several times."""
+    cause = getattr(error, "java_exception", None)
+    if cause is None:
+        return f"{type(error).__name__}: {error}"
+    lines = [str(cause.toString()).splitlines()[0]]
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+        lines.append(str(cause.toString()).splitlines()[0])
+    return " <- ".join(dict.fromkeys(lines))
 
 
 class Verbs:
@@ -99,10 +113,11 @@ class Verbs:
         if order_by:
             frame = frame.orderBy(*order_by)
         frame.coalesce(1).write.mode("overwrite").parquet(output)
-        return self.spark.read.parquet(output).count()
+        count: int = self.spark.read.parquet(output).count()
+        return count
 
 
-def main() -> None:
+def main(scratch: str) -> None:
     # The JVM inherits file descriptor 1 and may print to it: keep the real stdout for answers only.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -112,7 +127,7 @@ def main() -> None:
         answers.flush()
 
     try:
-        verbs = Verbs(session(sys.argv[1]))
+        verbs = Verbs(session(sys.argv[1], scratch))
     except Exception:
         answer({"error": traceback.format_exc()})
         raise
@@ -123,9 +138,13 @@ def main() -> None:
         try:
             answer({"ok": verb(**request["args"])})
         except Exception as error:  # a failed request must not end the worker: Spark starts slowly
-            answer({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
+            answer({"error": reason(error), "trace": traceback.format_exc()})
     verbs.spark.stop()
 
 
 if __name__ == "__main__":
-    main()
+    # The JVM may still be deleting its own files there when it ends.
+    with tempfile.TemporaryDirectory(
+        prefix="hudi-worker-", ignore_cleanup_errors=True
+    ) as directory:
+        main(directory)

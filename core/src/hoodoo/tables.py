@@ -17,6 +17,7 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
+from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
@@ -54,15 +55,15 @@ def arrow_schema(schema: Any) -> pa.Schema:
     """A pyarrow Schema from what the user gave: pyarrow, or a Spark StructType."""
     if isinstance(schema, pa.Schema):
         return schema
-    if type(schema).__module__.startswith("pyspark."):
-        from importlib import import_module
-
-        return import_module("hoodoo_spark.schema").arrow_schema(schema)
     if hasattr(schema, "__arrow_c_schema__"):
         return pa.schema(schema)
+    for _plugin, implementation in kernel().implementations("hoodoo_arrow_schema"):
+        found = implementation.function(schema)
+        if found is not None:
+            return found
     raise ConfigError(
         f"schema of type {type(schema).__qualname__}",
-        "is neither a pyarrow.Schema nor a Spark StructType",
+        "is neither a pyarrow.Schema nor a schema that an installed engine knows (StructType)",
         "give one of these.",
     )
 
@@ -140,7 +141,7 @@ def load_plugins(
     )
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
     index, index_ref = resolve(
-        "index", overrides.get("index") or settings.get("hoodie.index.type") or "simple", settings
+        "index", overrides.get("index") or index_name(settings), settings
     )
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
     refs = (generator_ref, merger_ref, index_ref, format_ref)
@@ -161,6 +162,11 @@ def merger_name(config: TableConfig) -> str:
     if strategy or payload:
         return strategy or str(payload)
     return "EVENT_TIME_ORDERING" if config.ordering_fields else "COMMIT_TIME_ORDERING"
+
+
+def index_name(settings: Settings) -> str:
+    """Which index the table or the options ask for."""
+    return settings.get("hoodie.index.type") or settings.get(OWN_INDEX) or "simple"
 
 
 def check_options(
@@ -239,6 +245,11 @@ def _property_options(options: Mapping[str, str], properties: Mapping[str, str])
     return chosen
 
 
+# Index types that say which rows the table may hold, or where. Spark Hudi takes its index from this
+# property and refuses a writer that names another: for these that is right. Other indexes only find
+# keys; every writer may have its own, and Hudi would fail over a name that it does not know.
+_BINDING_INDEXES = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
+OWN_INDEX = "hoodoo.index.type"
 # Properties with a default that an option may replace when the table is created.
 _CHOSEN_BY_OPTION = frozenset(
     {
@@ -304,9 +315,11 @@ def _merger_properties(
 
 
 def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:
-    wanted = chosen or settings.get("hoodie.index.type") or "simple"
-    _object, ref = resolve("index", wanted, settings)
-    kept = {} if ref.instance is not None else {"hoodie.index.type": ref.name.upper()}
+    _object, ref = resolve("index", chosen or index_name(settings), settings)
+    kept = {}
+    if ref.instance is None and ref.name != "simple":
+        key = "hoodie.index.type" if ref.name.upper() in _BINDING_INDEXES else OWN_INDEX
+        kept[key] = ref.name.upper()
     for option in declared_options("index", ref.name):
         if option.table_property:
             value = settings.get(option.key, option.default)

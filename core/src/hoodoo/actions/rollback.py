@@ -1,17 +1,19 @@
 """Rollback: a failed instant leaves no file behind and is taken off the timeline.
 
 Order, so that a crash at any point is finished by the next writer (and by Spark Hudi): plan
-requested -> inflight -> data files -> the failed instant's inflight, then its requested file ->
-completed -> markers. A file that is gone already counts as deleted.
+requested -> inflight -> data files -> the failed instant's inflight, then its requested file -> data
+files that came meanwhile -> completed -> markers. A file that is gone already counts as deleted.
 """
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import Any
 
 from attrs import frozen
 
-from hoodoo.errors import CommitUnknownError, CorruptTableError
+from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError, StorageError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.config import TableConfig
@@ -25,6 +27,10 @@ from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS, STAGED
+
+
+# What an instant may leave below MARKERS: its folder of markers, and its staged rows.
+_LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-)?(\d{{17}}|\d{{14}})")
 
 
 @frozen
@@ -47,15 +53,17 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
     if done:
         timeline = reload(storage, timeline)
     # Newest first, as each instant may build on the one before.
-    for instant in reversed([i for i in timeline.pending() if i.action in ROLLBACK_ACTIONS]):
-        done.append(rollback(storage, timeline, instant))
-        timeline = reload(storage, timeline)
+    for instant in reversed(timeline.pending()):
+        if instant.action in ROLLBACK_ACTIONS and not _is_clustering(storage, timeline, instant):
+            done.append(rollback(storage, timeline, instant))
+            timeline = reload(storage, timeline)
     _sweep(storage, timeline)
     return tuple(done)
 
 
 def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack:
-    """Undo a pending ``instant``. Raises CommitUnknownError if the end of it is not known."""
+    """Undo a pending ``instant``. Raises CommitUnknownError if the end of it is not known, and
+    CommitConflictError (nothing is deleted) if it turns out to be completed."""
     files = _files_of(storage, instant.requested)
     plan = {
         "instantToRollback": {"commitTime": instant.requested, "action": instant.action},
@@ -74,6 +82,14 @@ def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBa
     mine = publish.request(
         storage, timeline, "rollback", codec_avro.encode_rollback_plan(plan)
     )
+    # Looked at after the request, which stops its writer from completing it: no file of a committed
+    # instant is ever deleted.
+    if reload(storage, timeline).find(instant.requested) is not None:
+        storage.delete(timeline.path(mine))
+        raise CommitConflictError(
+            f"{storage.root}: instant {instant.requested}", "is completed: it can't be rolled back.",
+            "Look at table.timeline(); to go back behind a completed instant, restore.",
+        )  # fmt: skip
     return _execute(storage, timeline, mine, instant.requested, instant.action, plan)
 
 
@@ -98,11 +114,17 @@ def _execute(
     files = _files_of(storage, requested)
     planned = [_relative(storage, path) for ask in plan.get("RollbackRequests") or []
                for path in ask.get("filesToBeDeleted") or []]  # fmt: skip
-    paths = sorted({file.path for file in files} | {p for p in planned if p is not None})
+    paths = sorted({file.path for file in files} | {p for p in planned if _is_of(p, requested)})
     for path in paths:
         storage.delete(path)
     for state in (State.INFLIGHT, State.REQUESTED):
         storage.delete(timeline.path(Instant(requested, action, state)))
+    # What a task put while the above went on. From here on no task leaves a file: it looks at the
+    # inflight file after it has put its own (hoodoo.write.pending).
+    late = [file.path for file in _files_of(storage, requested)]
+    for path in late:
+        storage.delete(path)
+    paths = sorted({*paths, *late})
     content = codec_avro.encode_rollback(_metadata(storage, mine, requested, action, paths))
     outcome = publish.complete(storage, timeline, mine, content)
     if outcome.result is Result.UNKNOWN:
@@ -110,8 +132,9 @@ def _execute(
             f"rollback {mine.requested}", f"its end is unknown: {outcome.reason}.",
             "Open the table again: the next write finishes the rollback.",
         )  # fmt: skip
-    storage.delete_prefix(f"{MARKERS}/{requested}")
-    storage.delete_prefix(f"{STAGED}{requested}")
+    with suppress(StorageError):  # it is undone; leftovers are the next sweep's
+        storage.delete_prefix(f"{MARKERS}/{requested}")
+        storage.delete_prefix(f"{STAGED}{requested}")
     notify(Event("rollback.done", timeline.config.name, mine.requested,
                  {"instant": requested, "files": len(paths)}))  # fmt: skip
     return RolledBack(requested, mine.requested, tuple(paths))
@@ -144,19 +167,24 @@ def _metadata(
 
 
 def _sweep(storage: Storage, timeline: Timeline) -> None:
-    """What is left of instants that were rolled back: files of tasks that finished too late, staged
-    rows of writers that died. Lists the table only if there has been a rollback."""
-    pending = {i.requested for i in timeline.pending()}
-    for entry in storage.list(MARKERS):
-        name = entry.path.removeprefix(STAGED)
-        if name != entry.path and name not in pending:
-            storage.delete_prefix(entry.path)
+    """What is left of writers that died: markers and staged rows of instants that are not pending,
+    files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
+    table only if there has been a rollback."""
+    left = [(e, m[1]) for e in storage.list(MARKERS) if (m := _LEFT.fullmatch(e.path))]
+    if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
+        pending = {i.requested for i in reload(storage, timeline).pending()}
+        for entry, instant in left:
+            if instant not in pending:
+                storage.delete_prefix(entry.path)
     undone = _undone(storage, timeline)
-    if not undone:
-        return
-    for file in _listed(storage):
-        if file.instant in undone:
-            storage.delete(file.path)
+    if undone:
+        for file in _listed(storage):
+            if file.instant in undone:
+                storage.delete(file.path)
+    sweep = getattr(storage, "sweep", None)
+    if sweep is not None:
+        with suppress(StorageError):  # it only saves room
+            sweep()
 
 
 def _undone(storage: Storage, timeline: Timeline) -> set[str]:
@@ -166,6 +194,17 @@ def _undone(storage: Storage, timeline: Timeline) -> set[str]:
         if instant.action == "rollback":
             found.update(timeline.contents(storage, instant).get("commitsRollback") or ())
     return found - {i.requested for i in timeline.instants if i.action != "rollback"}
+
+
+def _is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:
+    """Layout 1 files a pending clustering, which is a plan to be run, as a replacecommit."""
+    if timeline.layout > 1 or instant.action != "replacecommit":
+        return False
+    try:
+        plan = timeline.contents(storage, instant.at(State.REQUESTED))
+    except FileNotFoundError:
+        return False
+    return plan.get("clusteringPlan") is not None
 
 
 def _files_of(storage: Storage, instant: str) -> list[BaseFile | LogFile]:
@@ -180,6 +219,12 @@ def _listed(storage: Storage) -> list[BaseFile | LogFile]:
 
 def _absolute(storage: Storage, path: str) -> str:
     return f"{local_path(storage.root) if storage.root.startswith('file:') else storage.root}/{path}"
+
+
+def _is_of(path: str | None, instant: str) -> bool:
+    """Whether a path that a plan names is a file of ``instant``, by its own name."""
+    file = parse_path(path) if path is not None else None
+    return file is not None and file.instant == instant
 
 
 def _relative(storage: Storage, path: str) -> str | None:

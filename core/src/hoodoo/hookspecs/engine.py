@@ -119,6 +119,14 @@ class EngineHooks:
     def hoodoo_engines(self) -> Iterable[Registration]:
         """Offer engines. When: first use of a table. Default: ``local`` (hoodoo-core).
 
-        The factory returns an :class:`Engine`. A source that exactly one
-        engine accepts chooses that engine by itself.
+        The factory returns an :class:`Engine`. An alias
+        ``source:<package>`` says that data whose class comes from that Python package is for this
+        engine unless the user names another one.
+        """
+
+    @hookspec
+    def hoodoo_arrow_schema(self, schema: Any) -> pa.Schema | None:
+        """Turn an engine's own kind of schema (a Spark StructType) into Arrow's; None if it is none
+        of yours. When: a table is created with such a schema. Default: pyarrow schemas only. The
+        first plugin that answers something wins.
         """

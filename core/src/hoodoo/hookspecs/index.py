@@ -9,6 +9,8 @@ import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.model.filegroup import FileSlice
@@ -25,12 +27,15 @@ LOCATIONS_SCHEMA = pa.schema(
 class IndexContext:
     """What an index may use: the engine, the store, and the latest committed slices of the table.
 
-    ``key_column_stored``: the base files hold ``_hoodie_record_key`` (false with virtual keys).
+    ``file_format`` reads their base files. ``key_generator`` is given where the base files don't
+    hold ``_hoodie_record_key`` (virtual keys): the keys are then made from its columns.
     """
 
     engine: Engine
     storage: Storage
     slices: Sequence[FileSlice]
+    file_format: BaseFileFormat
+    key_generator: KeyGenerator | None = None
     key_rows: int = 0  # rows of the key stream, where known
     key_bytes: int = 0  # bytes of its record keys, where known
 

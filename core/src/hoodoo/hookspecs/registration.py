@@ -13,12 +13,15 @@ from hoodoo.model.config import TableConfig
 @frozen
 class Option:
     """An option that a plugin reads. ``table_property``: it decides bytes on disk, so it is stored
-    in ``hoodie.properties`` at creation and a differing writer option is refused."""
+    in ``hoodie.properties`` at creation and a differing writer option is refused. ``assumed``: a
+    table that does not say has the default (False: other writers note it nowhere; the user says it).
+    """
 
     key: str
     summary: str = ""
     default: str | None = None
     table_property: bool = False
+    assumed: bool = True
 
 
 @frozen

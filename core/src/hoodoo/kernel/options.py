@@ -96,7 +96,9 @@ def _stored(
         return found, "the table's property"
     # A table that does not say has the default: bytes on disk were decided by it.
     option = declared.get(prop)
-    if option is not None and option.table_property and option.default is not None:
+    if option is None or not option.table_property or not option.assumed:
+        return None
+    if option.default is not None:
         return option.default, "not set in the table, which has the default"
     return None
 

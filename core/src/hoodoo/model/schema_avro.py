@@ -97,7 +97,9 @@ def _avro_type(field: pa.Field, name: str, parent: str, path: str) -> Json:
             values = _avro_type(kind.item_field, name, parent, f"{path}{{}}")
             avro = {"type": "map", "values": values}
         elif pa.types.is_struct(kind):
-            inner = _fields([kind.field(i) for i in range(kind.num_fields)], f"{parent}.{name}", path)
+            inner = _fields(
+                [kind.field(i) for i in range(kind.num_fields)], f"{parent}.{name}", path
+            )
             avro = {"type": "record", "name": name, "namespace": parent, "fields": inner}
         else:
             raise SchemaError(
@@ -142,7 +144,9 @@ def _arrow_field(name: str, avro: Json, named: dict[str, Json], space: str, path
             f"a union of {len(kinds)} types can't be a column: {json.dumps(avro)[:200]}.",
             "Give the column one type.",
         )
-    return pa.field(name, _arrow_type(kinds[0], named, space, path), nullable=len(kinds) < len(avro))
+    return pa.field(
+        name, _arrow_type(kinds[0], named, space, path), nullable=len(kinds) < len(avro)
+    )
 
 
 def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa.DataType:
@@ -178,7 +182,9 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
     return found if found is not None else _arrow_type(kind, named, space, path)
 
 
-def _named_type(avro: Mapping[str, Json], named: dict[str, Json], space: str, path: str) -> pa.DataType:
+def _named_type(
+    avro: Mapping[str, Json], named: dict[str, Json], space: str, path: str
+) -> pa.DataType:
     name, space = _full_name(str(avro.get("name", "")), str(avro.get("namespace", space)))
     if avro["type"] == "record":
         named[name] = None

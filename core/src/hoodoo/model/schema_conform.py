@@ -104,9 +104,13 @@ def _struct(array: pa.StructArray, kind: pa.StructType, path: str) -> pa.Array:
 
 
 def _list(array: pa.Array, kind: pa.ListType, path: str) -> pa.Array:
-    if not pa.types.is_list(array.type):
-        array = array.cast(pa.list_(array.type.value_field))
-    offsets, values, validity = _parts(array, array.values)
+    if pa.types.is_list(array.type):
+        offsets, values, validity = _parts(array, array.values)
+    else:  # not by cast: Arrow's from list views to lists leaves an offset out
+        lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int32())
+        ends = pc.cumulative_sum_checked(lengths)
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+        values, validity = array.flatten(), _validity(array)
     values = conform_array(values, kind.value_field, f"{path}[]")
     return pa.Array.from_buffers(
         kind, len(array), [validity, offsets.buffers()[1]], array.null_count, 0, [values]
@@ -132,19 +136,18 @@ def _parts(array: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array, pa.Bu
     start, end = offsets[0].as_py(), offsets[-1].as_py()
     if start or offsets.offset:
         offsets = pc.subtract(offsets, pa.scalar(start, pa.int32()))
-    validity = array.is_valid().buffers()[1] if array.null_count else None
-    return offsets, values.slice(start, end - start), validity
+    return offsets, values.slice(start, end - start), _validity(array)
+
+
+def _validity(array: pa.Array) -> pa.Buffer | None:
+    return array.is_valid().buffers()[1] if array.null_count else None
 
 
 def is_list_like(kind: pa.DataType) -> bool:
     """Any of Arrow's list types; a map is none."""
-    return (
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
-        or pa.types.is_list_view(kind)
-        or pa.types.is_large_list_view(kind)
-    )
+    t = pa.types
+    tests = (t.is_list, t.is_large_list, t.is_fixed_size_list, t.is_list_view, t.is_large_list_view)
+    return any(test(kind) for test in tests)
 
 
 def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
@@ -174,25 +177,27 @@ def _castable(found: pa.DataType, kind: pa.DataType) -> bool:
     t = pa.types
     if t.is_null(found):
         return True
-    if t.is_integer(found):
-        return t.is_integer(kind) or t.is_float32(kind) or t.is_float64(kind)
     if t.is_floating(found):
-        return t.is_floating(kind) and found.bit_width < kind.bit_width
-    if _is_text(found):
-        return t.is_string(kind) or t.is_binary(kind)
-    if t.is_decimal(found):
-        return t.is_decimal(kind)
-    if t.is_date(found):
-        return t.is_date(kind)
-    return (t.is_time(found) and t.is_time(kind)) or (t.is_timestamp(found) and t.is_timestamp(kind))
+        return bool(t.is_floating(kind)) and found.bit_width < kind.bit_width
+    if t.is_integer(found):
+        allowed = t.is_integer(kind) or t.is_float32(kind) or t.is_float64(kind)
+    elif _is_text(found):
+        allowed = t.is_string(kind) or t.is_binary(kind)
+    elif t.is_decimal(found):
+        allowed = t.is_decimal(kind)
+    elif t.is_date(found):
+        allowed = t.is_date(kind)
+    elif t.is_time(found):
+        allowed = t.is_time(kind)
+    else:
+        allowed = t.is_timestamp(found) and t.is_timestamp(kind)
+    return bool(allowed)
 
 
 def _is_text(kind: pa.DataType) -> bool:
     t = pa.types
-    return any(
-        test(kind)
-        for test in (
-            t.is_string, t.is_large_string, t.is_string_view, t.is_binary, t.is_large_binary,
-            t.is_binary_view, t.is_fixed_size_binary,
-        )
-    ) and not t.is_decimal(kind)
+    if t.is_decimal(kind):  # which Arrow counts among the binaries of fixed size
+        return False
+    strings = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
+    binaries = t.is_binary(kind) or t.is_large_binary(kind) or t.is_binary_view(kind)
+    return bool(strings or binaries or t.is_fixed_size_binary(kind))

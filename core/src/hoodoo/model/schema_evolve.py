@@ -109,4 +109,5 @@ def _cast_on_the_way_in(old: pa.DataType, new: pa.DataType) -> bool:
     if (t.is_string(old) or t.is_binary(old)) and (t.is_string(new) or t.is_binary(new)):
         return True
     # Another unit: values that the table's unit can't hold are refused when they are cast.
-    return (t.is_timestamp(old) and t.is_timestamp(new)) or (t.is_time(old) and t.is_time(new))
+    times = t.is_timestamp(old) and t.is_timestamp(new)
+    return bool(times or (t.is_time(old) and t.is_time(new)))

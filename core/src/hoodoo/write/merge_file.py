@@ -6,8 +6,6 @@ The base file is read row group by row group; only the incoming rows of one slot
 from __future__ import annotations
 
 import itertools
-import os
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,9 +23,10 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.schema_conform import conform
 from hoodoo.storage.api import Storage
 from hoodoo.write.columns import OP, PUT, SEQ
-from hoodoo.write.markers import mark
 from hoodoo.write.pairs import fold, merge_pairs, needed_columns
+from hoodoo.write.pending import Pending
 from hoodoo.write.rows import renamed, stored_rows
+from hoodoo.write.scratch import scratch_file
 from hoodoo.write.stats import STATS_SCHEMA, stats_batch
 
 
@@ -60,7 +59,7 @@ class WriteSlots:
     storage: Storage
     file_format: BaseFileFormat
     merger: Merger
-    instant: str
+    pending: Pending
     matches: bool = True
 
     @property
@@ -80,12 +79,10 @@ class WriteSlots:
 
     def _write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         rows = fold(rows.sort_by(SEQ), self.merger)
-        handle, local = tempfile.mkstemp(dir=self.storage.scratch(), prefix="base-")
-        os.close(handle)
-        try:
+        with scratch_file(self.storage) as local:
             counts = _Counts()
             writer = self.file_format.writer(local, self.schema)
-            output = _Output(writer, self.schema, self.instant, target, counts)
+            output = _Output(writer, self.schema, self.pending.requested, target, counts)
             if target["base_path"] is None:
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
             else:
@@ -93,17 +90,13 @@ class WriteSlots:
             size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
-            mark(self.storage, self.instant, target["partition_path"], target["file_name"],
-                 new=target["base_path"] is None)  # fmt: skip
             # False: an earlier attempt of this very task left the same file, which is adopted.
             path = _join(target["partition_path"], target["file_name"])
-            if not self.storage.put_file_if_absent(path, local):
+            if not self.pending.put(self.storage, target["partition_path"], target["file_name"],
+                                    local, new=target["base_path"] is None):  # fmt: skip
                 found = self.storage.head(path)
                 size = found.size if found else size
             return _stat(target, path, counts, size)
-        finally:
-            if os.path.exists(local):
-                os.unlink(local)
 
     def _merge(self, rows: pa.Table, base_path: str, output: _Output) -> None:
         rows = rows.combine_chunks()

@@ -6,8 +6,6 @@ rows come, makes the same file names and nothing else; the first whole file wins
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -20,8 +18,9 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.storage.api import Storage
 from hoodoo.write.columns import OP, PUT
-from hoodoo.write.markers import mark
+from hoodoo.write.pending import Pending
 from hoodoo.write.rows import stored_rows
+from hoodoo.write.scratch import discard, scratch_path
 from hoodoo.write.slots import new_uuid
 from hoodoo.write.stats import STATS_SCHEMA, stats_batch
 
@@ -53,7 +52,7 @@ class WriteNewFiles:
     schema: pa.Schema
     storage: Storage
     file_format: BaseFileFormat
-    instant: str
+    pending: Pending
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -79,14 +78,12 @@ class WriteNewFiles:
                 yield stats_batch([self._finish(file)])
         finally:
             for file in files.values():
-                if os.path.exists(file.local):
-                    os.unlink(file.local)
+                discard(file.local)
 
     def _start(self, path: str, task: Task, files: dict[str, _OpenFile]) -> _OpenFile:
-        handle, local = tempfile.mkstemp(dir=self.storage.scratch(), prefix="base-")
-        os.close(handle)
-        file_id = f"{new_uuid(self.instant, 'task', task.number, path)}-0"
-        name = f"{file_id}_{task.number}-0-0_{self.instant}{self.file_format.extension}"
+        local = scratch_path(self.storage)
+        file_id = f"{new_uuid(self.pending.requested, 'task', task.number, path)}-0"
+        name = f"{file_id}_{task.number}-0-0_{self.pending.requested}{self.file_format.extension}"
         writer = self.file_format.writer(local, self.schema)
         files[path] = _OpenFile(writer, local, path, file_id, name, task.number)
         return files[path]
@@ -96,7 +93,7 @@ class WriteNewFiles:
             rows = pa.Table.from_batches(file.held)
             place = f"{file.place}-{file.file_id[:8]}" if file.partition_path else str(file.place)
             file.writer.write(
-                stored_rows(rows, self.schema, self.instant, file.name, place, file.rows)
+                stored_rows(rows, self.schema, self.pending.requested, file.name, place, file.rows)
             )
             file.rows += rows.num_rows
         freed, file.held, file.held_bytes = file.held_bytes, [], 0
@@ -105,8 +102,9 @@ class WriteNewFiles:
     def _finish(self, file: _OpenFile) -> WriteStat:
         size = file.writer.close()
         rows = file.rows
-        mark(self.storage, self.instant, file.partition_path, file.name, new=True)
-        if not self.storage.put_file_if_absent(file.path, file.local):
+        if not self.pending.put(
+            self.storage, file.partition_path, file.name, file.local, new=True
+        ):
             # Another attempt of this task was first; its rows count, whatever ours were.
             with self.file_format.reader(self.storage, file.path) as found:
                 rows = found.num_rows

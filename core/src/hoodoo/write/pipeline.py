@@ -17,12 +17,14 @@ from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
 from hoodoo.write.key import AddKeys
 from hoodoo.write.located import locate, meet_by_key, tag
 from hoodoo.write.merge_file import WriteSlots
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
+from hoodoo.write.pending import Pending
 from hoodoo.write.prepare import Conform, Only, target_schema
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
@@ -110,12 +112,16 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
 
 
 def write(
-    target: WriteTarget, prepared: Prepared, planned: Planned, instant: str
+    target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant
 ) -> tuple[WriteStat, ...]:
-    """Runs the tasks; the files are durable, under their final names, when this returns."""
+    """Runs the tasks; the files are durable, under their final names, when this returns.
+
+    ``instant`` is inflight.
+    """
     stored = with_meta(prepared.schema)
+    pending = Pending.of(target.timeline, instant)
     if planned.routed is None:
-        step: Any = WriteNewFiles(stored, target.storage, target.file_format, instant)
+        step: Any = WriteNewFiles(stored, target.storage, target.file_format, pending)
         return read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
     if not planned.slots:
         return ()
@@ -126,7 +132,7 @@ def write(
         target.storage,
         target.file_format,
         target.merger,
-        instant,
+        pending,
         prepared.kind.matches,
     )
     return read_stats(target.engine.collect(target.engine.map(exchanged, step)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
-from hoodoo.errors import CommitConflictError, CommitUnknownError
+from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
+from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.model.schema_avro import avro_text
@@ -22,6 +24,7 @@ from hoodoo.write.pipeline import plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
 
 Undo = Callable[[Instant], None]
+_log = get_logger(__name__)
 
 
 def run(target: WriteTarget, kind: WriteKind, data: Any, undo: Undo) -> Commit:
@@ -39,14 +42,14 @@ def run(target: WriteTarget, kind: WriteKind, data: Any, undo: Undo) -> Commit:
         planned = plan(target, prepared, instant.requested)
     except Exception:
         # No file bears this instant yet: taking the request back leaves the table as it was.
-        target.storage.delete_prefix(workspace.prefix)
-        target.storage.delete(target.timeline.path(instant))
+        _tidy(target, instant, lambda: target.storage.delete_prefix(workspace.prefix))
+        _tidy(target, instant, lambda: target.storage.delete(target.timeline.path(instant)))
         raise
     _tell(target, "write.planned", instant, file_groups=len(planned.slots), tasks=planned.parts)
     try:
         begun = profile(kind.operation, planned.slots, prepared.arriving.puts)
         instant = _inflight(target, instant, begun)
-        stats = write(target, prepared, planned, instant.requested)
+        stats = write(target, prepared, planned, instant)
         _reconcile(target, instant, stats, direct=not prepared.staged)
         replaced = {}
         if kind.replaces is not Replaces.NOTHING:
@@ -54,8 +57,7 @@ def run(target: WriteTarget, kind: WriteKind, data: Any, undo: Undo) -> Commit:
         extra = {"schema": avro_text(prepared.schema, target.config.name)}
         _refuse_overtaken(target, instant)
     except Exception:
-        undo(instant)
-        target.storage.delete_prefix(workspace.prefix)
+        _tidy(target, instant, lambda: undo(instant))
         raise
     metadata = CommitMetadata(kind.operation, stats, replaced, extra)
     return _publish(target, instant, metadata, undo)
@@ -71,7 +73,7 @@ def drop_partitions(
         instant = _inflight(target, instant, profile(kind.operation, (), {}))
         _refuse_overtaken(target, instant)
     except Exception:
-        undo(instant)
+        _tidy(target, instant, lambda: undo(instant))
         raise
     extra = {"schema": avro_text(target.schema, target.config.name)}
     replaced = replaced_groups(target.slices, paths)
@@ -121,7 +123,7 @@ def _publish(
     content = codec.encode_commit(metadata, instant.action, target.config.layout_version)
     outcome = publish.complete(target.storage, target.timeline, instant, content)
     if outcome.result is Result.CONFLICTED:
-        undo(instant)
+        _tidy(target, instant, lambda: undo(instant))
         raise CommitConflictError(
             f"instant {instant.requested}", f"was not published: {outcome.reason}.",
             "Repeat the write.",
@@ -132,8 +134,8 @@ def _publish(
             f"it is unknown whether the commit was published: {outcome.reason}.",
             "Open the table and look at table.timeline() before writing the same rows again.",
         )
-    target.storage.delete_prefix(target.workspace(instant.requested).prefix)
-    target.storage.delete_prefix(f"{MARKERS}/{instant.requested}")
+    for left in (target.workspace(instant.requested).prefix, f"{MARKERS}/{instant.requested}"):
+        _tidy(target, instant, partial(target.storage.delete_prefix, left))
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,
@@ -141,6 +143,16 @@ def _publish(
     _tell(target, "write.committed", instant, inserted=commit.inserted, updated=commit.updated,
           deleted=commit.deleted, files=len(commit.files))  # fmt: skip
     return commit
+
+
+def _tidy(target: WriteTarget, instant: Instant, action: Callable[[], object]) -> None:
+    """Clean up once the outcome is settled. Failing here changes nothing of it, and must not hide it:
+    the next write's heal does what is left over."""
+    try:
+        action()
+    except HoodooError as error:
+        _log.warning("left_to_next_write", table=target.config.name, instant=instant.requested,
+                     error=str(error))  # fmt: skip
 
 
 def _tell(target: WriteTarget, kind: str, instant: Instant, **detail: Any) -> None:

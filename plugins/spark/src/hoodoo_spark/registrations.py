@@ -1,1 +1,29 @@
-"""What hoodoo-spark offers."""
+"""What hoodoo-spark offers. Imports nothing heavy: discovery reads it in every process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+
+@hookimpl
+def hoodoo_engines() -> list[Registration]:
+    return [
+        Registration(
+            "spark",
+            "hoodoo_spark.engine:from_settings",
+            aliases=("pyspark", "source:pyspark"),
+            summary="Python workers of a Spark cluster, fed with Arrow; needs no jar.",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_arrow_schema(schema: Any) -> Any:
+    if not type(schema).__module__.startswith("pyspark."):
+        return None
+    from hoodoo_spark.types import arrow_schema
+
+    return arrow_schema(schema)

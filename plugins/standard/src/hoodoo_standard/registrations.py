@@ -1,1 +1,97 @@
-"""What hoodoo-standard offers."""
+"""What hoodoo-standard offers. Factories are named, not imported, so that discovery stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.registration import Registration
+from hoodoo_standard import options
+
+_KEYGEN = "org.apache.hudi.keygen."
+_INDEX = "org.apache.hudi.index."
+_MODEL = "org.apache.hudi.common.model."
+
+
+@hookimpl
+def hoodoo_key_generators() -> Iterable[Registration]:
+    return [
+        Registration(
+            "SIMPLE", "hoodoo_standard.keygen.simple:SimpleKeyGenerator.from_settings",
+            ("SIMPLE_AVRO", f"{_KEYGEN}SimpleKeyGenerator", f"{_KEYGEN}SimpleAvroKeyGenerator"),
+            options.KEYS, "one record key column, one partition column",
+        ),
+        Registration(
+            "COMPLEX", "hoodoo_standard.keygen.complex:ComplexKeyGenerator.from_settings",
+            ("COMPLEX_AVRO", f"{_KEYGEN}ComplexKeyGenerator", f"{_KEYGEN}ComplexAvroKeyGenerator"),
+            (*options.KEYS, options.COMPLEX_ENCODING), "several record key or partition columns",
+        ),
+        Registration(
+            "NON_PARTITION",
+            "hoodoo_standard.keygen.nonpartitioned:NonPartitionedKeyGenerator.from_settings",
+            ("NON_PARTITION_AVRO", f"{_KEYGEN}NonpartitionedKeyGenerator",
+             f"{_KEYGEN}NonpartitionedAvroKeyGenerator"),
+            (options.LOGICAL_TIMESTAMPS,), "record key columns, no partitions",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_mergers() -> Iterable[Registration]:
+    return [
+        Registration(
+            "commit_time", "hoodoo_standard.merge.commit_time:CommitTimeMerger.from_settings",
+            ("COMMIT_TIME_ORDERING", "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+             f"{_MODEL}OverwriteWithLatestAvroPayload"),
+            summary="the row that arrived later wins",
+        ),
+        Registration(
+            "event_time", "hoodoo_standard.merge.event_time:EventTimeMerger.from_settings",
+            ("EVENT_TIME_ORDERING", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+             f"{_MODEL}DefaultHoodieRecordPayload", f"{_MODEL}EventTimeAvroPayload"),
+            summary="the row with the higher ordering value wins",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_indexes() -> Iterable[Registration]:
+    return [
+        Registration(
+            "simple", "hoodoo_standard.index.simple:SimpleIndex.from_settings",
+            (f"{_INDEX}simple.HoodieSimpleIndex",),
+            (options.SIDE_BYTES,), "reads the stored keys of the partitions that are written",
+        ),
+        Registration(
+            "global_simple", "hoodoo_standard.index.simple:global_from_settings",
+            (f"{_INDEX}simple.HoodieGlobalSimpleIndex",),
+            (options.SIDE_BYTES, options.MOVES), "reads the stored keys of the whole table",
+        ),
+        Registration(
+            "bucket", "hoodoo_standard.index.bucket:BucketIndex.from_settings",
+            (f"{_INDEX}bucket.HoodieSimpleBucketIndex",),
+            options.BUCKET, "the file group follows from a hash of the key",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_layouts() -> Iterable[Registration]:
+    return [
+        Registration(
+            "small_file", "hoodoo_standard.layout.small_file:SmallFileLayout.from_settings",
+            options=options.SIZES, summary="fills small base files first",
+        ),
+        Registration(
+            "new_files", "hoodoo_standard.layout.new_files:NewFilesLayout.from_settings",
+            options=options.SIZES, summary="never touches an existing file",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_event(event: Event) -> None:
+    from hoodoo_standard.log import log_event
+
+    log_event(event)

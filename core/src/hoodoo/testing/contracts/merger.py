@@ -72,7 +72,7 @@ class MergerContract:
         older, newer = _pairs(rows)
         other = pickle.loads(pickle.dumps(merger))
         whole = kept(merger.merge(older, newer), older, newer)
-        assert kept(other.merge(older, newer), older, newer).equals(whole)
+        assert same(kept(other.merge(older, newer), older, newer), whole)
         half = older.num_rows // 2
         parts = []
         for a, b in (
@@ -80,14 +80,14 @@ class MergerContract:
             (older.slice(half), newer.slice(half)),
         ):
             parts.append(kept(other.merge(a, b), a, b))
-        assert pa.concat_tables(parts).combine_chunks().equals(whole.combine_chunks())
+        assert same(pa.concat_tables(parts), whole)
 
     def test_pairs_do_not_see_each_other(self, merger: Merger, rows: pa.Table) -> None:
         older, newer = _pairs(rows)
         turned = pa.array(np.arange(older.num_rows)[::-1].copy())
         whole = kept(merger.merge(older, newer), older, newer)
         a, b = older.take(turned), newer.take(turned)
-        assert kept(merger.merge(a, b), a, b).to_pylist() == whole.to_pylist()[::-1]
+        assert same(kept(merger.merge(a, b), a, b), whole.take(turned))
 
     def test_is_associative(self, merger: Merger, rows: pa.Table) -> None:
         triples = np.array(list(itertools.product(range(rows.num_rows), repeat=3)))
@@ -96,7 +96,7 @@ class MergerContract:
         left = kept(merger.merge(left, third), left, third)
         right = kept(merger.merge(second, third), second, third)
         right = kept(merger.merge(first, right), first, right)
-        assert left.to_pylist() == right.to_pylist()
+        assert same(left, right)
 
     def test_reads_no_other_columns_than_it_says(self, merger: Merger, rows: pa.Table) -> None:
         if merger.columns is None:
@@ -113,7 +113,7 @@ class MergerContract:
         older, newer = _pairs(rows)
         plain = kept(merger.merge(older, newer), older, newer)
         a, b = _put(older), _put(newer)
-        assert kept(merger.merge(a, b), a, b).select(plain.schema.names).equals(plain)
+        assert same(kept(merger.merge(a, b), a, b).select(plain.schema.names), plain)
 
 
 def kept(answer: Merged, older: pa.Table, newer: pa.Table) -> pa.Table:
@@ -123,6 +123,11 @@ def kept(answer: Merged, older: pa.Table, newer: pa.Table) -> pa.Table:
     wins = np.asarray(answer.newer_wins, np.bool_)
     pick = np.arange(older.num_rows) + np.where(wins, older.num_rows, 0)
     return pa.concat_tables([older, newer]).take(pa.array(pick, pa.int64())).combine_chunks()
+
+
+def same(left: pa.Table, right: pa.Table) -> bool:
+    """Equal rows in order; unlike ``Table.equals``, NaN is itself and -0.0 isn't 0.0."""
+    return repr(left.to_pylist()) == repr(right.to_pylist())
 
 
 def _pairs(rows: pa.Table) -> tuple[pa.Table, pa.Table]:

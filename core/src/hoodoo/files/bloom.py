@@ -1,0 +1,196 @@
+"""Hudi's bloom filters, byte for byte (format page 3.3): build one, read one, ask it for many keys."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.files.murmur import Rounds, rounds
+
+Bits = npt.NDArray[np.uint8]
+
+SIMPLE = "SIMPLE"
+DYNAMIC = "DYNAMIC_V0"
+_ROW = struct.Struct(">iiBi")  # version -1, hashes, hash type 1 (murmur), bits
+_DYNAMIC = struct.Struct(">iii")  # keys a row is made for, keys in the last row, rows
+# Smallest number of keys a filter is made for, so that a small file may grow a little for free.
+_MIN_KEYS = 1000
+# 16 MiB in a footer, i.e. 3.1 M keys at the default rate; more keys raise the rate of false
+# positives instead. Parquet readers refuse footers somewhere below 100 MB.
+_MAX_BITS = 1 << 27
+
+
+class _Settings(Protocol):
+    def get(self, key: str, default: str | None = None) -> str | None: ...
+
+
+@frozen
+class BloomOptions:
+    """How filters are made.
+
+    Hudi makes every filter for ``hoodie.index.bloom.num_entries`` keys (60000), whatever the file
+    holds. ``entries`` None, our default, makes it for the keys that are there; any reader takes
+    the size from the filter itself. ``max_entries`` bounds the keys a filter is sized for.
+    """
+
+    kind: str = DYNAMIC
+    fpp: float = 1e-9
+    entries: int | None = None
+    max_entries: int | None = None
+
+    @staticmethod
+    def from_settings(settings: _Settings) -> BloomOptions:
+        """Read Hudi's names. Raises ConfigError for a value that is not usable."""
+        kind = (settings.get("hoodie.bloom.index.filter.type") or DYNAMIC).upper()
+        if kind not in (SIMPLE, DYNAMIC):
+            raise ConfigError(
+                "hoodie.bloom.index.filter.type",
+                f"a bloom filter is {SIMPLE} or {DYNAMIC}, not {kind!r}.",
+                f"Use {DYNAMIC}, or leave the option out.",
+            )
+        fpp = _number(settings, "hoodie.index.bloom.fpp")
+        if fpp is not None and not 0 < fpp < 1:
+            raise ConfigError(
+                "hoodie.index.bloom.fpp",
+                f"a rate of false positives lies between 0 and 1, not at {fpp}.",
+                "Use a small rate, such as 0.000000001, or leave the option out.",
+            )
+        entries = _number(settings, "hoodie.index.bloom.num_entries")
+        limit = _number(settings, "hoodie.bloom.index.filter.dynamic.max.entries")
+        return BloomOptions(
+            kind,
+            1e-9 if fpp is None else fpp,
+            None if entries is None else max(1, int(entries)),
+            None if limit is None else max(1, int(limit)),
+        )
+
+
+def _number(settings: _Settings, key: str) -> float | None:
+    text = settings.get(key)
+    if text is None or text == "":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(key, f"the value is a number, not {text!r}.", "Correct it.") from None
+
+
+@frozen(eq=False)
+class BloomFilter:
+    """A parsed filter: ``rows`` hold ``size`` bits each, packed, least significant bit first."""
+
+    hashes: int
+    size: int
+    rows: tuple[Bits, ...]
+
+    def might_contain(self, keys: pa.Array | pa.ChunkedArray) -> pa.BooleanArray:
+        """False where a key is certainly not in the filter (and for a null key); as long as ``keys``."""
+        found = np.zeros(len(keys), bool)
+        start = 0
+        for chunk in _chunks(keys):
+            for row in self.rows:
+                for block in rounds(chunk):
+                    found[start + self._in_row(row, block)] = True
+            start += len(chunk)
+        return pa.array(found)
+
+    def _in_row(self, row: Bits, block: Rounds) -> npt.NDArray[np.intp]:
+        for _ in range(self.hashes):
+            places = block.next(self.size)
+            hit = (row[places >> np.uint32(3)] >> (places & np.uint32(7)).astype(np.uint8)) & 1
+            chosen = np.flatnonzero(hit)
+            if len(chosen) < len(hit):
+                block.keep(chosen)
+            if not len(chosen):
+                break
+        return block.rows
+
+
+def build(keys: pa.Array | pa.ChunkedArray, options: BloomOptions | None = None) -> bytes:
+    """The footer text (base64) of a filter that holds ``keys`` (strings; nulls are left out)."""
+    options = options or BloomOptions()
+    count = len(keys) - keys.null_count
+    per_row = options.entries or max(count, _MIN_KEYS)
+    if options.entries is None and options.max_entries is not None:
+        per_row = min(per_row, max(options.max_entries, _MIN_KEYS))
+    size = min(math.ceil(per_row * (-math.log(options.fpp) / math.log(2) ** 2)), _MAX_BITS)
+    hashes = math.ceil(size * math.log(2) / per_row)
+    head = _ROW.pack(-1, hashes, 1, size)
+    if options.kind == SIMPLE:
+        return base64.b64encode(head + _filled(_chunks(keys), hashes, size).tobytes())
+    last, parts = count, [_chunks(keys)]
+    if options.entries is not None:
+        last, parts = _dealt(keys, per_row, options.max_entries or 100_000)
+    out = [head, _DYNAMIC.pack(per_row, last, len(parts))]
+    for part in parts:
+        out += [head, _filled(part, hashes, size).tobytes()]
+    return base64.b64encode(b"".join(out))
+
+
+def _dealt(
+    keys: pa.Array | pa.ChunkedArray, per_row: int, limit: int
+) -> tuple[int, list[list[pa.Array]]]:
+    """Keys by row as Hudi's dynamic filter deals them, and its count of keys in the last row.
+
+    A full row is followed by a new one until the rows are made for ``limit`` keys; then one more
+    key goes to the first row, and all others to the rows in turn.
+    """
+    chunked = keys if isinstance(keys, pa.ChunkedArray) else pa.chunked_array([keys])
+    chunked = chunked.drop_null()
+    rows = max(1, min(-(-len(chunked) // per_row), -(-limit // per_row)))
+    parts = [list(chunked.slice(i * per_row, per_row).chunks) for i in range(rows)]
+    rest = chunked.slice(rows * per_row)
+    if len(rest):
+        parts[0] += rest.slice(0, 1).chunks
+        turn = np.arange(len(rest) - 1) % rows
+        for i in range(rows):
+            parts[i] += rest.slice(1).take(pa.array(np.flatnonzero(turn == i))).chunks
+    return len(chunked) - (rows - 1) * per_row, parts
+
+
+def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
+    bits = np.zeros(size, np.uint8)  # a byte a bit: setting one needs no read
+    for chunk in chunks:
+        for block in rounds(chunk):
+            for _ in range(hashes):
+                bits[block.next(size)] = 1
+    return np.packbits(bits, bitorder="little")
+
+
+def parse(text: str | bytes, kind: str = DYNAMIC, obj: str = "bloom filter") -> BloomFilter:
+    """The filter in a footer. Raises CorruptTableError naming ``obj`` if it is none."""
+    try:
+        data = base64.b64decode(text, validate=True)
+        version, hashes, hash_type, size = _ROW.unpack_from(data)
+        start, count = 0, 1
+        if kind.upper() != SIMPLE:
+            _, _, count = _DYNAMIC.unpack_from(data, _ROW.size)
+            start = _ROW.size + _DYNAMIC.size
+        step = _ROW.size + (size + 7) // 8
+        if version != -1 or hash_type != 1 or size <= 0 or hashes <= 0 or count < 1:
+            raise ValueError(f"version {version}, hash type {hash_type}, {size} bits")
+        if len(data) != start + count * step:
+            raise ValueError(f"{len(data)} bytes instead of {start + count * step}")
+    except (ValueError, struct.error, binascii.Error) as error:
+        raise CorruptTableError(
+            obj,
+            f"the footer holds no {kind} bloom filter ({error}).",
+            "Restore the file, or rewrite it by clustering the table.",
+        ) from error
+    content = np.frombuffer(data, np.uint8)
+    heads = [start + i * step + _ROW.size for i in range(count)]
+    return BloomFilter(hashes, size, tuple(content[h : h + step - _ROW.size] for h in heads))
+
+
+def _chunks(keys: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return list(keys.chunks) if isinstance(keys, pa.ChunkedArray) else [keys]

@@ -1,0 +1,131 @@
+"""The seeded murmur2 rounds behind Hudi's bloom filters, over whole string arrays (format page 3.3).
+
+A filter hashes one key many times, each round seeded with the result before. What depends on the
+key alone is computed once per key and kept; a round is then a few uint32 operations. Keys go
+through in blocks that fit the processor's cache, sorted by length, longest first: the k-th word of
+a key exists for a prefix of the block only, so keys of all lengths share one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+UInt32s = npt.NDArray[np.uint32]
+Indices = npt.NDArray[np.intp]
+
+BLOCK = 16384
+_M = np.uint32(0x5BD1E995)
+_R13, _R15, _R24 = np.uint32(13), np.uint32(15), np.uint32(24)
+
+
+class Rounds:
+    """The state of one block of keys: call :meth:`next` for each round's positions.
+
+    ``rows`` are the keys' places in the array that the block was cut from.
+    """
+
+    def __init__(
+        self, rows: Indices, words: list[UInt32s], lengths: UInt32s, tails: UInt32s
+    ) -> None:
+        self.rows = rows
+        self._words = words  # word i of the first len(words[i]) keys, mixed
+        self._lengths = lengths
+        self._tails = tails
+        # `h *= m` happens only where there is a tail; times one elsewhere keeps it one operation.
+        self._last = np.where(lengths & np.uint32(3), _M, np.uint32(1)).astype(np.uint32)
+        self._h = np.zeros(len(rows), np.uint32)
+        self._shifted, self._positions = np.empty_like(self._h), np.empty_like(self._h)
+
+    def next(self, size: int) -> UInt32s:
+        """One more round: ``abs(int32(hash) rem size)`` of each key, valid until the next call."""
+        h, shifted = self._h, self._shifted
+        h ^= self._lengths
+        for word in self._words:
+            head = h[: len(word)]
+            head *= _M
+            head ^= word
+        h ^= self._tails
+        h *= self._last
+        np.right_shift(h, _R13, out=shifted)
+        h ^= shifted
+        h *= _M
+        np.right_shift(h, _R15, out=shifted)
+        h ^= shifted
+        # |h| % size: Java's remainder has the dividend's sign, so taking the absolute value first
+        # changes nothing. NumPy divides by a scalar with SIMD, but takes remainders one by one.
+        positions = self._positions
+        np.absolute(h.view(np.int32), out=positions.view(np.int32))
+        np.floor_divide(positions, np.uint32(size), out=shifted)
+        shifted *= np.uint32(size)
+        positions -= shifted
+        return positions
+
+    def keep(self, chosen: Indices) -> None:
+        """Go on with the keys at the places ``chosen`` (ascending) of the block only."""
+        self._words = [w[chosen[: np.searchsorted(chosen, len(w))]] for w in self._words]
+        while self._words and not len(self._words[-1]):
+            self._words.pop()
+        self.rows, self._h = self.rows[chosen], self._h[chosen]
+        self._lengths, self._tails = self._lengths[chosen], self._tails[chosen]
+        self._last = self._last[chosen]
+        self._shifted, self._positions = np.empty_like(self._h), np.empty_like(self._h)
+
+
+def rounds(keys: pa.Array) -> Iterator[Rounds]:
+    """Blocks over the non-null keys of a string or binary array (large, view and dictionary too)."""
+    offsets, data = _buffers(keys)
+    lengths = np.diff(offsets)
+    rows = (
+        np.arange(len(keys)) if not keys.null_count else np.flatnonzero(np.asarray(keys.is_valid()))
+    )
+    counts = lengths[rows] >> 2
+    if len(rows) and counts.min() != counts.max():
+        order = np.argsort((counts.max() - counts).astype(np.uint32), kind="stable")
+        rows = rows[order]
+    # Words are read where they lie, aligned or not: one gather per word.
+    words = np.ndarray((max(len(data) - 3, 0),), "<u4", data, strides=(1,))
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        yield Rounds(part, *_mixed(words, data, offsets[part], lengths[part]))
+
+
+def _buffers(keys: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    if keys.type not in (pa.string(), pa.binary(), pa.large_string(), pa.large_binary()):
+        keys = keys.cast(pa.string())
+    large = keys.type in (pa.large_string(), pa.large_binary())
+    _, raw, content = keys.buffers()
+    if not len(keys) or raw is None:
+        return np.zeros(len(keys) + 1, np.int64), np.zeros(0, np.uint8)
+    kind = np.int64 if large else np.int32
+    found = np.frombuffer(raw, kind)[keys.offset : keys.offset + len(keys) + 1]
+    data = np.zeros(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)
+    return found.astype(np.int64), data
+
+
+def _mixed(
+    words: UInt32s,
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+) -> tuple[list[UInt32s], UInt32s, UInt32s]:
+    """Mixed words, lengths and tails of one block, whose keys have falling word counts."""
+    counts = lengths >> 2
+    mixed = []
+    for i in range(int(counts[0])):
+        k = words[starts[: np.searchsorted(-counts, -i)] + 4 * i].astype(np.uint32)
+        k *= _M
+        k ^= k >> _R24
+        k *= _M
+        mixed.append(k)
+    # The tail is counted from the end of the key, and its bytes are sign-extended, not masked.
+    tails = np.zeros(len(starts), np.uint32)
+    left, signed, ends = lengths & 3, data.view(np.int8), starts + lengths
+    for back in (1, 2, 3):
+        has = np.flatnonzero(left >= back)
+        byte = signed[ends[has] - back].astype(np.int32).view(np.uint32)
+        tails[has] ^= byte << np.uint32(8 * (back - 1))
+    return mixed, lengths.astype(np.uint32), tails

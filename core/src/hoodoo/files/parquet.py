@@ -1,0 +1,101 @@
+"""The parquet base file format."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+from attrs import Factory, frozen
+
+from hoodoo.errors import ConfigError
+from hoodoo.files.bloom import BloomOptions
+from hoodoo.files.parquet_reader import ParquetReader
+from hoodoo.files.parquet_writer import ParquetWriter, WriterOptions
+from hoodoo.storage.api import Storage
+
+# Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
+_CODECS = {
+    "gzip": "gzip",
+    "snappy": "snappy",
+    "zstd": "zstd",
+    "lz4_raw": "lz4",
+    "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
+    "brotli": "brotli",
+    "uncompressed": "none",
+    "none": "none",
+}
+_LEVELS = {"zstd": 1}
+
+
+class _Settings(Protocol):
+    def get(self, key: str, default: str | None = None) -> str | None: ...
+
+
+@frozen
+class ParquetFormat:
+    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileFormat`."""
+
+    options: WriterOptions = Factory(WriterOptions)
+
+    @property
+    def extension(self) -> str:
+        return ".parquet"
+
+    @staticmethod
+    def from_settings(settings: _Settings) -> ParquetFormat:
+        """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
+        ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
+        bloom filter's. Raises ConfigError for a value that is not usable."""
+        codec_key = "hoodie.parquet.compression.codec"
+        name = (settings.get(codec_key) or "zstd").strip().lower()
+        if name not in _CODECS:
+            raise ConfigError(
+                codec_key,
+                f"{name!r} is none of {', '.join(sorted(_CODECS))}.",
+                "Choose one of them; zstd is fast and small.",
+            )
+        codec = _CODECS[name]
+        return ParquetFormat(
+            WriterOptions(
+                table_name=settings.get("hoodie.table.name") or "",
+                codec=codec,
+                level=_LEVELS.get(codec),
+                block_bytes=_size(settings, "hoodie.parquet.block.size", 120 << 20),
+                page_bytes=_size(settings, "hoodie.parquet.page.size", 1 << 20),
+                dictionary=_flag(settings, "hoodie.parquet.dictionary.enabled"),
+                bloom=BloomOptions.from_settings(settings) if _wants_bloom(settings) else None,
+                key_stats=_flag(settings, "hoodie.populate.meta.fields"),
+            )
+        )
+
+    def reader(self, storage: Storage, path: str) -> ParquetReader:
+        """Open ``path``. Raises CorruptTableError naming it if it is missing or no parquet file."""
+        return ParquetReader(storage, path)
+
+    def writer(
+        self, local: str, schema: pa.Schema, expected_rows: int | None = None
+    ) -> ParquetWriter:
+        """Start a file at ``local``; it appears there at once and is whole after ``close``."""
+        return ParquetWriter(local, schema, self.options)
+
+
+def _wants_bloom(settings: _Settings) -> bool:
+    """Hudi's rule: the option, or a bloom index that would find nothing without the filter."""
+    if _flag(settings, "hoodie.parquet.bloom.filter.enabled"):
+        return True
+    names = (settings.get(key) or "" for key in ("hoodie.index.type", "hoodoo.index.type"))
+    return any("BLOOM" in name.upper() for name in names)
+
+
+def _flag(settings: _Settings, key: str, default: bool = True) -> bool:
+    text = settings.get(key)
+    return default if text is None or text == "" else text.strip().lower() == "true"
+
+
+def _size(settings: _Settings, key: str, default: int) -> int:
+    text = settings.get(key)
+    if text is None or text == "":
+        return default
+    if not text.strip().isdigit() or int(text) == 0:
+        raise ConfigError(key, f"a number of bytes is expected, not {text!r}.", "Correct it.")
+    return int(text)

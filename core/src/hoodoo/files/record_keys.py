@@ -1,0 +1,141 @@
+"""What a base file's footer says about its record keys: the smallest, the largest, a bloom filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import Factory, define, field, frozen
+
+from hoodoo.files import bloom
+
+MIN_KEY = "hoodie_min_record_key"
+MAX_KEY = "hoodie_max_record_key"
+FILTER = "org.apache.hudi.bloomfilter"
+FILTER_TYPE = "hoodie_bloom_filter_type_code"
+
+
+@define
+class KeyStats:
+    """Collects the record keys of a file under construction; holds their bytes until the end,
+    because a filter is sized by the number of keys. ``options`` None: no bloom filter."""
+
+    options: bloom.BloomOptions | None = Factory(bloom.BloomOptions)
+    rows: int = 0
+    low: str | None = None
+    high: str | None = None
+    _keys: list[pa.Array] = field(factory=list)
+
+    def add(self, keys: pa.ChunkedArray) -> None:
+        """``keys``: strings, null for rows without a stored key (virtual keys)."""
+        self.rows += len(keys)
+        if keys.null_count:
+            keys = keys.drop_null()
+        if not len(keys):
+            return
+        # A copy of the keys alone: the batch they came in may share one allocation with all its
+        # columns, which a slice would keep alive.
+        own = pa.concat_arrays([*keys.chunks, pa.array([], keys.type)])
+        found = min_max(own)
+        if found is not None:
+            self.low = found[0] if self.low is None else min(self.low, found[0], key=java_order)
+            self.high = found[1] if self.high is None else max(self.high, found[1], key=java_order)
+        if self.options is not None:
+            self._keys.append(own)
+
+    def footer(self) -> dict[str, str | bytes]:
+        """The footer's entries; none for rows that have no stored keys."""
+        made: dict[str, str | bytes] = {}
+        if self.low is not None and self.high is not None:
+            made |= {MIN_KEY: self.low, MAX_KEY: self.high}
+        if self.options is not None and (self._keys or not self.rows):
+            keys = pa.chunked_array(self._keys, pa.string())
+            made |= {FILTER: bloom.build(keys, self.options), FILTER_TYPE: self.options.kind}
+        return made
+
+
+@frozen(eq=False)
+class KeyFilter:
+    """A footer asked which keys its file may hold."""
+
+    low: str | None = None
+    high: str | None = None
+    filter: bloom.BloomFilter | None = None
+
+    @staticmethod
+    def from_footer(metadata: Mapping[str, str], obj: str = "base file") -> KeyFilter:
+        """Raises CorruptTableError naming ``obj`` for a filter that can't be read."""
+        text = metadata.get(FILTER)
+        kind = metadata.get(FILTER_TYPE, bloom.DYNAMIC)
+        return KeyFilter(
+            metadata.get(MIN_KEY),
+            metadata.get(MAX_KEY),
+            None if text is None else bloom.parse(text, kind, obj),
+        )
+
+    def might_contain(self, keys: pa.Array) -> pa.BooleanArray:
+        """False where the file certainly lacks the key. ``keys``: strings without nulls."""
+        inside = self._in_range(keys)
+        if self.filter is None or not inside.any():
+            return pa.array(inside)
+        places = np.flatnonzero(inside)
+        asked = keys if len(places) == len(keys) else keys.take(pa.array(places))
+        inside[places] = self.filter.might_contain(asked).to_numpy(zero_copy_only=False)
+        return pa.array(inside)
+
+    def _in_range(self, keys: pa.Array) -> npt.NDArray[np.bool_]:
+        # Hudi's two writers compare in different orders (Java's and the bytes'), which disagree on
+        # rare characters only: with those in play, the range says nothing.
+        ends = [end for end in (self.low, self.high) if end is not None]
+        if len(ends) < 2 or any(_is_rare(end.encode()) for end in ends) or _any_rare(keys):
+            return np.ones(len(keys), bool)
+        inside = pc.and_(pc.greater_equal(keys, self.low), pc.less_equal(keys, self.high))
+        return np.array(pc.fill_null(inside, False), bool)
+
+
+def java_order(key: str) -> bytes:
+    """Sorts strings as Java's String.compareTo does: by UTF-16 unit."""
+    return key.encode("utf-16-be")
+
+
+def _is_rare(key: bytes) -> bool:
+    return bool(key) and max(key) >= 0xEE
+
+
+def _any_rare(keys: pa.Array) -> bool:
+    data = _data(keys)
+    return bool(len(data)) and int(data.max()) >= 0xEE
+
+
+def _data(keys: pa.Array) -> npt.NDArray[np.uint8]:
+    content = keys.buffers()[2]
+    return np.zeros(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)
+
+
+def min_max(keys: pa.Array) -> tuple[str, str] | None:
+    """Smallest and largest key in the order of Java's String.compareTo; None without keys.
+
+    Java compares UTF-16 units, Arrow compares UTF-8 bytes. They differ only where a character
+    beyond U+FFFF (lead byte F0 to F4) meets one from U+E000 on (EE, EF): lifting the lead bytes EE
+    and EF above F4 makes the order of the bytes Java's.
+    """
+    if len(keys) == keys.null_count:
+        return None
+    data = _data(keys)
+    if not len(data) or data.max() < 0xF0:
+        found = pc.min_max(keys)
+        return found["min"].as_py(), found["max"].as_py()
+    lifted = data + np.where((data == 0xEE) | (data == 0xEF), np.uint8(10), np.uint8(0))
+    moved = pa.Array.from_buffers(
+        pa.binary(),
+        len(keys),
+        [keys.buffers()[0], keys.buffers()[1], pa.py_buffer(lifted)],
+        offset=keys.offset,
+    )
+    found = pc.min_max(moved)
+    back = bytes(b - 10 if b in (0xF8, 0xF9) else b for b in range(256))
+    low, high = (found[end].as_py().translate(back).decode() for end in ("min", "max"))
+    return low, high

@@ -1,0 +1,55 @@
+"""Open: one file slice -> its rows. The same code for this process and for tasks elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read import merge
+from hoodoo.read.project import columns_in, pushed_filter, shaped
+from hoodoo.read.spec import RowSpec
+from hoodoo.storage.api import Storage
+
+
+def read_slice(
+    storage: Storage, file_format: BaseFileFormat, spec: RowSpec, slice_: FileSlice
+) -> Iterator[pa.RecordBatch]:
+    """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily.
+
+    The file is opened on the first ``next`` and closed when the iterator ends or is closed. Memory:
+    one row group's pages and one batch.
+    """
+    merge.check(slice_)
+    if slice_.base_file is None:
+        return
+    with file_format.reader(storage, slice_.base_file.path) as reader:
+        file = reader.schema
+        batches = reader.batches(columns_in(file, spec), pushed_filter(file, spec))
+        yield from shaped(batches, spec, slice_.base_file.path)
+
+
+def count_slice(
+    storage: Storage, file_format: BaseFileFormat, spec: RowSpec, slice_: FileSlice
+) -> int:
+    """How many rows :func:`read_slice` gives; from the footer alone where there is no filter."""
+    merge.check(slice_)
+    if slice_.base_file is None:
+        return 0
+    if spec.where is None:
+        with file_format.reader(storage, slice_.base_file.path) as reader:
+            return reader.num_rows
+    return sum(batch.num_rows for batch in read_slice(storage, file_format, spec, slice_))
+
+
+def pruned_rows(
+    storage: Storage, file_format: BaseFileFormat, spec: RowSpec, slice_: FileSlice
+) -> tuple[int, int]:
+    """(rows of the base file, those of them that its statistics don't rule out). Reads its footer."""
+    if slice_.base_file is None:
+        return 0, 0
+    with file_format.reader(storage, slice_.base_file.path) as reader:
+        left = reader.batches([], pushed_filter(reader.schema, spec))
+        return reader.num_rows, sum(batch.num_rows for batch in left)

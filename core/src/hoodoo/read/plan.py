@@ -1,0 +1,136 @@
+"""Plan: which file slices a read looks at, and in which shape their rows come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read import merge, prune
+from hoodoo.read.schema import stored_schema
+from hoodoo.read.source import ReadSource, check_readable, no_format
+from hoodoo.read.spec import RowSpec, row_spec
+from hoodoo.timeline.instants import parse_point
+from hoodoo.timeline.view import FileSystemView, build
+
+__all__ = ["READ_OPTIMIZED", "SNAPSHOT", "ReadSource", "ScanPlan", "plan_scan"]
+
+SNAPSHOT = "snapshot"
+READ_OPTIMIZED = "read_optimized"
+
+
+@frozen
+class ScanPlan:
+    """A read, decided: pure data, made on the driver.
+
+    ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None:
+    there is none, so there are no rows). ``stored`` is the schema of the table at that instant, meta
+    columns first. ``slices`` is what is left of ``considered`` file slices, sorted by partition path
+    and file id.
+    """
+
+    table: str
+    mode: str
+    as_of: str | None
+    instant: str | None
+    stored: pa.Schema
+    spec: RowSpec
+    slices: tuple[FileSlice, ...]
+    considered: int
+
+    @property
+    def schema(self) -> pa.Schema:
+        """What the rows of the result look like."""
+        return self.spec.out_schema
+
+    @property
+    def pruned_by_partition(self) -> int:
+        return self.considered - len(self.slices)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files to be read, as far as the listing knows them."""
+        return sum(slice_.size for slice_ in self.slices)
+
+    def __str__(self) -> str:
+        """The plan for people."""
+        bound = f" as of {self.as_of}" if self.as_of else ""
+        where = self.spec.where
+        lines = [
+            f"{self.mode} read of {self.table}{bound}, instant {self.instant or 'none'}",
+            f"  columns  {', '.join(self.spec.columns) or '(none)'}",
+            f"  filter   {where if where is not None else '(none)'}",
+            f"  files    {self.considered} considered, {self.pruned_by_partition} pruned by partition, "
+            f"{len(self.slices)} to read ({self.size} bytes)",
+        ]
+        return "\n".join(lines)
+
+
+def plan_scan(
+    source: ReadSource,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+    as_of: str | datetime | None = None,
+    mode: str = SNAPSHOT,
+) -> ScanPlan:
+    """Decide a read. Lists directories and reads timeline files; opens no base file, except where no
+    commit and no property tells the schema.
+
+    Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
+    UnsupportedTableError (a base file format without a plugin, dropped partition columns, log files).
+    """
+    if mode not in (SNAPSHOT, READ_OPTIMIZED):
+        raise ConfigError(
+            f"mode={mode!r}", "is not a way to read", f"use {SNAPSHOT} or {READ_OPTIMIZED}."
+        )
+    file_format = check_readable(source)
+    config = source.config
+    bound = None if as_of is None else parse_point(as_of, config.timezone)
+    view = build(source.storage, source.timeline, bound)
+    found = _slices(view, mode)
+    newest, stored = stored_schema(source, file_format, bound, found)
+    spec = row_spec(stored, columns, where)
+    kept = _by_partition(found, spec, source.key_generator)
+    for slice_ in kept:
+        _check_extension(slice_, file_format)
+        merge.check(slice_)
+    return ScanPlan(
+        table=config.name or source.storage.root,
+        mode=mode,
+        as_of=bound,
+        instant=newest,
+        stored=stored,
+        spec=spec,
+        slices=kept,
+        considered=len(found),
+    )
+
+
+def _check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
+    base = slice_.base_file
+    if base is not None and base.extension.lower() != file_format.extension.lower():
+        raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
+
+
+def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:
+    if mode == READ_OPTIMIZED:
+        return tuple(evolve(s, log_files=()) for s in view.slices if s.base_file is not None)
+    return view.slices
+
+
+def _by_partition(
+    slices: tuple[FileSlice, ...], spec: RowSpec, keys: KeyGenerator | None
+) -> tuple[FileSlice, ...]:
+    if spec.where is None or keys is None or not slices:
+        return slices
+    if not set(keys.partition_fields) & set(spec.where_columns):
+        return slices
+    paths = prune.matching_paths((s.partition_path for s in slices), spec.where, spec.schema, keys)
+    return tuple(s for s in slices if s.partition_path in paths)

@@ -1,0 +1,117 @@
+"""Scan: a planned read, evaluated as often and in as many ways as the user likes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from attrs import evolve, field, frozen
+
+from hoodoo.errors import EngineError
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.open import count_slice, pruned_rows, read_slice
+from hoodoo.read.plan import ScanPlan, plan_scan
+from hoodoo.read.prefetch import in_order
+from hoodoo.read.source import ReadSource, check_readable
+from hoodoo.read.spec import RowSpec
+from hoodoo.read.step import ReadSlices
+
+Answer = TypeVar("Answer")
+
+
+def _read_ahead() -> int:
+    return max(2, min(8, os.cpu_count() or 1))
+
+
+@frozen
+class Scan:
+    """What ``table.read`` returns. Nothing is read until one of the methods is called.
+
+    Any library that takes Arrow takes a scan: ``polars.DataFrame(scan)``, ``pa.table(scan)``,
+    ``duckdb.sql`` on a variable that holds :meth:`to_reader`. ``read_ahead`` is the number of files
+    that are read at the same time.
+    """
+
+    source: ReadSource
+    plan: ScanPlan
+    read_ahead: int = field(factory=_read_ahead, kw_only=True)
+
+    @classmethod
+    def of(cls, source: ReadSource, **wanted: Any) -> Scan:
+        """Plan and wrap; ``wanted`` are the keywords of :func:`~hoodoo.read.plan.plan_scan`."""
+        return cls(source, plan_scan(source, **wanted))
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.plan.schema
+
+    @property
+    def step(self) -> ReadSlices:
+        """The same read as a step for an engine's tasks."""
+        return ReadSlices(self.source.storage, check_readable(self.source), self.plan.spec)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, lazily: by partition path, file id and position in the file.
+
+        Memory is bounded by ``read_ahead`` row groups and twice as many batches. Closing the
+        generator closes the files.
+        """
+        return in_order([self._opener(s) for s in self.plan.slices], self.read_ahead)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """:meth:`to_batches` with its schema, as Arrow's own stream type."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+
+    def to_arrow(self) -> pa.Table:
+        """All rows in memory."""
+        batches = list(self.to_batches())
+        if not self.schema.names and batches:  # Arrow counts the rows of a table by its columns
+            return pa.Table.from_batches(batches)
+        return pa.Table.from_batches(batches, self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def to_spark(self, spark: Any = None) -> Any:
+        """A lazy Spark DataFrame; ``spark`` defaults to the active session.
+
+        Raises EngineError when hoodoo-spark is not installed or there is no session.
+        """
+        try:
+            made_by = import_module("hoodoo_spark.dataframe")
+        except ImportError as exc:
+            raise EngineError(
+                "scan.to_spark",
+                f"needs the distribution hoodoo-spark ({exc})",
+                "pip install hoodoo-spark.",
+            ) from exc
+        return made_by.to_dataframe(self, spark)
+
+    def count(self) -> int:
+        """The number of rows; without a filter from the files' footers alone."""
+        spec = self.plan.spec
+        spec = evolve(spec, columns=spec.where_columns)
+        return sum(self._of_each(count_slice, evolve(spec, schema=spec.out_schema)))
+
+    def explain(self) -> str:
+        """The plan, and what the filter leaves of the row groups: opens the files' footers."""
+        pairs = list(self._of_each(pruned_rows, self.plan.spec))
+        rows, left = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        return f"{self.plan}\n  rows     {rows} in these files, {left} in row groups that can match"
+
+    def _of_each(self, ask: Callable[..., Answer], spec: RowSpec) -> Iterator[Answer]:
+        """``ask`` about every slice, several at a time."""
+        storage, file_format = self.source.storage, check_readable(self.source)
+
+        def one(slice_: FileSlice) -> Iterator[Answer]:
+            yield ask(storage, file_format, spec, slice_)
+
+        return in_order([partial(one, s) for s in self.plan.slices], self.read_ahead)
+
+    def _opener(self, slice_: FileSlice) -> Callable[[], Iterator[pa.RecordBatch]]:
+        file_format = check_readable(self.source)
+        return partial(read_slice, self.source.storage, file_format, self.plan.spec, slice_)

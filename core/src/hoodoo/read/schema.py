@@ -1,0 +1,95 @@
+"""The schema of a table at an instant: the newest commit that says one, else the table's creation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.model.commit import Operation
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
+from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.model.schema_door import plain_schema
+from hoodoo.read.source import ReadSource
+from hoodoo.timeline.instants import order_key
+
+# Table services repeat the schema of what they rewrote, which may be older than the table's
+# (WriteOperationType.canUpdateSchema).
+_SERVICES = frozenset(
+    {Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX}
+)
+
+
+def stored_schema(
+    source: ReadSource,
+    file_format: BaseFileFormat,
+    bound: str | None,
+    slices: Iterable[FileSlice],
+) -> tuple[str | None, pa.Schema]:
+    """The newest write instant up to ``bound``, and the stored schema of the table there.
+
+    Looks at: commits up to the bound, newest first; ``hoodie.table.create.schema``; a base file;
+    the oldest later commit (a table asked for a time before it was filled). Tables with virtual keys
+    have no meta columns, as for Spark Hudi. Raises CorruptTableError when nothing tells.
+    """
+    visible, later = _split(source, bound)
+    newest = visible[0].requested if visible else None
+    data = (
+        _from_commits(source, visible)
+        or _from_text(source.config.create_schema, "property hoodie.table.create.schema")
+        or _from_base_file(source, file_format, slices)
+        or _from_commits(source, reversed(later))
+    )
+    if data is None:
+        raise CorruptTableError(
+            f"table {source.config.name or source.storage.root}",
+            "no commit, property or base file tells its schema",
+            "restore its timeline, or set hoodie.table.create.schema.",
+        )
+    return newest, stored(data, source.config)
+
+
+def stored(data: pa.Schema, config: TableConfig) -> pa.Schema:
+    """The columns of the files that belong to the table: meta columns first, if they are filled.
+
+    All nullable, at every depth: writers differ in what they declare, and no reader depends on it.
+    """
+    return plain_schema(with_meta(data) if config.populate_meta_fields else without_meta(data))
+
+
+def _split(source: ReadSource, bound: str | None) -> tuple[list[Instant], list[Instant]]:
+    """Completed writes, newest request first: those up to the bound, and those after it."""
+    writes = sorted(source.timeline.writes(), key=lambda i: order_key(i.requested), reverse=True)
+    limit = None if bound is None else order_key(bound)
+    visible = [i for i in writes if limit is None or order_key(i.requested) <= limit]
+    return visible, writes[: len(writes) - len(visible)]
+
+
+def _from_commits(source: ReadSource, instants: Iterable[Instant]) -> pa.Schema | None:
+    fallback: pa.Schema | None = None
+    for instant in instants:
+        metadata = source.timeline.metadata(source.storage, instant)
+        found = _from_text(metadata.schema_text, f"schema of commit {instant.requested}")
+        if found is not None and metadata.operation not in _SERVICES:
+            return found
+        fallback = fallback or found
+    return fallback
+
+
+def _from_text(text: str | None, obj: str) -> pa.Schema | None:
+    return without_meta(arrow_schema(text, obj)) if text else None
+
+
+def _from_base_file(
+    source: ReadSource, file_format: BaseFileFormat, slices: Iterable[FileSlice]
+) -> pa.Schema | None:
+    for slice_ in slices:
+        if slice_.base_file is not None:
+            with file_format.reader(source.storage, slice_.base_file.path) as reader:
+                return without_meta(reader.schema.remove_metadata())
+    return None

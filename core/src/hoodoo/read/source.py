@@ -1,0 +1,52 @@
+"""Source: the open table as a read sees it, and whether it can be read at all."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from hoodoo.errors import UnsupportedTableError
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class ReadSource:
+    """What a read needs of an open table.
+
+    ``file_format`` is None where no plugin offers the table's base file format.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    file_format: BaseFileFormat | None
+    key_generator: KeyGenerator | None = None
+
+
+def check_readable(source: ReadSource) -> BaseFileFormat:
+    """The format of the base files. UnsupportedTableError for tables that can't be read at all."""
+    config = source.config
+    if config.drop_partition_columns:
+        # The values would have to be guessed from directory names, which lose types and nulls.
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            "its partition columns are not in its files "
+            "(hoodie.datasource.write.drop.partition.columns=true), which is not read",
+            "rewrite the table with that property false.",
+        )
+    if source.file_format is None:
+        raise no_format(f"table {config.name}", config.base_file_format)
+    return source.file_format
+
+
+def no_format(obj: str, name: str) -> UnsupportedTableError:
+    return UnsupportedTableError(
+        obj,
+        f"its base files are in the format {name}, and no installed plugin of the family "
+        f"file_format offers {name.lower()!r}",
+        f"install a plugin distribution that offers {name.lower()!r} "
+        "(`hoodoo plugins` lists what there is).",
+    )

@@ -1,0 +1,141 @@
+"""What the rows of a scan look like, apart from where they lie: the part of a plan that travels."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from hoodoo.errors import ConfigError, SchemaError
+from hoodoo.model.meta import META_COLUMNS
+
+_MISSING = re.compile(r"No match for FieldRef\.(?P<ref>.+?) in ", re.DOTALL)
+
+
+def _text(where: pc.Expression | None) -> str:
+    return "" if where is None else str(where)
+
+
+@frozen
+class RowSpec:
+    """Which columns, of which types, and which rows.
+
+    ``schema`` holds the physical columns (those projected and those the filter reads) as the table
+    has them at the instant of the plan; ``columns`` is the projection, in the order of the result.
+    """
+
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    # Expressions have no equality of their own: == makes a new expression.
+    where: pc.Expression | None = field(default=None, eq=_text)
+    # Top-level columns that the filter reads, in the order of the schema.
+    where_columns: tuple[str, ...] = ()
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return pa.schema([self.schema.field(name) for name in self.columns])
+
+
+def row_spec(stored: pa.Schema, columns: Sequence[str] | None, where: Any) -> RowSpec:
+    """The spec for a projection and a filter over the stored schema.
+
+    ``columns`` None means all. Raises SchemaError for a column that the table doesn't have or a
+    filter that doesn't fit the columns' types, ConfigError for a filter that is no expression.
+    """
+    if isinstance(columns, str):
+        raise ConfigError(f"columns={columns!r}", "is one text", f"give a list: [{columns!r}].")
+    wanted = tuple(stored.names) if columns is None else tuple(columns)
+    check_columns(stored, wanted)
+    if where is None:
+        return RowSpec(pa.schema([stored.field(name) for name in wanted]), wanted)
+    if not isinstance(where, pc.Expression):
+        raise ConfigError(
+            f"where={where!r}",
+            f"is a {type(where).__name__}, not a pyarrow compute expression",
+            'write for example pyarrow.compute.field("city") == "paris".',
+        )
+    _check_filter(stored, where)
+    read = referenced(where, stored)
+    needed = {*wanted, *read}
+    # Order of the stored schema: the projection reorders at the very end.
+    return RowSpec(pa.schema([f for f in stored if f.name in needed]), wanted, where, read)
+
+
+def check_columns(stored: pa.Schema, wanted: Iterable[str]) -> None:
+    """SchemaError for the first column that is not in ``stored`` or is named twice."""
+    seen: set[str] = set()
+    for name in wanted:
+        if name in seen:
+            raise SchemaError(f"column {name!r}", "is projected twice", "name it once.")
+        seen.add(name)
+        if name not in stored.names:
+            raise SchemaError(f"column {name!r}", "is not in the table", _nearest(name, stored))
+
+
+def referenced(where: pc.Expression, schema: pa.Schema) -> tuple[str, ...]:
+    """Top-level columns of ``schema`` that ``where`` reads.
+
+    pyarrow doesn't say which fields an expression refers to, but it refuses to bind one whose
+    fields are missing. So columns are left out by halves until those it can't do without remain.
+    """
+    empty = schema.empty_table()
+
+    def fits(names: Sequence[str]) -> bool:
+        try:
+            empty.select(list(names)).filter(where)
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    def among(candidates: list[str], others: list[str]) -> list[str]:
+        """Those of ``candidates`` that are needed, ``others`` being all there."""
+        if fits(others):
+            return []
+        if len(candidates) == 1:
+            return candidates
+        middle = len(candidates) // 2
+        left, right = candidates[:middle], candidates[middle:]
+        return among(left, others + right) + among(right, others + left)
+
+    found = set(among(list(schema.names), []))
+    return tuple(name for name in schema.names if name in found)
+
+
+def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
+    text = str(where)
+    if "FieldPath(" in text:
+        raise SchemaError(
+            f"filter {text}", "refers to a column by its position", "use the column's name."
+        )
+    try:
+        stored.empty_table().filter(where)
+    except pa.ArrowInvalid as exc:
+        missing = _MISSING.search(str(exc))
+        if missing is None:
+            raise SchemaError(f"filter {text}", str(exc), "change the filter.") from exc
+        path = re.findall(r"Name\((.*?)\)", missing["ref"]) or [missing["ref"]]
+        fix = _nearest(path[0], stored)
+        raise SchemaError(
+            f"column {'.'.join(path)!r} of the filter", "is not in the table", fix
+        ) from exc
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
+        raise SchemaError(
+            f"filter {text}",
+            f"doesn't fit the types of the columns ({exc})",
+            "cast one side, or compare with a pyarrow scalar of the column's type.",
+        ) from exc
+
+
+def _nearest(name: str, stored: pa.Schema) -> str:
+    if name in META_COLUMNS:
+        return "the table has virtual keys: read its key and partition columns instead."
+    lower = {other.lower(): other for other in stored.names}
+    close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"it has {', '.join(n for n in stored.names if n not in META_COLUMNS)}."

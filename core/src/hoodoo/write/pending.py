@@ -1,0 +1,59 @@
+"""Pending: how a task hands over a finished file, for as long as its instant stands.
+
+A task may outlive its write: lost executors and speculation leave losers, a dead driver leaves its
+tasks. A file of an instant that was undone is seen by readers as soon as the timeline starts after
+that instant (it counts as archived, hence committed), at once if the instant was the table's first.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from hoodoo.errors import CommitConflictError
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.markers import mark
+
+
+@frozen
+class Pending:
+    """``requested`` is the instant that tasks write for, ``path`` its inflight file, which is there
+    from before the first file until the instant is rolled back or archived."""
+
+    requested: str
+    path: str
+
+    @classmethod
+    def of(cls, timeline: Timeline, instant: Instant) -> Pending:
+        return cls(instant.requested, timeline.path(instant))
+
+    def put(
+        self, storage: Storage, partition_path: str, name: str, local: str, *, new: bool
+    ) -> bool:
+        """Put the ``local`` file under its final name, after its marker. ``new``: of a new file group.
+
+        False: an earlier attempt of the same task has left the file. Raises CommitConflictError,
+        with no file left, if the instant does not stand any more. It is looked at on both sides of
+        the put: a rollback lists the files once more after it has taken the inflight file away, so
+        that one of the two sees the other.
+        """
+        self._check(storage)
+        mark(storage, self.requested, partition_path, name, new)
+        path = f"{partition_path}/{name}" if partition_path else name
+        if not storage.put_file_if_absent(path, local):
+            return False
+        try:
+            self._check(storage)
+        except CommitConflictError:
+            storage.delete(path)
+            raise
+        return True
+
+    def _check(self, storage: Storage) -> None:
+        if storage.head(self.path) is None:
+            raise CommitConflictError(
+                f"instant {self.requested}",
+                "a task finished after another writer had rolled the instant back.",
+                "Repeat the write if nobody has.",
+            )

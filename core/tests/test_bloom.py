@@ -1,0 +1,252 @@
+"""Bloom filters against a scalar reference, and byte for byte against those of Spark Hudi."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hoodoo.errors import CorruptTableError
+from hoodoo.files import bloom, murmur
+from hoodoo.files.bloom import DYNAMIC, SIMPLE, BloomOptions
+from hoodoo.files.record_keys import KeyFilter, KeyStats, min_max
+from hoodoo.hookspecs import Settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT.parent / "shared" / "golden"))
+ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
+
+# --- the reference, a key and a byte at a time (format page 3.3) ------------------------------
+U32 = 0xFFFFFFFF
+
+
+def signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def murmur2(data: bytes, seed: int) -> int:
+    m = 0x5BD1E995
+    h = (seed ^ len(data)) & U32
+    for i in range(0, len(data) // 4 * 4, 4):
+        k = int.from_bytes(data[i : i + 4], "little") * m & U32
+        k = (k ^ k >> 24) * m & U32
+        h = (h * m & U32) ^ k
+    left = len(data) % 4
+    for back in range(1, left + 1):
+        h ^= signed(data[-back], 8) << 8 * (back - 1) & U32
+    if left:
+        h = h * m & U32
+    h ^= h >> 13
+    h = h * m & U32
+    return h ^ h >> 15
+
+
+def positions(key: str, hashes: int, size: int) -> list[int]:
+    value, found = 0, []
+    for _ in range(hashes):
+        value = murmur2(key.encode(), value)
+        found.append(abs(int(math.fmod(signed(value, 32), size))))
+    return found
+
+
+class Row:
+    def __init__(self, hashes: int, size: int) -> None:
+        self.hashes, self.size, self.bits = hashes, size, bytearray((size + 7) // 8)
+
+    def add(self, key: str) -> None:
+        for i in positions(key, self.hashes, self.size):
+            self.bits[i >> 3] |= 1 << (i & 7)
+
+    def head(self) -> bytes:
+        return struct.pack(">iiBi", -1, self.hashes, 1, self.size)
+
+
+def reference(keys: list[str], entries: int, fpp: float, limit: int) -> bytes:
+    """Hudi's InternalDynamicBloomFilter, its bookkeeping included."""
+    size = math.ceil(entries * (-math.log(fpp) / math.log(2) ** 2))
+    rows = [Row(math.ceil(math.log(2) * size / entries), size)]
+    count = turn = 0
+    full = False
+    for key in keys:
+        if full:
+            row = rows[turn % len(rows)]
+            turn += 1
+        elif count >= entries and len(rows) * entries < limit:
+            rows.append(row := Row(rows[0].hashes, size))
+            count = 0
+        elif count >= entries:
+            full, row = True, rows[0]
+        else:
+            row = rows[-1]
+        row.add(key)
+        count += 1
+    out = rows[0].head() + struct.pack(">iii", entries, count, len(rows))
+    return base64.b64encode(out + b"".join(row.head() + bytes(row.bits) for row in rows))
+
+
+# Text that UTF-8 spells with bytes above 0x7F, so that tails meet sign extension.
+TEXT = st.text(
+    st.one_of(
+        st.characters(min_codepoint=32, max_codepoint=126), st.sampled_from("éß€語\U0001f600")
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXT, max_size=30), st.integers(0, 3))
+def test_equals_the_scalar_reference(keys: list[str], cut: int) -> None:
+    array = pa.array(keys, pa.string())
+    options = BloomOptions(entries=10, fpp=0.001, max_entries=20)
+    assert bloom.build(array, options) == reference(keys, 10, 0.001, 20)
+    # A slice starts in the middle of its buffers.
+    sliced = array.slice(min(cut, len(keys)))
+    assert bloom.build(sliced, options) == reference(keys[cut:], 10, 0.001, 20)
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 20, 21, 22, 25, 47])
+def test_rows_of_the_dynamic_filter(count: int) -> None:
+    keys = [f"key-{i}" for i in range(count)]
+    chunks = pa.chunked_array([keys[:7], keys[7:]], pa.string())
+    built = bloom.build(chunks, BloomOptions(entries=10, fpp=0.01, max_entries=20))
+    assert built == reference(keys, 10, 0.01, 20)
+    assert bloom.parse(built).might_contain(chunks).false_count == 0
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()])
+def test_all_kinds_of_strings(kind: pa.DataType) -> None:
+    keys = ["a", "bb", "é", "long enough for several words", ""]
+    array = pa.array([k.encode() for k in keys] if kind == pa.binary() else keys, kind)
+    built = bloom.build(array)
+    assert built == bloom.build(pa.array(keys))
+    assert bloom.parse(built).might_contain(array).to_pylist() == [True] * 5
+
+
+def test_dictionaries_and_nulls() -> None:
+    array = pa.array(["a", None, "b", "a"])
+    built = bloom.build(array.dictionary_encode())
+    assert built == bloom.build(pa.array(["a", "b", "a"]))
+    assert bloom.parse(built).might_contain(array).to_pylist() == [True, False, True, True]
+
+
+def test_blocks_meet_and_lengths_mix() -> None:
+    count = murmur.BLOCK * 2 + 5
+    keys = [f"{i:x}" * (1 + i % 7) for i in range(count)]
+    found = bloom.parse(bloom.build(pa.array(keys)))
+    assert found.might_contain(pa.array(keys)).false_count == 0
+    for i in (0, 1, 16383, 16384, count - 1):
+        for place in positions(keys[i], found.hashes, found.size):
+            assert found.rows[0][place >> 3] >> (place & 7) & 1
+    other = found.might_contain(pa.array([f"other-{i}" for i in range(count)]))
+    assert other.true_count == 0
+    assert len(other) == count
+
+
+def test_rate_of_false_positives() -> None:
+    keys = pa.array([f"in-{i}" for i in range(20_000)])
+    found = bloom.parse(bloom.build(keys, BloomOptions(fpp=0.01)))
+    rate = found.might_contain(pa.array([f"out-{i}" for i in range(20_000)])).true_count / 20_000
+    assert 0.007 < rate < 0.014
+
+
+def test_size_follows_the_rows_unless_told() -> None:
+    assert bloom.parse(bloom.build(pa.array(["a"]))).size == 43133
+    assert bloom.parse(bloom.build(pa.array(["a"]), BloomOptions(entries=60000))).size == 2587966
+    many = pa.array(np.arange(5000)).cast(pa.string())
+    assert bloom.parse(bloom.build(many)).size == math.ceil(5000 * 43.13275730)
+    assert bloom.parse(bloom.build(many, BloomOptions(max_entries=2000))).size == 86266
+
+
+def test_simple_filter_has_no_rows() -> None:
+    keys = pa.array(["a", "b"])
+    built = bloom.build(keys, BloomOptions(SIMPLE, entries=100, fpp=0.001))
+    dynamic = base64.b64decode(bloom.build(keys, BloomOptions(DYNAMIC, entries=100, fpp=0.001)))
+    assert base64.b64decode(built) == dynamic[25:]
+    assert bloom.parse(built, SIMPLE).might_contain(keys).false_count == 0
+
+
+def test_options_under_hudis_names() -> None:
+    found = BloomOptions.from_settings(
+        Settings(
+            options={
+                "hoodie.bloom.index.filter.type": "simple",
+                "hoodie.index.bloom.fpp": "0.01",
+                "hoodie.index.bloom.num_entries": "500",
+                "hoodie.bloom.index.filter.dynamic.max.entries": "700",
+            }
+        )
+    )
+    assert found == BloomOptions(SIMPLE, 0.01, 500, 700)
+    assert BloomOptions.from_settings(Settings()) == BloomOptions(DYNAMIC, 1e-9, None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "?", "AAAA", base64.b64encode(b"\0" * 60).decode(), bloom.build(pa.array(["a"]))[:-40]],
+)
+def test_what_is_no_filter_is_refused(text: str | bytes) -> None:
+    with pytest.raises(CorruptTableError, match="file f"):
+        bloom.parse(text, obj="file f")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("aé\ue000\uff5e\U00010000\U0010ffff"), max_size=4), min_size=1)
+)
+def test_range_in_javas_order(keys: list[str]) -> None:
+    ordered = sorted(keys, key=lambda key: key.encode("utf-16-be"))
+    assert min_max(pa.array(keys)) == (ordered[0], ordered[-1])
+    assert min_max(pa.array(["\U0010ffff", *keys, ""]).slice(1, len(keys))) == (
+        ordered[0],
+        ordered[-1],
+    )
+
+
+@given(
+    st.lists(st.text("ab\uff5e\U0001f600", max_size=3)),
+    st.lists(st.text("ab\uff5e\U0001f600", max_size=3)),
+)
+def test_a_footer_never_denies_its_keys(keys: list[str], others: list[str]) -> None:
+    stats = KeyStats(BloomOptions(entries=50, fpp=0.001))
+    stats.add(pa.chunked_array([keys], pa.string()))
+    footer = {k: v.decode() if isinstance(v, bytes) else v for k, v in stats.footer().items()}
+    asked = pa.array([*keys, *others], pa.string())
+    for metadata in (footer, {k: v for k, v in footer.items() if "bloom" not in k}):
+        found = KeyFilter.from_footer(metadata).might_contain(asked).to_pylist()
+        assert all(found[: len(keys)])
+        assert len(found) == len(asked)
+
+
+@pytest.mark.skipif(not ZIPS, reason="no golden tables: set HOODOO_GOLDEN")
+def test_filters_of_spark_hudi_are_rebuilt_byte_for_byte(tmp_path: Path) -> None:
+    compared = 0
+    for path in ZIPS:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if not name.endswith(".parquet") or "/.hoodie/" in name or "__MACOSX" in name:
+                    continue
+                file = pq.ParquetFile(pa.BufferReader(archive.read(name)))
+                footer = file.metadata.metadata or {}
+                if b"org.apache.hudi.bloomfilter" not in footer:
+                    continue
+                keys = file.read(columns=["_hoodie_record_key"]).column(0)
+                stats = KeyStats(BloomOptions(entries=60_000))
+                stats.add(keys)
+                ours = stats.footer()
+                assert set(ours) == {k.decode() for k in footer if k.startswith(b"hoodie_")} | {
+                    "org.apache.hudi.bloomfilter"
+                }
+                for key, value in ours.items():
+                    found = value if isinstance(value, bytes) else value.encode()
+                    assert found == footer[key.encode()], (name, key)
+                compared += 1
+    assert compared > 100

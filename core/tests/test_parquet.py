@@ -1,0 +1,256 @@
+"""The parquet format: the contract, and what Hudi's readers look for in a footer."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hoodoo.errors import ConfigError, CorruptTableError, StorageError
+from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.record_keys import KeyFilter
+from hoodoo.hookspecs import Settings
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.model.config import TableConfig
+from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
+from hoodoo.model.schema_avro import arrow_schema, avro_text
+from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT.parent / "shared" / "golden"))
+ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
+STORED = with_meta(pa.schema([*FLAT, *NESTED]))
+
+
+class TestParquet(FileFormatContract):
+    @pytest.fixture
+    def file_format(self) -> BaseFileFormat:
+        return ParquetFormat.from_settings(Settings())
+
+
+def written(tmp_path: Path, table: pa.Table, **options: str) -> pq.ParquetFile:
+    settings = Settings(
+        TableConfig({"hoodie.table.name": "trips"}),
+        {key.replace("__", "."): value for key, value in options.items()},
+    )
+    local = str(tmp_path / "file.parquet")
+    writer = ParquetFormat.from_settings(settings).writer(local, table.schema)
+    writer.write(table)
+    writer.close()
+    return pq.ParquetFile(local)
+
+
+def test_footer_as_hudi_writes_it(tmp_path: Path) -> None:
+    footer = written(tmp_path, rows(STORED, 100)).metadata.metadata
+    assert footer[b"hoodie_min_record_key"] == b"key-00000000"
+    assert footer[b"hoodie_max_record_key"] == b"key-00000099"
+    assert footer[b"hoodie_bloom_filter_type_code"] == b"DYNAMIC_V0"
+    assert footer[b"writer.model.name"] == b"avro"
+    assert footer[b"parquet.avro.schema"].decode() == avro_text(STORED, "trips")
+    assert b"ARROW:schema" not in footer
+    asked = KeyFilter.from_footer({k.decode(): v.decode() for k, v in footer.items()})
+    found = asked.might_contain(pa.array(["key-00000042", "key-00000042x", "a", "z"]))
+    assert found.to_pylist() == [True, False, False, False]
+
+
+def test_every_column_is_optional_and_standard(tmp_path: Path) -> None:
+    fields = [f.with_nullable(False) if f.name == "small" else f for f in STORED]
+    table = rows(STORED, 8).take([0, 1, 3, 4]).cast(pa.schema(fields))
+    schema = written(tmp_path, table).schema
+    text = str(schema)
+    assert "required" not in text.replace("required group field_id=-1 schema", "").replace(
+        "required binary field_id=-1 key", ""
+    )
+    assert "repeated group field_id=-1 list" in text
+    assert "optional group field_id=-1 element" in text
+    assert (
+        "optional fixed_len_byte_array(7) field_id=-1 price (Decimal(precision=15, scale=2))"
+        in text
+    )
+    assert "optional int64 field_id=-1 moment (Timestamp(isAdjustedToUTC=true" in text
+
+
+def test_no_rows_has_a_filter_and_no_range(tmp_path: Path) -> None:
+    footer = written(tmp_path, rows(STORED, 0)).metadata.metadata
+    assert b"hoodie_min_record_key" not in footer
+    assert b"hoodie_max_record_key" not in footer
+    assert KeyFilter.from_footer({k.decode(): v.decode() for k, v in footer.items()}).might_contain(
+        pa.array(["a"])
+    ).to_pylist() == [False]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_virtual_keys_leave_nothing_in_the_footer(tmp_path: Path, stored: bool) -> None:
+    table = rows(FLAT, 10)
+    if stored:  # the columns are there, and null
+        nulls = [pa.nulls(10, pa.string())] * len(META_COLUMNS)
+        table = pa.Table.from_arrays([*nulls, *table.columns], schema=with_meta(FLAT))
+    footer = written(tmp_path, table).metadata.metadata
+    assert not [k for k in footer if k.startswith(b"hoodie_") or b"bloom" in k]
+
+
+def test_populate_false_asks_for_no_key_statistics(tmp_path: Path) -> None:
+    footer = written(tmp_path, rows(STORED, 0), hoodie__populate__meta__fields="false").metadata
+    assert b"org.apache.hudi.bloomfilter" not in footer.metadata
+
+
+def test_bloom_can_be_left_out_unless_the_index_needs_it(tmp_path: Path) -> None:
+    off = {"hoodie__parquet__bloom__filter__enabled": "false"}
+    footer = written(tmp_path, rows(STORED, 5), **off).metadata.metadata
+    assert b"org.apache.hudi.bloomfilter" not in footer
+    assert b"hoodie_min_record_key" in footer
+    footer = written(tmp_path, rows(STORED, 5), **off, hoodie__index__type="GLOBAL_BLOOM").metadata
+    assert b"org.apache.hudi.bloomfilter" in footer.metadata
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("GZIP", "GZIP"),
+        ("snappy", "SNAPPY"),
+        ("Zstd", "ZSTD"),
+        ("LZ4_RAW", "LZ4"),
+        ("UNCOMPRESSED", "UNCOMPRESSED"),
+        ("", "ZSTD"),
+    ],
+)
+def test_codecs(tmp_path: Path, asked: str, found: str) -> None:
+    file = written(tmp_path, rows(STORED, 9), hoodie__parquet__compression__codec=asked)
+    assert file.metadata.row_group(0).column(0).compression == found
+    assert file.read().num_rows == 9
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hoodie.parquet.compression.codec": "lzo"},
+        {"hoodie.parquet.block.size": "many"},
+        {"hoodie.parquet.page.size": "0"},
+        {"hoodie.index.bloom.fpp": "2"},
+        {"hoodie.bloom.index.filter.type": "CUCKOO"},
+    ],
+)
+def test_bad_values_are_named(options: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(options)).replace(".", r"\.")):
+        ParquetFormat.from_settings(Settings(options=options))
+
+
+def test_row_groups_are_bounded_by_bytes(tmp_path: Path) -> None:
+    table = rows(STORED, 5000)
+    limit = table.nbytes // 4
+    file = written(tmp_path, table, hoodie__parquet__block__size=str(limit))
+    sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+    assert len(sizes) in (4, 5)
+    assert sum(sizes) == 5000
+    assert max(sizes) <= 1.02 * 5000 / 4
+    assert file.read().equals(table)
+
+
+def test_statistics_prune_row_groups(tmp_path: Path) -> None:
+    table = rows(STORED, 5000)
+    limit = table.nbytes // 4
+    written(tmp_path, table, hoodie__parquet__block__size=str(limit))
+    with ParquetFormat().reader(LocalStorage(str(tmp_path)), "file.parquet") as reader:
+        one = pc.field(RECORD_KEY) == "key-00000007"
+        assert sum(b.num_rows for b in reader.batches(where=one)) < 2000
+        # A column that the file lacks does not stop the others from pruning.
+        both = one & (pc.field("later") == 3)
+        assert sum(b.num_rows for b in reader.batches(where=both)) < 2000
+        assert sum(b.num_rows for b in reader.batches(where=pc.field("later") == 3)) == 5000
+
+
+def test_meta_columns_that_differ_by_row_survive(tmp_path: Path) -> None:
+    table = rows(STORED, 6)
+    times = pa.array(["1", "2", None, "1", "2", "3"])
+    table = table.set_column(0, "_hoodie_commit_time", times)
+    local = str(tmp_path / "file.parquet")
+    writer = ParquetFormat().writer(local, table.schema)
+    for batch in table.to_batches(max_chunksize=2):  # each with a dictionary of its own
+        writer.write(batch)
+    writer.close()
+    found = pq.read_table(local)
+    assert found.column(0).combine_chunks().equals(times)
+    assert found.schema.field(0).type == pa.string()
+
+
+def test_range_is_in_javas_order(tmp_path: Path) -> None:
+    # As UTF-8, U+FF5E sorts before U+1F600; as UTF-16, which Java compares, after it.
+    keys = ["a\uff5e", "a\U0001f600", "ab"]
+    table = rows(STORED, 3).set_column(2, RECORD_KEY, pa.array(keys))
+    footer = written(tmp_path, table).metadata.metadata
+    assert footer[b"hoodie_min_record_key"].decode() == "ab"
+    assert footer[b"hoodie_max_record_key"].decode() == "a\uff5e"
+    assert footer[b"hoodie_max_record_key"].decode() == max(
+        keys, key=lambda k: k.encode("utf-16-be")
+    )
+    asked = KeyFilter.from_footer({k.decode(): v.decode() for k, v in footer.items()})
+    assert asked.might_contain(pa.array(keys)).to_pylist() == [True] * 3
+
+
+def test_foreign_types_are_read_as_plain_ones(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "d": pa.array(["x", "y"]).dictionary_encode(),
+            "s": pa.array(["x", None], pa.large_string()),
+            "l": pa.array([[1], None], pa.large_list(pa.field("item", pa.int32(), nullable=False))),
+        }
+    )
+    pq.write_table(table, tmp_path / "f.parquet")  # with Arrow's own schema in the footer
+    with ParquetFormat().reader(LocalStorage(str(tmp_path)), "f.parquet") as reader:
+        assert [str(f.type) for f in reader.schema] == ["string", "string", "list<element: int32>"]
+        (batch,) = reader.batches()
+    assert batch.schema.equals(reader.schema, check_metadata=True)
+    assert batch.to_pydict() == {"d": ["x", "y"], "s": ["x", None], "l": [[1], None]}
+
+
+def test_damaged_data_is_named(tmp_path: Path) -> None:
+    written(tmp_path, rows(STORED, 3000))
+    data = bytearray((tmp_path / "file.parquet").read_bytes())
+    data[100:2000] = b"\xff" * 1900
+    (tmp_path / "file.parquet").write_bytes(data)
+    with ParquetFormat().reader(LocalStorage(str(tmp_path)), "file.parquet") as reader:
+        with pytest.raises(CorruptTableError, match=r"file\.parquet"):
+            list(reader.batches())
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="nowhere"):
+        ParquetFormat().writer(str(tmp_path / "nowhere" / "f.parquet"), STORED)
+
+
+@pytest.mark.skipif(not ZIPS, reason="no golden tables: set HOODOO_GOLDEN")
+@pytest.mark.parametrize("archive", ZIPS, ids=lambda p: p.stem)
+def test_golden_files(archive: Path, tmp_path: Path) -> None:
+    """Files of Spark Hudi read as their schema says, and rewritten keep every row."""
+    with zipfile.ZipFile(archive) as unzip:
+        names = [
+            n
+            for n in unzip.namelist()
+            if n.endswith(".parquet") and "/.hoodie/" not in n and "__MACOSX" not in n
+        ]
+        unzip.extractall(tmp_path, names)
+    storage = LocalStorage(str(tmp_path), durable=False)
+    for name in names:
+        with ParquetFormat().reader(storage, name) as reader:
+            schema = reader.schema
+            avro = reader.metadata.get("parquet.avro.schema")
+            if avro is not None:
+                assert schema.equals(arrow_schema(avro))
+            table = pa.Table.from_batches(list(reader.batches()), schema)
+            assert len(table) == reader.num_rows
+            asked = KeyFilter.from_footer(reader.metadata, name)
+        keys = table.column(RECORD_KEY).combine_chunks()
+        if asked.filter is not None:
+            assert asked.might_contain(keys).false_count == 0
+        local = str(tmp_path / "again.parquet")
+        writer = ParquetFormat().writer(local, schema)
+        writer.write(table)
+        writer.close()
+        with ParquetFormat().reader(storage, "again.parquet") as reader:
+            again = pa.Table.from_batches(list(reader.batches()), schema)
+        assert again.combine_chunks().equals(table.combine_chunks())

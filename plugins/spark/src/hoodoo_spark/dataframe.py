@@ -1,0 +1,117 @@
+"""A scan as a DataFrame: Spark's own Parquet reader for the files that it reads rightly, Arrow tasks
+for the others, the union of both where there are both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve, frozen
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.prefetch import in_order
+from hoodoo.read.scan import Scan
+from hoodoo.read.step import ReadSlices, payloads
+
+from hoodoo_spark.native_read import arrow_scan, read_parquet_paths
+from hoodoo_spark.session import check_classic, find
+from hoodoo_spark.types import spark_schema
+
+TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
+
+
+def to_dataframe(scan: Scan, spark: Any = None) -> Any:
+    """``scan`` as a lazy DataFrame; rows in no particular order.
+
+    ``spark`` defaults to the active session. The files are chosen now: later commits are not seen.
+    Filters added to the DataFrame prune row groups of natively read files only; the scan's own
+    ``where`` prunes partitions and row groups, and runs in Python tasks.
+    """
+    if spark is None:
+        spark = find()
+    check_classic(spark, "the session")
+    step, columns = scan.step, scan.plan.spec.columns
+    if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
+        step = _with_a_column(step, scan.plan.stored)
+    split = split_slices(step, scan.plan.slices)
+    schema = spark_schema(step.out_schema)
+    frames = []
+    if split.native:
+        bases = [s.base_file for s in split.native if s.base_file is not None]
+        directories = sorted({base.partition_path for base in bases})
+        names = [base.name for base in bases]
+        frames.append(read_parquet_paths(spark, step.storage.root, schema, directories, names))
+    if split.merged:
+        size = sum(slice_.size for slice_ in split.merged)
+        tasks = max(spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES))
+        frames.append(arrow_scan(spark, payloads(split.merged, tasks), step, schema))
+    found = frames[0] if frames else spark.createDataFrame([], schema)
+    for frame in frames[1:]:
+        found = found.union(frame)
+    return found if columns else found.select()
+
+
+@frozen
+class Split:
+    """``native`` slices are left to Spark's reader, ``merged`` ones are read by Arrow tasks."""
+
+    native: tuple[FileSlice, ...]
+    merged: tuple[FileSlice, ...]
+
+
+def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
+    """Which slices Spark's Parquet reader gives the same rows for as ``step``.
+
+    Those without log files whose wanted columns have the table's types, or are missing at the top
+    level: Spark fills those with null. It also widens some types, but which ones depends on its
+    version. Opens the footer of one file for each instant that wrote files: a write has one schema.
+    """
+    storage, file_format = step.storage, step.file_format
+    possible = (
+        step.spec.where is None
+        and file_format.extension == ".parquet"
+        # Another store is reached through its plugin; Spark may have no connector for it.
+        and storage.root.startswith("file:")
+        and not any(_has_time(field.type) for field in step.out_schema)
+    )
+    if not possible:
+        return Split((), tuple(slices))
+    samples: dict[str, str] = {}
+    for slice_ in slices:
+        if slice_.base_file is not None:
+            samples.setdefault(slice_.base_file.instant, slice_.base_file.path)
+
+    def fits(instant: str, path: str) -> Iterator[tuple[str, bool]]:
+        with file_format.reader(storage, path) as reader:
+            yield instant, reads_as(reader.schema, step.out_schema)
+
+    asked: list[Callable[[], Iterator[tuple[str, bool]]]]
+    asked = [partial(fits, instant, path) for instant, path in samples.items()]
+    good = {instant for instant, fit in in_order(asked, files=8) if fit}
+    native = [s for s in slices if s.base_file and not s.log_files and s.base_file.instant in good]
+    chosen = {id(s) for s in native}
+    return Split(tuple(native), tuple(s for s in slices if id(s) not in chosen))
+
+
+def reads_as(file: pa.Schema, schema: pa.Schema) -> bool:
+    """Whether Spark reads files of the schema ``file`` as ``schema`` without a change of type."""
+    for field in schema:
+        at = file.get_field_index(field.name)
+        if at >= 0 and file.field(at).type != field.type:
+            return False
+    return True
+
+
+def _has_time(kind: pa.DataType) -> bool:
+    """Times of day: a type that Spark's reader has learned late, and not for every unit."""
+    if pa.types.is_nested(kind):
+        return any(_has_time(kind.field(i).type) for i in range(kind.num_fields))
+    return bool(pa.types.is_time(kind))
+
+
+def _with_a_column(step: ReadSlices, stored: pa.Schema) -> ReadSlices:
+    spec = step.spec
+    if not spec.schema.names:
+        spec = evolve(spec, schema=pa.schema([stored.field(0)]))
+    return evolve(step, spec=evolve(spec, columns=(spec.schema.names[0],)))

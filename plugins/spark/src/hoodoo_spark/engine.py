@@ -1,0 +1,148 @@
+"""The Spark engine: the verbs of :class:`hoodoo.hookspecs.engine.Engine` on DataFrames.
+
+No setting of the session is read except the two that bound a batch, and none is ever set.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.errors import EngineError, HoodooError
+from hoodoo.hookspecs.engine import PART, SLOT, Step, Stream, Workspace
+from hoodoo.hookspecs.registration import PluginRef, Settings
+
+from hoodoo_spark import probe, side, sources
+from hoodoo_spark import stage as staging
+from hoodoo_spark.pack import PackResult, PackRouted
+from hoodoo_spark.packed import ERROR, LAST, MORE, SORT, Messages
+from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
+from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads, failure
+from hoodoo_spark.session import check_classic, find
+from hoodoo_spark.stream import Leg, SparkStream, mapped, own, piece_bytes, run, united
+from hoodoo_spark.types import arrow_schema
+
+
+def from_settings(settings: Settings) -> SparkEngine:
+    """The engine on the active SparkSession, or on a local one started here."""
+    return SparkEngine(find())
+
+
+def is_dataframe(data: Any) -> bool:
+    """Whether ``data`` is a PySpark DataFrame, without importing PySpark."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+        for kind in type(data).__mro__
+    )
+
+
+@frozen
+class SparkEngine:
+    """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the classic ``SparkSession`` given."""
+
+    spark: Any
+    name: str = "spark"
+
+    @property
+    def parallelism(self) -> int:
+        return int(self.spark.sparkContext.defaultParallelism)
+
+    def accepts(self, data: Any) -> bool:
+        return is_dataframe(data)
+
+    def source(self, data: Any) -> SparkStream:
+        """A stream over a DataFrame, anything Arrow, or a path (or list of paths) of Parquet files.
+
+        Raises EngineError for DataFrames of Spark Connect, SchemaError for types that Arrow lacks,
+        DataError for data that is none of these.
+        """
+        if is_dataframe(data):
+            check_classic(data, "DataFrame")
+            schema = arrow_schema(data.schema)
+            return SparkStream(schema, (Leg(data, ReadFrame(schema), None),))
+        step, payloads = sources.planned(data, self.parallelism)
+        return mapped(self._tasks(payloads), step)
+
+    def tasks(self, payloads: Sequence[bytes]) -> SparkStream:
+        return self._tasks(payloads)
+
+    def _tasks(self, payloads: Iterable[bytes]) -> SparkStream:
+        found = side.payloads(self.spark.sparkContext, payloads)
+        numbers = self.spark.range(0, found.count, 1, max(1, found.count))
+        return SparkStream(PAYLOAD, (Leg(numbers, ReadPayloads(found), found.count),))
+
+    def map(self, stream: Stream, step: Step) -> SparkStream:
+        return mapped(own(stream), step)
+
+    def exchange(self, stream: Stream, parts: int) -> SparkStream:
+        upstream = own(stream)
+        for column in (PART, SLOT):
+            if column not in upstream.schema.names:
+                raise EngineError(f"column {column}", "is needed by an exchange and is not there.")
+        if parts < 1:
+            raise EngineError("exchange", f"has {parts} parts.", "Give at least one.")
+        messages = Messages(upstream.schema)
+        df = upstream.legs[0].df
+        end = PackRouted(messages, piece_bytes(self.spark), routes(df, parts))
+        packed = run(upstream, end).union(empty_rows(self.spark, parts, has_ids(df)))
+        ordered = repartitioned(packed, parts).sortWithinPartitions(*SORT)
+        return SparkStream(upstream.schema, (Leg(ordered, ReadPacked(messages), parts),))
+
+    def stage(self, stream: Stream, workspace: Workspace) -> SparkStream:
+        upstream = own(stream)
+        storage, prefix = workspace.storage, workspace.prefix.rstrip("/")
+        end = staging.WriteStaged(storage, prefix, uuid.uuid4().hex, upstream.schema)
+        rows = self._act(upstream, end)
+        paths = [bytes(row["payload"]).decode() for row in rows]
+        if upstream.count is not None and [row["origin"] for row in rows] != list(
+            range(upstream.count)
+        ):
+            raise EngineError(
+                "stage", f"ran {len(rows)} partitions of {upstream.count}.", "Run the action again."
+            )
+        staging.check_complete(paths, storage, prefix)
+        read = staging.ReadStaged(storage, upstream.schema)
+        return mapped(self._tasks(path.encode() for path in paths), read)
+
+    def union(self, streams: Sequence[Stream]) -> SparkStream:
+        return united(own(stream) for stream in streams)
+
+    def side(self, table: pa.Table) -> side.SparkSide:
+        return side.side(self.spark.sparkContext, table)
+
+    def collect(self, stream: Stream) -> pa.Table:
+        upstream = own(stream)
+        messages = Messages(upstream.schema)
+        batches = []
+        held: list[bytes] = []
+        for row in self._act(upstream, PackResult(messages, 1 << 20)):
+            held.append(bytes(row["payload"]))
+            if row["kind"] == LAST:
+                batches.append(messages.decode(row["size"], pa.py_buffer(b"".join(held))))
+                held = []
+        return pa.Table.from_batches(batches, upstream.schema)
+
+    def check(self, plugins: Sequence[PluginRef]) -> None:
+        probe.check(self.spark, plugins)
+
+    def _act(self, stream: SparkStream, end: End) -> list[Any]:
+        """The packed rows that ``end`` makes of the stream, in order: the one action.
+
+        Raises the first error row as the class that the step raised, and EngineError for jobs that
+        failed otherwise.
+        """
+        frame = run(stream, end)
+        try:
+            rows = frame.collect()
+        except Exception as error:
+            raise failure(error) from error
+        rows.sort(key=lambda row: (row["origin"], row["seq"]))
+        for row in rows:
+            if row["kind"] == ERROR:
+                raise HoodooError.from_dict(json.loads(bytes(row["payload"])))
+            assert row["kind"] in (LAST, MORE)
+        return list(rows)

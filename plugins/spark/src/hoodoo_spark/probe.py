@@ -1,0 +1,110 @@
+"""The probe: do the workers have what the driver has? Asked before the first write of a session."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+from hoodoo.errors import EngineError, HoodooError, PluginError
+from hoodoo.hookspecs.registration import PluginRef
+
+from hoodoo_spark.runner import failure
+
+FIX = (
+    "Give the workers the driver's environment: PYSPARK_PYTHON names the Python they run, "
+    "--py-files or --archives sends them packages."
+)
+_passed: set[tuple[Any, ...]] = set()
+
+
+def check(spark: Any, plugins: Sequence[PluginRef]) -> None:
+    """Raise EngineError (Python, pyarrow, hoodoo) or PluginError naming what differs; a set of
+    plugins that passed is not asked for again in the same Spark application."""
+    context = spark.sparkContext
+    key = (
+        context.applicationId,
+        frozenset((p.family, p.name, p.module, p.distribution, p.version) for p in plugins),
+    )
+    known = all(p.module for p in plugins)  # objects can't be told apart by name
+    if known and key in _passed:
+        return
+    from pyspark import cloudpickle
+
+    blobs = [cloudpickle.dumps(plugin) for plugin in plugins]
+    tasks = max(1, context.defaultParallelism)
+    try:
+        # Without DataFrame and Arrow: the workers may lack pyarrow, and should say so.
+        found = context.parallelize(range(tasks), tasks).mapPartitions(_probe(blobs)).collect()
+    except Exception as error:
+        if "PYTHON_VERSION_MISMATCH" in str(error):
+            raise EngineError(
+                "Python of the workers", f"differs from the driver's, {_python()}.", FIX
+            ) from error
+        raise failure(error) from error
+    _raise_first(found, plugins)
+    if known:
+        _passed.add(key)
+
+
+def _python() -> str:
+    return ".".join(map(str, sys.version_info[:2]))
+
+
+def _expected() -> dict[str, str]:
+    return {"Python": _python(), "pyarrow": pa.__version__, "hoodoo": hoodoo.__version__}
+
+
+def _probe(blobs: list[bytes]) -> Any:
+    """The worker's side. A nested function, so that it is pickled whole: a worker that lacks this
+    distribution can still answer."""
+
+    def run(_: Iterator[int]) -> Iterator[str]:
+        import importlib
+        import json
+        import pickle
+        import socket
+        import sys
+
+        versions = {"Python": ".".join(map(str, sys.version_info[:2]))}
+        for name in ("pyarrow", "pandas", "hoodoo", "hoodoo_spark"):
+            try:
+                module = importlib.import_module(name)
+                versions[name] = str(getattr(module, "__version__", ""))
+            except Exception as error:
+                versions[name] = f"missing ({type(error).__name__}: {error})"
+        faults: dict[str, Any] = {}
+        if not versions["hoodoo"].startswith("missing"):
+            for number, blob in enumerate(blobs):
+                try:
+                    from hoodoo.kernel.worker import load
+
+                    load(pickle.loads(blob))
+                except Exception as error:
+                    as_dict = getattr(error, "to_dict", None)
+                    faults[str(number)] = (
+                        as_dict() if as_dict else f"{type(error).__name__}: {error}"
+                    )
+        yield json.dumps({"host": socket.gethostname(), "versions": versions, "faults": faults})
+
+    return run
+
+
+def _raise_first(answers: Sequence[str], plugins: Sequence[PluginRef]) -> None:
+    expected = _expected()
+    for answer in map(json.loads, answers):
+        host = answer["host"]
+        for name, version in answer["versions"].items():
+            if version.startswith("missing") or version != expected.get(name, version):
+                wanted = f", the driver has {expected[name]}" if name in expected else ""
+                raise EngineError(f"{name} on worker {host}", f"is {version}{wanted}.", FIX)
+        for number, fault in answer["faults"].items():
+            if isinstance(fault, dict):
+                raise HoodooError.from_dict(fault)
+            ref = plugins[int(number)]
+            raise PluginError(
+                f"{ref.family} {ref.name!r} on worker {host}", f"can't be loaded: {fault}", FIX
+            )

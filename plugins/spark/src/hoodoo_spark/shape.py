@@ -1,0 +1,46 @@
+"""The declared schema, held at every crossing: Spark matches Arrow columns by position only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.engine import Step
+from hoodoo.model.schema_conform import conform
+
+
+def returned(batches: Iterator[pa.RecordBatch], step: Step) -> Iterator[pa.RecordBatch]:
+    """What ``step`` returns, in exactly the schema that it declares.
+
+    Columns are put in order by name and cast. Raises PluginError where a column lacks or is one too
+    many, SchemaError where a value does not fit.
+    """
+    schema = step.out_schema
+    names = set(schema.names)
+    for batch in batches:
+        if batch.schema.equals(schema, check_metadata=True):
+            yield batch
+            continue
+        wrong = names.symmetric_difference(batch.schema.names)
+        if wrong:
+            name = min(wrong)
+            raise PluginError(
+                f"step {type(step).__qualname__}",
+                f"{'does not return' if name in names else 'returns an undeclared'} column "
+                f"{name!r}; it declares {schema.names} and returned {batch.schema.names}.",
+                "Return exactly the columns of out_schema.",
+            )
+        yield conform(batch, schema)
+
+
+def received(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Batches that Spark made from a DataFrame, in the schema declared for it.
+
+    Spark's own types for one column vary with the session: the zone of timestamps, large strings.
+    """
+    for batch in batches:
+        if len(batch.schema) != len(schema):  # would be a fault of this distribution
+            raise RuntimeError(f"{len(batch.schema)} columns came for {schema.names}")
+        named = pa.RecordBatch.from_arrays(batch.columns, names=schema.names)
+        yield conform(named, schema)

@@ -1,0 +1,86 @@
+"""What every task can read: broadcast values, decoded once in each worker process."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+BLOCK_BYTES = 16 << 20  # payloads that travel in one broadcast
+KEPT = 8  # decoded tables that a worker process keeps
+
+_tables: OrderedDict[str, pa.Table] = OrderedDict()
+_lock = threading.Lock()
+
+
+@frozen
+class SparkSide:
+    """A table behind a broadcast variable. Pickles (into a task) as the handle."""
+
+    key: str
+    broadcast: Any
+
+    def table(self) -> pa.Table:
+        """The rows; decoded once in each process."""
+        with _lock:
+            if self.key not in _tables:
+                _tables[self.key] = pa.ipc.open_stream(self.broadcast.value).read_all()
+                while len(_tables) > KEPT:
+                    _tables.popitem(last=False)
+            _tables.move_to_end(self.key)
+            return _tables[self.key]
+
+
+def side(context: Any, table: pa.Table) -> SparkSide:
+    """``table`` as a broadcast variable of the SparkContext ``context``."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    # The name of a cache entry within one Spark application: nothing is stored under it.
+    return SparkSide(uuid.uuid4().hex, context.broadcast(sink.getvalue().to_pybytes()))
+
+
+@frozen
+class Payloads:
+    """A list of bytes behind broadcast variables, a block of neighbours in each, so that a worker
+    process loads the blocks of its own tasks only."""
+
+    starts: tuple[int, ...]
+    blocks: tuple[Any, ...]
+    count: int
+
+    def __getitem__(self, number: int) -> bytes:
+        block = bisect_right(self.starts, number) - 1
+        found: bytes = self.blocks[block].value[number - self.starts[block]]
+        return found
+
+
+def payloads(context: Any, values: Iterable[bytes]) -> Payloads:
+    """``values`` made readable by number in every task; takes them one block at a time."""
+    starts: list[int] = []
+    blocks: list[Any] = []
+    held: list[bytes] = []
+    held_bytes = count = 0
+
+    def close() -> None:
+        nonlocal held, held_bytes
+        if held:
+            starts.append(count - len(held))
+            blocks.append(context.broadcast(held))
+            held, held_bytes = [], 0
+
+    for value in values:
+        held.append(bytes(value))
+        held_bytes += len(value)
+        count += 1
+        if held_bytes >= BLOCK_BYTES:
+            close()
+    close()
+    return Payloads(tuple(starts), tuple(blocks), count)

@@ -1,0 +1,131 @@
+"""SparkStream: DataFrames with chains of steps that have not run yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve, frozen
+from hoodoo.errors import EngineError
+from hoodoo.hookspecs.engine import Step, Stream
+
+from hoodoo_spark.packed import DDL
+from hoodoo_spark.runner import End, Link, Reader, Runner, as_function
+
+
+@frozen
+class Leg:
+    """One DataFrame of a stream, how to read it, and the steps to run over it.
+
+    ``count`` is the number of partitions, None for a user's DataFrame (asking would run a part of
+    its query). Partition i of the leg is partition ``i * times + plus`` of the stream.
+    """
+
+    df: Any
+    read: Reader
+    count: int | None
+    chain: tuple[Link, ...] = ()
+    times: int = 1
+    plus: int = 0
+
+
+@frozen
+class SparkStream:
+    """Lazy; ``legs`` are the members of a union. Nothing runs before an exchange, stage or collect."""
+
+    schema: pa.Schema
+    legs: tuple[Leg, ...]
+
+    @property
+    def count(self) -> int | None:
+        counts = [leg.count for leg in self.legs]
+        return None if None in counts else sum(c for c in counts if c is not None)
+
+
+def own(stream: Stream) -> SparkStream:
+    """``stream``, which must be one of this engine's."""
+    if not isinstance(stream, SparkStream):
+        raise EngineError(
+            f"stream of type {type(stream).__qualname__}",
+            "was not made by the spark engine.",
+            "Use one engine for all steps of an action.",
+        )
+    return stream
+
+
+def mapped(stream: SparkStream, step: Step) -> SparkStream:
+    """``step`` at the end of every leg's chain."""
+    legs = [evolve(leg, chain=(*leg.chain, Link(step, leg.times, leg.plus))) for leg in stream.legs]
+    return SparkStream(step.out_schema, tuple(legs))
+
+
+def united(streams: Iterable[SparkStream]) -> SparkStream:
+    """All legs, renumbered: first the legs whose partitions are counted, in order; numbers of the
+    uncounted ones are above those, and interleave if there are several."""
+    members = list(streams)
+    if not members:
+        raise EngineError("union", "has no streams.", "Give at least one.")
+    schema = members[0].schema
+    for member in members[1:]:
+        if not member.schema.equals(schema):
+            raise EngineError(
+                "union", f"has streams of different schemas: {schema} and {member.schema}."
+            )
+    legs = [leg for member in members for leg in member.legs]
+    if len(legs) == 1:
+        return SparkStream(schema, tuple(legs))
+    known = sum(leg.count for leg in legs if leg.count is not None)
+    unknown = sum(leg.count is None for leg in legs)
+    numbered: list[Leg] = []
+    before = extra = 0
+    for leg in legs:
+        if leg.count is None:
+            numbered.append(evolve(leg, times=unknown, plus=known + extra))
+            extra += 1
+        else:
+            numbered.append(evolve(leg, times=1, plus=before))
+            before += leg.count
+    return SparkStream(schema, tuple(numbered))
+
+
+def run(stream: SparkStream, end: End) -> Any:
+    """The DataFrame of packed rows that ``end`` makes of the stream."""
+    frames = []
+    for leg in stream.legs:
+        runner = Runner(
+            leg.read, leg.chain, end, leg.times, leg.plus, attempts(leg.df.sparkSession)
+        )
+        frames.append(leg.df.mapInArrow(as_function(runner), DDL))
+    return reduce(lambda a, b: a.union(b), frames)
+
+
+def attempts(spark: Any) -> int:
+    """How often Spark tries a task before it gives up."""
+    context = spark.sparkContext
+    if context.master.startswith("local") and not context.master.startswith("local-cluster"):
+        found = re.fullmatch(r"local\[[^,]+,\s*(\d+)\s*\]", context.master)
+        return int(found[1]) if found else 1
+    return int(context.getConf().get("spark.task.maxFailures", "4"))
+
+
+def piece_bytes(spark: Any) -> int:
+    """The largest payload of one packed row, a multiple of 64.
+
+    PySpark cuts batches towards Python by number of rows, and before 4.0 by nothing else: there, as
+    many pieces as the session puts into one batch stay near 512 MiB together.
+    """
+    rows = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
+    if rows <= 0 or _limits_bytes(spark):
+        return 128 << 10
+    return max(16 << 10, min(128 << 10, (512 << 20) // rows // 64 * 64))
+
+
+def _limits_bytes(spark: Any) -> bool:
+    try:
+        limit = spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch")
+    except Exception:  # unknown to this version
+        return False
+    return re.fullmatch(r"[1-9][0-9]*[a-zA-Z]*", limit) is not None

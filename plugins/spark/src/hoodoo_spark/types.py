@@ -1,0 +1,146 @@
+"""Spark types and Arrow types of the same values, independent of session settings.
+
+PySpark's own conversion varies with the version, the session's zone and its preference for large
+types; a stream's declared schema may not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hoodoo.errors import SchemaError
+from hoodoo.model.schema_conform import is_list_like
+
+# Spark's typeName -> Arrow. Timestamps are microseconds since the epoch in UTC on both sides.
+_LEAVES: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "tinyint": pa.int8(),
+    "short": pa.int16(),
+    "smallint": pa.int16(),
+    "integer": pa.int32(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "char": pa.string(),
+    "varchar": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "time": pa.time64("us"),
+    "void": pa.null(),
+    "daytimeinterval": pa.duration("us"),
+}
+
+
+def arrow_schema(struct: Any) -> pa.Schema:
+    """The Arrow schema of a Spark ``StructType``.
+
+    Raises SchemaError naming the column for types that have no Arrow equal (variant, calendar
+    intervals), and for two columns of one name.
+    """
+    seen: set[str] = set()
+    for field in struct.fields:
+        if field.name in seen:
+            raise SchemaError(
+                f"column {field.name!r}", "is there twice.", "Rename or drop one of the two."
+            )
+        seen.add(field.name)
+    return pa.schema([_arrow_field(field, field.name) for field in struct.fields])
+
+
+def _arrow_field(field: Any, path: str) -> pa.Field:
+    return pa.field(field.name, _arrow(field.dataType, path), nullable=field.nullable)
+
+
+def _arrow(kind: Any, path: str) -> pa.DataType:
+    name = kind.typeName().split("(")[0].split(" ")[0]
+    if name == "decimal":
+        return pa.decimal128(kind.precision, kind.scale)
+    if name == "array":
+        element = pa.field("element", _arrow(kind.elementType, f"{path}[]"), kind.containsNull)
+        return pa.list_(element)
+    if name == "map":
+        value = pa.field("value", _arrow(kind.valueType, f"{path}{{}}"), kind.valueContainsNull)
+        return pa.map_(_arrow(kind.keyType, f"{path}{{key}}"), value)
+    if name == "struct":
+        return pa.struct([_arrow_field(f, f"{path}.{f.name}") for f in kind.fields])
+    if hasattr(kind, "sqlType"):  # a user-defined type travels as what it is made of
+        return _arrow(kind.sqlType(), path)
+    found = _LEAVES.get(name)
+    if found is None:
+        raise SchemaError(
+            f"column {path!r}",
+            f"has Spark's type {kind.simpleString()}, which Arrow lacks.",
+            "Cast it in the DataFrame, for example to string.",
+        )
+    return found
+
+
+def spark_schema(schema: pa.Schema) -> Any:
+    """The Spark ``StructType`` of an Arrow schema; SchemaError for types that Spark lacks."""
+    from pyspark.sql.types import StructType
+
+    return StructType([_spark_field(field, field.name) for field in schema])
+
+
+def _spark_field(field: pa.Field, path: str) -> Any:
+    from pyspark.sql.types import StructField
+
+    return StructField(field.name, _spark(field.type, path), field.nullable)
+
+
+def _spark(kind: pa.DataType, path: str) -> Any:
+    from pyspark.sql import types as T
+
+    if pa.types.is_decimal128(kind):
+        return T.DecimalType(kind.precision, kind.scale)
+    if pa.types.is_dictionary(kind):
+        return _spark(kind.value_type, path)
+    if is_list_like(kind):
+        element = kind.value_field
+        return T.ArrayType(_spark(element.type, f"{path}[]"), element.nullable)
+    if pa.types.is_map(kind):
+        key, value = kind.key_type, kind.item_field
+        return T.MapType(
+            _spark(key, f"{path}{{key}}"), _spark(value.type, f"{path}{{}}"), value.nullable
+        )
+    if pa.types.is_struct(kind):
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        return T.StructType([_spark_field(f, f"{path}.{f.name}") for f in fields])
+    if pa.types.is_timestamp(kind):
+        return T.TimestampType() if kind.tz else T.TimestampNTZType()
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return T.StringType()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return T.BinaryType()
+    if pa.types.is_fixed_size_binary(kind):
+        return T.BinaryType()
+    if pa.types.is_time(kind) and hasattr(T, "TimeType"):
+        return T.TimeType(3 if kind.unit == "ms" else 6)
+    plain = {
+        pa.bool_(): T.BooleanType,
+        pa.int8(): T.ByteType,
+        pa.int16(): T.ShortType,
+        pa.int32(): T.IntegerType,
+        pa.int64(): T.LongType,
+        pa.float32(): T.FloatType,
+        pa.float64(): T.DoubleType,
+        pa.string(): T.StringType,
+        pa.binary(): T.BinaryType,
+        pa.date32(): T.DateType,
+        pa.duration("us"): T.DayTimeIntervalType,
+        pa.null(): T.NullType,
+    }
+    if kind not in plain:
+        raise SchemaError(
+            f"column {path!r}",
+            f"has type {kind}, which this version of Spark lacks.",
+            "Read it without Spark, or leave the column out.",
+        )
+    return plain[kind]()

@@ -1,0 +1,43 @@
+"""One Spark session for all tests that need a JVM: two cores, and tasks that are tried four times."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoodoo.hookspecs.engine import Workspace
+from hoodoo.storage.local import LocalStorage
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2,4]")
+        .appName("hoodoo-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def engine(spark: Any) -> Any:
+    from hoodoo_spark.engine import SparkEngine
+
+    return SparkEngine(spark)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(LocalStorage(str(tmp_path / "table"), durable=False), "stage")

@@ -1,0 +1,74 @@
+"""Finding a session, and saying what is missing."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from hoodoo.errors import EngineError
+from hoodoo.hookspecs.registration import Settings
+
+
+def test_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hoodoo_spark.session import start
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(EngineError, match="Install a JDK"):
+        start()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(EngineError, match="/nowhere/bin/java"):
+        start()
+
+
+def test_old_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hoodoo_spark.session import check_pyspark
+
+    old = types.ModuleType("pyspark")
+    old.__version__ = "3.4.1"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pyspark", old)
+    with pytest.raises(EngineError, match=r"PySpark 3\.4\.1: is too old"):
+        check_pyspark()
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(EngineError, match="pip install"):
+        check_pyspark()
+
+
+def connect_frame() -> Any:
+    kind = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
+    return kind()
+
+
+def test_connect_is_refused() -> None:
+    from hoodoo_spark.engine import SparkEngine
+
+    engine = SparkEngine(None)
+    assert engine.accepts(connect_frame())
+    with pytest.raises(EngineError, match="Spark Connect"):
+        engine.source(connect_frame())
+
+
+def test_registered() -> None:
+    from importlib import metadata
+
+    from hoodoo_spark import registrations
+
+    (offer,) = registrations.hoodoo_engines()
+    assert offer.name == "spark"
+    (point,) = [p for p in metadata.entry_points(group="hoodoo") if p.name == "spark"]
+    assert point.load() is registrations
+
+
+@pytest.mark.spark
+def test_the_users_session(spark: Any) -> None:
+    from hoodoo_spark.engine import from_settings
+
+    before = dict(spark.sparkContext.getConf().getAll())
+    engine = from_settings(Settings())
+    assert engine.spark.sparkContext is spark.sparkContext
+    assert engine.parallelism == 2
+    assert dict(spark.sparkContext.getConf().getAll()) == before
+    assert engine.accepts(spark.range(1))

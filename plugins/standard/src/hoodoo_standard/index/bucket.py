@@ -1,0 +1,79 @@
+"""Bucket index: the file group follows from a hash of the key. Nothing is looked up.
+
+Source: ``BucketIdentifier`` of Hudi 1.2. Hudi keeps the number of buckets nowhere in the table (its
+writers that disagree about it duplicate keys); here it is a property of the table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.hookspecs.registration import Settings
+from hoodoo_standard.index.key_fields import fields_hash
+from hoodoo_standard.options import BUCKET_ENGINE, BUCKETS, HASH_FIELD
+
+_DIGITS = 8
+
+
+@frozen
+class BucketIndex:
+    """``hash_fields`` are among the record key fields, in any order (the key's order counts)."""
+
+    buckets: int
+    hash_fields: tuple[str, ...]
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> BucketIndex:
+        text = settings.get(BUCKETS.key, BUCKETS.default) or ""
+        if not text.strip().isdigit() or not 0 < int(text) < 10**_DIGITS:
+            raise ConfigError(
+                f"option {BUCKETS.key}", f"must be a number of buckets, not {text!r}.",
+                "choose so many that a file group stays below one or two GiB.",
+            )  # fmt: skip
+        if (settings.get(BUCKET_ENGINE.key) or "SIMPLE").upper() != "SIMPLE":
+            raise ConfigError(
+                f"option {BUCKET_ENGINE.key}", "only SIMPLE is supported.",
+                "leave it out."
+            )  # fmt: skip
+        keys = settings.table.record_key_fields
+        named = settings.get(HASH_FIELD.key) or ""
+        fields = tuple(f.strip() for f in named.split(",") if f.strip()) or keys
+        strange = [f for f in fields if f not in keys]
+        if strange:
+            raise ConfigError(
+                f"option {HASH_FIELD.key}",
+                f"{', '.join(strange)} is not among the record key fields {', '.join(keys)}.",
+                "hash only fields of the record key: the bucket is computed from it.",
+            )
+        return cls(int(text), fields)
+
+    @property
+    def is_global(self) -> bool:
+        return False
+
+    @property
+    def moves_partitions(self) -> bool:
+        return False
+
+    def bucket(self, record_keys: pa.Array) -> pa.Array:
+        positive = fields_hash(record_keys, self.hash_fields) & np.int32(0x7FFFFFFF)
+        return pa.array(positive % np.int32(self.buckets), pa.int32())
+
+    def file_id(self, bucket: int, uuid: str) -> str:
+        """The first 8 characters of the uuid give way to the bucket number."""
+        return f"{bucket:0{_DIGITS}d}{uuid[_DIGITS:]}-0"
+
+    def bucket_of(self, file_id: str) -> int:
+        number = file_id[:_DIGITS]
+        if len(number) == _DIGITS and number.isascii() and number.isdigit():
+            bucket = int(number)
+            if bucket < self.buckets:
+                return bucket
+        raise CorruptTableError(
+            f"file group {file_id!r}",
+            f"does not begin with the 8 digits of one of {self.buckets} buckets.",
+            f"check {BUCKETS.key} of the table, or rewrite it with a bucket index.",
+        )

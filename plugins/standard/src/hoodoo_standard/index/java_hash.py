@@ -1,0 +1,65 @@
+"""``java.lang.String.hashCode`` of whole arrays, with NumPy.
+
+``h = 31 * h + c`` over the UTF-16 code units of a string, in 32 bits. The loop below runs over
+character positions, not over rows: step p updates all strings longer than p at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Int32s = npt.NDArray[np.int32]
+
+
+def string_hash(values: pa.StringArray) -> Int32s:
+    """The hash code of each string; a null hashes to 0, as ``Objects.hashCode`` does."""
+    if not len(values):
+        return np.zeros(0, np.int32)
+    if isinstance(values, pa.ChunkedArray):
+        return np.concatenate([string_hash(c) for c in values.chunks])
+    if values.null_count:
+        values = values.fill_null("")
+    units, ends = _code_units(values)
+    starts = np.concatenate(([0], ends[:-1]))
+    lengths = ends - starts
+    # Longest first: the strings that have a unit at position p are then a prefix.
+    order = np.argsort(-lengths, kind="stable")
+    starts, sorted_lengths = starts[order], lengths[order]
+    hashes = np.zeros(len(values), np.uint32)
+    longer = np.searchsorted(-sorted_lengths, -np.arange(int(sorted_lengths[0])), side="left")
+    for position, count in enumerate(longer.tolist()):
+        active = hashes[:count]
+        active *= np.uint32(31)
+        active += units[starts[:count] + position]
+    answer = np.empty_like(hashes)
+    answer[order] = hashes
+    signed: Int32s = answer.view(np.int32)
+    return signed
+
+
+def add_to_list_hash(
+    hashes: Int32s, values: Int32s, taken: npt.NDArray[np.bool_] | None = None
+) -> Int32s:
+    """``List.hashCode`` after one more element with hash ``values``; only where ``taken``."""
+    grown = hashes.view(np.uint32) * np.uint32(31) + values.view(np.uint32)
+    if taken is not None:
+        grown = np.where(taken, grown, hashes.view(np.uint32))
+    signed: Int32s = grown.view(np.int32)
+    return signed
+
+
+def _code_units(values: pa.StringArray) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """All UTF-16 code units in a row, and where each string ends in them."""
+    buffers = values.buffers()
+    offsets = np.frombuffer(buffers[1], np.int32, len(values) + 1, values.offset * 4)
+    data = np.frombuffer(buffers[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    ends = (offsets[1:] - offsets[0]).astype(np.int64)
+    if not len(data) or data.max() < 0x80:
+        return data.astype(np.uint32), ends
+    # A byte that starts a character is one unit, or two where the character has four bytes.
+    width = ((data & 0xC0) != 0x80).astype(np.int64) + (data >= 0xF0)
+    before = np.concatenate(([0], np.cumsum(width)))
+    units = np.frombuffer(data.tobytes().decode("utf-8").encode("utf-16-le"), np.uint16)
+    return units.astype(np.uint32), before[ends]

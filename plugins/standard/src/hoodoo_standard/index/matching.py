@@ -1,0 +1,146 @@
+"""Step: which of the asked keys the base files of a task hold. The asked keys are a side table."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define, field, frozen
+
+from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
+from hoodoo.hookspecs.engine import Side, Task
+from hoodoo.hookspecs.file_format import BaseFileReader
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
+
+# Stored keys that are matched in one call: the hash table of asked keys is built once for them.
+_WINDOW_BYTES = 32 << 20
+
+
+def asked_table(keys: pa.Table, by_partition: bool) -> pa.Table:
+    """The side table of :class:`MatchKeys`: distinct keys, in byte order (within a partition)."""
+    order = ["partition_path", "record_key"] if by_partition else ["record_key"]
+    distinct = keys.select(order).group_by(order).aggregate([]).select(order)
+    return distinct.sort_by([(name, "ascending") for name in order]).combine_chunks()
+
+
+@frozen
+class MatchKeys:
+    """Payloads of files in; LOCATIONS_SCHEMA out: a row for each key and file that holds it."""
+
+    asked: Side
+    reader: KeyReader
+    by_partition: bool
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        files = read_payload(batches)
+        if not files:
+            return
+        asked = _Asked(self.asked.table(), self.by_partition)
+        window = _Window(asked)
+        current: str | None = None
+        for file in files:
+            if self.by_partition and file.partition_path != current:
+                yield from window.flush()
+                current = file.partition_path
+                asked.choose(current)
+            with self.reader.open(file) as opened:
+                low, high = asked.range(opened)
+                if low >= high:
+                    continue
+                for keys in self.reader.keys(opened):
+                    window.add(file, keys, low, high)
+                    if window.size > _WINDOW_BYTES:
+                        yield from window.flush(still_open=file)
+        yield from window.flush()
+
+
+class _Asked:
+    """The sorted asked keys, narrowed to one partition path if they are asked by partition."""
+
+    def __init__(self, table: pa.Table, by_partition: bool) -> None:
+        self.keys: pa.ChunkedArray = table.column("record_key")
+        self._paths = table.column("partition_path") if by_partition else None
+        self.low, self.high = (0, 0) if by_partition else (0, len(self.keys))
+
+    def choose(self, path: str) -> None:
+        assert self._paths is not None
+        self.low = _position(self._paths, path, 0, len(self._paths), bisect_left)
+        self.high = _position(self._paths, path, self.low, len(self._paths), bisect_right)
+
+    def range(self, opened: BaseFileReader) -> tuple[int, int]:
+        """Which asked keys lie between the file's smallest and largest key."""
+        low, high = opened.metadata.get(MIN_KEY), opened.metadata.get(MAX_KEY)
+        if low is None or high is None or not (_plain(low) and _plain(high)):
+            return self.low, self.high
+        start = _position(self.keys, low, self.low, self.high, bisect_left)
+        return start, _position(self.keys, high, start, self.high, bisect_right)
+
+
+@define
+class _Window:
+    """Stored keys of one or several files that wait to be matched together."""
+
+    asked: _Asked
+    waiting: list[tuple[KeyFile, pa.Array]] = field(factory=list)
+    hits: dict[KeyFile, list[pa.Array]] = field(factory=dict)
+    size: int = 0
+    low: int = 0
+    high: int = 0
+
+    def add(self, file: KeyFile, keys: pa.Array, low: int, high: int) -> None:
+        self.low = min(self.low, low) if self.waiting else low
+        self.high = max(self.high, high) if self.waiting else high
+        self.waiting.append((file, keys))
+        self.size += keys.nbytes
+
+    def flush(self, still_open: KeyFile | None = None) -> Iterator[pa.RecordBatch]:
+        """Match what waits; the hits of a file that is still read wait for its end, so that a key
+        that it holds twice is answered once."""
+        self._match()
+        for file in list(self.hits):
+            if file != still_open:
+                yield _located(file, pc.unique(pa.chunked_array(self.hits.pop(file))))
+
+    def _match(self) -> None:
+        if not self.waiting:
+            return
+        wanted = self.asked.keys.slice(self.low, self.high - self.low).combine_chunks()
+        stored = pa.chunked_array([keys for _, keys in self.waiting], pa.string())
+        found = np.asarray(pc.is_in(stored, value_set=wanted), np.bool_)
+        start = 0
+        for file, keys in self.waiting:
+            mask = found[start : start + len(keys)]
+            start += len(keys)
+            if mask.any():
+                self.hits.setdefault(file, []).append(keys.filter(pa.array(mask)))
+        self.waiting.clear()
+        self.size = 0
+
+
+def _located(file: KeyFile, keys: pa.Array) -> pa.RecordBatch:
+    constants = [pa.repeat(text, len(keys)) for text in (file.partition_path, file.file_id)]
+    return pa.record_batch([keys, *constants], schema=LOCATIONS_SCHEMA)
+
+
+def _position(
+    values: pa.ChunkedArray, text: str, low: int, high: int, bisect: Callable[..., int]
+) -> int:
+    # Python compares strings by code point, which is the order of their UTF-8 bytes.
+    return bisect(range(len(values)), text, low, high, key=lambda i: values[i].as_py())
+
+
+def _plain(bound: str) -> bool:
+    """Whether byte order and Java's UTF-16 order agree on comparisons with this bound.
+
+    They disagree only between characters from U+E000 and those beyond U+FFFF. Writers compare in
+    either order, so other bounds prune nothing.
+    """
+    return all(char < "\ue000" for char in bound)

@@ -1,0 +1,100 @@
+"""How the base files of a lookup are spread over tasks, and how a task reads their keys."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from attrs import astuple, frozen
+
+from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
+from hoodoo.hookspecs.index import IndexContext
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo.storage.api import Storage
+
+# A task costs about 0.1 s to start, so there are few; a file of another size evens out over three
+# rounds of them.
+_ROUNDS = 3
+# Opening a file costs about as much as reading this many bytes of keys.
+_OPENING = 1 << 20
+
+
+@frozen
+class KeyFile:
+    """One base file to look into; ``number`` is its place in the list that was spread."""
+
+    path: str
+    partition_path: str
+    file_id: str
+    number: int
+
+
+@frozen
+class KeyReader:
+    """Reads record keys of base files; from the stored column, or with a key generator from the
+    columns that it needs (virtual keys)."""
+
+    storage: Storage
+    file_format: BaseFileFormat
+    key_generator: KeyGenerator | None = None
+
+    @classmethod
+    def of(cls, context: IndexContext) -> KeyReader:
+        return cls(context.storage, context.file_format, context.key_generator)
+
+    def open(self, file: KeyFile) -> BaseFileReader:
+        return self.file_format.reader(self.storage, file.path)
+
+    def keys(self, reader: BaseFileReader) -> Iterator[pa.Array]:
+        """The record keys in file order, a batch at a time."""
+        generator = self.key_generator
+        if generator is None:
+            for batch in reader.batches([RECORD_KEY]):
+                yield batch.column(RECORD_KEY).cast(pa.string())
+        else:
+            there = reader.schema.names
+            columns = [n if n in there else n.split(".")[0] for n in generator.record_key_fields]
+            for batch in reader.batches(list(dict.fromkeys(columns))):
+                yield generator.record_keys(batch)
+
+
+def base_files(context: IndexContext, partitions: Sequence[str] | None = None) -> list[BaseFile]:
+    """The latest base files of the table, or of some partition paths of it."""
+    wanted = None if partitions is None else frozenset(partitions)
+    return [
+        s.base_file
+        for s in context.slices
+        if s.base_file is not None and (wanted is None or s.partition_path in wanted)
+    ]
+
+
+def file_tasks(engine: Engine, files: Sequence[BaseFile]) -> Stream:
+    """One payload per task: files of about equal weight together, sorted by partition path."""
+    count = max(1, min(len(files), _ROUNDS * max(1, engine.parallelism)))
+    groups: list[list[KeyFile]] = [[] for _ in range(count)]
+    heap = [(0, i) for i in range(count)]
+    for number, file in sorted(enumerate(files), key=lambda nf: (-nf[1].size, nf[1].path)):
+        weight, lightest = heapq.heappop(heap)
+        groups[lightest].append(KeyFile(file.path, file.partition_path, file.file_id, number))
+        heapq.heappush(heap, (weight + file.size + _OPENING, lightest))
+    return engine.tasks([_payload(group) for group in groups])
+
+
+def read_payload(batches: Iterator[pa.RecordBatch]) -> list[KeyFile]:
+    """The files that :func:`file_tasks` gave to this task."""
+    return [
+        KeyFile(*entry)
+        for batch in batches
+        for payload in batch.column(0).to_pylist()
+        for entry in json.loads(payload)
+    ]
+
+
+def _payload(files: Sequence[KeyFile]) -> bytes:
+    ordered = sorted(files, key=lambda f: (f.partition_path, f.path))
+    return json.dumps([astuple(f) for f in ordered]).encode()

@@ -1,0 +1,1 @@
+"""Key generators: record key and partition path of a row, byte for byte as Hudi makes them."""

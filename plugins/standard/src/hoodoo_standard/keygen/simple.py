@@ -1,0 +1,51 @@
+"""One record key column, one partition column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.registration import Settings
+from hoodoo_standard.keygen.partition_path import PartitionPaths
+from hoodoo_standard.keygen.record_key import plain_keys
+
+
+@frozen
+class SimpleKeyGenerator:
+    """The key is the value of one column; the path is made of one partition column."""
+
+    record_key_field: str
+    paths: PartitionPaths
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> SimpleKeyGenerator:
+        keys, partitions = settings.table.record_key_fields, settings.table.partition_fields
+        if len(keys) != 1 or len(partitions) != 1:
+            raise ConfigError(
+                "key generator SIMPLE",
+                f"takes one record key column and one partition column, not {len(keys)} and "
+                f"{len(partitions)}.",
+                "use COMPLEX for several columns, NON_PARTITION for no partition column.",
+            )
+        return cls(keys[0], PartitionPaths.from_settings(settings))
+
+    @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return (self.record_key_field,)
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        return self.paths.fields
+
+    def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
+        return plain_keys(batch, self.record_key_field, self.paths.logical_timestamps)
+
+    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
+        return self.paths.paths(batch)
+
+    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
+        return self.paths.values(path, schema)

@@ -1,0 +1,1 @@
+"""Layouts: which file group takes an insert."""

@@ -1,0 +1,1 @@
+"""Mergers: which of two rows of one key is kept."""

@@ -1,0 +1,70 @@
+"""The options that the standard plugins read."""
+
+from __future__ import annotations
+
+from hoodoo.hookspecs.registration import Option
+
+# --- key generators: these decide bytes, so they are properties of the table -------------------
+LOGICAL_TIMESTAMPS = Option(
+    "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
+    "Timestamps in keys and paths are written as text, cut to milliseconds, not as numbers.",
+    "false", table_property=True,
+)  # fmt: skip
+HIVE_STYLE = Option(
+    "hoodie.datasource.write.hive_style_partitioning",
+    "Partition directories are named column=value.", "false", table_property=True,
+)  # fmt: skip
+URL_ENCODE = Option(
+    "hoodie.datasource.write.partitionpath.urlencode",
+    "Characters that are special in paths are written as %XX.", "false", table_property=True,
+)  # fmt: skip
+KEYS = (LOGICAL_TIMESTAMPS, HIVE_STYLE, URL_ENCODE)
+# Releases of Hudi disagree about the key of one column: `id:7` up to 0.14.0 and since 1.1, `7` in
+# 0.14.1 to 1.0.2.
+COMPLEX_ENCODING = Option(
+    "hoodie.write.complex.keygen.new.encoding",
+    "The COMPLEX key of a single column is the bare value; versions up to 8.",
+    "false", table_property=True,
+)  # fmt: skip
+
+# --- indexes ----------------------------------------------------------------------------------
+SIDE_BYTES = Option(
+    "hoodoo.index.simple.side.bytes",
+    "Bytes of incoming record keys up to which they are sent to the file readers.",
+    str(256 << 20),
+)
+MOVES = Option(
+    "hoodie.simple.index.update.partition.path",
+    "A key that arrives with another partition path moves there; false: it is updated where it is, "
+    "and the partition path of a row then says nothing about its columns.",
+    "true", table_property=True,
+)  # fmt: skip
+BUCKETS = Option(
+    "hoodie.bucket.index.num.buckets", "Buckets (file groups) in each partition path.",
+    "256", table_property=True, assumed=False,
+)  # fmt: skip
+HASH_FIELD = Option(
+    "hoodie.bucket.index.hash.field",
+    "Record key fields that are hashed, separated by commas; default: all of them.",
+    table_property=True,
+    assumed=False,
+)
+BUCKET_ENGINE = Option(
+    "hoodie.index.bucket.engine", "SIMPLE; CONSISTENT_HASHING is not supported.",
+    "SIMPLE", table_property=True, assumed=False,
+)  # fmt: skip
+BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE)
+
+# --- layouts ----------------------------------------------------------------------------------
+SMALL_FILE_LIMIT = Option(
+    "hoodie.parquet.small.file.limit",
+    "Base files below this many bytes take inserts; 0: none do.", "104857600",
+)  # fmt: skip
+MAX_FILE_SIZE = Option(
+    "hoodie.parquet.max.file.size", "Target size of a base file in bytes.", "125829120"
+)
+RECORD_SIZE = Option(
+    "hoodie.copyonwrite.record.size.estimate",
+    "Bytes of a row on disk where nothing is known yet.", "1024",
+)  # fmt: skip
+SIZES = (SMALL_FILE_LIMIT, MAX_FILE_SIZE, RECORD_SIZE)

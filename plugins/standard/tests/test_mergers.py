@@ -1,0 +1,141 @@
+"""Commit time and event time: contract, and the outcomes that Spark Hudi has."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hoodoo.errors import ConfigError, MissingColumnError
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.config import TableConfig
+from hoodoo.testing.contracts.merger import MergerContract
+from hoodoo_standard.merge.commit_time import CommitTimeMerger
+from hoodoo_standard.merge.event_time import EventTimeMerger
+
+PUT, DELETE, DELETE_ROW = 0, 1, 2
+
+
+class TestCommitTime(MergerContract):
+    @pytest.fixture
+    def merger(self) -> Merger:
+        return CommitTimeMerger.from_settings(Settings())
+
+
+class TestEventTime(MergerContract):
+    @pytest.fixture
+    def merger(self) -> Merger:
+        table = TableConfig({"hoodie.table.ordering.fields": "ts"})
+        return EventTimeMerger.from_settings(Settings(table))
+
+
+class TestEventTimeSeveral(MergerContract):
+    @pytest.fixture
+    def merger(self) -> Merger:
+        return EventTimeMerger(("a", "b"))
+
+
+class TestEventTimeFloats(MergerContract):
+    @pytest.fixture
+    def merger(self) -> Merger:
+        return EventTimeMerger(("f",))
+
+    @pytest.fixture
+    def rows(self) -> pa.Table:
+        values = [0.0, -0.0, math.nan, math.inf, -math.inf, None, 1.5, 1.5]
+        return pa.table({"f": values, "v": range(8)})
+
+
+def newer_wins(
+    older: list[Any], newer: list[Any], kind: pa.DataType | None = None,
+    ops: tuple[int, int] | None = None,
+) -> list[bool]:  # fmt: skip
+    tables = []
+    for side, values in enumerate((older, newer)):
+        table = pa.table({"o": pa.array(values, kind)})
+        if ops:
+            table = table.append_column("__op", pa.array([ops[side]] * len(values), pa.int8()))
+        tables.append(table)
+    answer = EventTimeMerger(("o",)).merge(*tables).newer_wins
+    assert answer is not None
+    return answer.to_pylist()  # type: ignore[no-any-return]
+
+
+def test_higher_wins_and_a_tie_goes_to_the_newer() -> None:
+    assert newer_wins([5, 5, 5], [4, 5, 6]) == [False, True, True]
+
+
+def test_null_is_lowest() -> None:
+    assert newer_wins([5, None, None], [None, -1, None], pa.int64()) == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.int8(), [-3, 0, 9]),
+        (pa.string(), ["", "A", "a", "é", "\ue000", "𝄞"]),
+        (pa.bool_(), [False, True]),
+        (pa.date32(), [dt.date(1969, 1, 1), dt.date(2024, 1, 1)]),
+        (pa.timestamp("us", "UTC"), [-1, 0, 5]),
+        (pa.decimal128(10, 2), [Decimal("-1.50"), Decimal("0.00"), Decimal("2.25")]),
+        (pa.float64(), [-math.inf, -1.0, -0.0, 0.0, 5e-324, 1.0, math.inf, math.nan]),
+        (pa.float32(), [-2.5, -0.0, 0.0, math.nan]),
+        (pa.binary(), [b"", b"a", b"\xff"]),
+    ],
+)
+def test_order_of_each_type(kind: pa.DataType, values: list[Any]) -> None:
+    for low in range(len(values)):
+        for high in range(low + 1, len(values)):
+            case = values[low], values[high]
+            assert newer_wins([values[low]], [values[high]], kind) == [True], case
+            assert newer_wins([values[high]], [values[low]], kind) == [False], case
+        assert newer_wins([values[low]], [values[low]], kind) == [True]
+    words = pa.array(["b"]).dictionary_encode()
+    assert newer_wins(["a"], ["b"], words.type) == [True]
+
+
+def test_all_nans_are_one() -> None:
+    other = pa.array([0xFFF8000000000001], pa.uint64()).view(pa.float64())
+    tables = [pa.table({"o": other}), pa.table({"o": [math.nan]})]
+    for older, newer in (tables, tables[::-1]):
+        answer = EventTimeMerger(("o",)).merge(older, newer).newer_wins
+        assert answer is not None and answer.to_pylist() == [True]
+
+
+@given(st.lists(st.tuples(*[st.one_of(st.none(), st.integers(-2, 2))] * 4), max_size=20))
+def test_several_columns_compare_like_tuples(rows: list[tuple[Any, ...]]) -> None:
+    columns = [pa.array([row[i] for row in rows], pa.int64()) for i in range(4)]
+    older = pa.table({"a": columns[0], "b": columns[1]})
+    newer = pa.table({"a": columns[2], "b": columns[3]})
+    answer = EventTimeMerger(("a", "b")).merge(older, newer).newer_wins
+    assert answer is not None
+
+    def rank(*values: int | None) -> list[tuple[bool, int]]:
+        return [(v is not None, v or 0) for v in values]
+
+    assert answer.to_pylist() == [rank(*row[2:]) >= rank(*row[:2]) for row in rows]
+
+
+def test_a_delete_by_key_wins_and_what_follows_it_wins() -> None:
+    assert newer_wins([5, 5], [4, None], pa.int64(), ops=(PUT, DELETE)) == [True, True]
+    assert newer_wins([5, None], [4, None], pa.int64(), ops=(DELETE, PUT)) == [True, True]
+    assert newer_wins([9], [1], ops=(DELETE, DELETE_ROW)) == [True]
+
+
+def test_a_deleted_row_is_compared() -> None:
+    assert newer_wins([5, 5, 5], [4, 5, 6], ops=(PUT, DELETE_ROW)) == [False, True, True]
+    assert newer_wins([5, 5], [4, 5], ops=(DELETE_ROW, PUT)) == [False, True]
+
+
+def test_missing_ordering_columns() -> None:
+    with pytest.raises(ConfigError, match="ordering"):
+        EventTimeMerger.from_settings(Settings())
+    with pytest.raises(MissingColumnError, match="'ts'"):
+        EventTimeMerger(("ts",)).merge(pa.table({"v": [1]}), pa.table({"v": [1]}))

@@ -1,0 +1,122 @@
+"""Time and memory of one call, and what a run says at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, define, field
+
+
+@define
+class Sampler:
+    """Peak resident memory (MiB) of this process's descendants, by kind, seen four times a second."""
+
+    peaks: dict[str, int] = field(factory=dict)
+    _stop: threading.Event = field(factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> Sampler:
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop.set()
+        assert self._thread is not None
+        self._thread.join()
+
+    def _run(self) -> None:
+        me = os.getpid()
+        while not self._stop.wait(0.25):
+            parents: dict[int, int] = {}
+            known: dict[int, tuple[str, int]] = {}
+            for entry in os.listdir("/proc"):
+                if not entry.isdigit():
+                    continue
+                try:
+                    text = Path(f"/proc/{entry}/status").read_text()
+                except OSError:
+                    continue
+                values = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+                parents[int(entry)] = int(values["PPid"])
+                size = int(values.get("VmRSS", "0 kB").split()[0]) >> 10
+                known[int(entry)] = (values["Name"], size)
+            for pid, (name, size) in known.items():
+                kind = "driver" if pid == me else self._kind(pid, me, parents, name)
+                if kind:
+                    self.peaks[kind] = max(self.peaks.get(kind, 0), size)
+
+    @staticmethod
+    def _kind(pid: int, me: int, parents: dict[int, int], name: str) -> str | None:
+        seen = pid
+        while seen in parents and seen != me:
+            seen = parents[seen]
+        if seen != me:
+            return None
+        return "jvm" if name == "java" else "worker" if name.startswith("python") else None
+
+
+@define
+class Figure:
+    """One measured call. ``goal`` is the largest ratio to ``against`` that is asked for."""
+
+    name: str
+    seconds: list[float]
+    memory: dict[str, int]
+    against: str = ""
+    goal: float | None = None
+    ratio: float | None = None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+@define
+class Report:
+    """Collects figures, computes ratios, prints a table and writes JSON."""
+
+    figures: dict[str, Figure] = field(factory=dict)
+
+    def time(
+        self, name: str, runs: int, call: Callable[[int], Any], against: str = "", goal: float | None = None,
+        prepare: Callable[[int], Any] | None = None,
+    ) -> Figure:  # fmt: skip
+        """Median of ``runs`` calls of ``call(run)``; ``prepare(run)`` is outside the clock."""
+        figure = Figure(name, [], {}, against, goal)
+        for run in range(runs):
+            if prepare is not None:
+                prepare(run)
+            with Sampler() as sampler:
+                begun = time.perf_counter()
+                call(run)
+                figure.seconds.append(round(time.perf_counter() - begun, 3))
+            for kind, peak in sampler.peaks.items():
+                figure.memory[kind] = max(figure.memory.get(kind, 0), peak)
+        if against:
+            figure.ratio = round(figure.median / self.figures[against].median, 2)
+        self.figures[name] = figure
+        print(self.line(figure), flush=True)
+        return figure
+
+    @staticmethod
+    def line(figure: Figure) -> str:
+        memory = " ".join(f"{kind} {size}" for kind, size in sorted(figure.memory.items()))
+        text = f"{figure.name:<52} {figure.median:8.2f} s  [{min(figure.seconds):.2f}-{max(figure.seconds):.2f}]"
+        if figure.ratio is not None:
+            goal = f" goal {figure.goal}" if figure.goal is not None else ""
+            held = "" if figure.goal is None else " ok" if figure.ratio <= figure.goal else " MISSED"
+            text += f"  {figure.ratio:5.2f} x {figure.against}{goal}{held}"
+        return f"{text}  MiB: {memory}"
+
+    def write(self, path: str) -> None:
+        rows = {name: {**asdict(f), "median": f.median} for name, f in self.figures.items()}
+        Path(path).write_text(json.dumps(rows, indent=1))
+        print(f"written: {path}")

@@ -1,0 +1,103 @@
+"""Upserts of 1 % and 10 % of the rows, uniformly drawn, beside deltalake's merge on the same rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, write_deltalake
+
+import hoodoo
+from tests.bench import data
+from tests.bench.measure import Report
+
+SHARES = (0.01, 0.10)
+MATCH = " AND ".join(f"t.{name} = s.{name}" for name in data.KEY)
+BUCKETS = {"hoodie.bucket.index.num.buckets": 8}
+
+
+def _load(path: str, table: pa.Table, name: str = "lineitem") -> Any:
+    shutil.rmtree(path, ignore_errors=True)
+    made = hoodoo.create(path, table.schema, name=name, record_key=data.KEY, index="bucket", options=BUCKETS)
+    made.bulk_insert(table)
+    return made
+
+
+def _delta_merge(path: str, change: pa.Table) -> None:
+    done = (
+        DeltaTable(path)
+        .merge(change, MATCH, source_alias="s", target_alias="t")
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .execute()
+    )
+    assert done["num_target_rows_updated"] == change.num_rows, done
+
+
+def _compare(hoodoo_path: str, delta_path: str) -> None:
+    columns = [*data.KEY, "l_comment"]
+    ours = hoodoo.open(hoodoo_path).read(columns=columns).to_arrow()
+    theirs = DeltaTable(delta_path).to_pyarrow_table(columns=columns)
+    fields = [pa.field(f.name, pa.string() if "string" in str(f.type) else f.type) for f in theirs.schema]
+    assert data.checksum(ours) == data.checksum(theirs.cast(pa.schema(fields)))
+
+
+def _pairs(
+    report: Report, folder: str, scale: float, runs: int, where: str, goal: float,
+    feed: Callable[[pa.Table, int], Any], engine: str,
+) -> None:  # fmt: skip
+    """Both sides get the same changes in the same order, so both end with the same rows."""
+    table = data.plain(data.lineitem(scale))
+    ours, theirs = f"{folder}/hoodoo-{where}", f"{folder}/delta-{where}"
+    _load(ours, table)
+    shutil.rmtree(theirs, ignore_errors=True)
+    write_deltalake(theirs, table)
+    for share in SHARES:
+        seeds = [int(share * 100) * 1000 + run for run in range(runs)]
+        changes = [data.change(table, share, seed) for seed in seeds]
+        feeds = [feed(change, seed) for change, seed in zip(changes, seeds, strict=True)]
+        name = f"deltalake merge of {share:.0%}, {where}"
+        report.time(name, runs, lambda run: _delta_merge(theirs, changes[run]))  # noqa: B023
+
+        def upsert(run: int) -> None:
+            done = hoodoo.open(ours).upsert(feeds[run], engine=engine)  # noqa: B023
+            assert (done.updated, done.inserted) == (changes[run].num_rows, 0)  # noqa: B023
+
+        report.time(f"hoodoo upsert of {share:.0%}, bucket index, {where}", runs, upsert, name, goal)
+        _compare(ours, theirs)
+
+
+def on_spark(report: Report, spark: Any, folder: str, scale: float, runs: int) -> None:
+    """The changes come as a Spark DataFrame; deltalake gets them as Arrow."""
+
+    def feed(change: pa.Table, seed: int) -> Any:
+        path = f"{folder}/change-{seed}.parquet"
+        pq.write_table(change, path)
+        return spark.read.parquet(path)
+
+    _pairs(report, folder, scale, runs, "Spark", 1.5, feed, "spark")
+
+
+def locally(report: Report, folder: str, scale: float, runs: int) -> None:
+    _pairs(report, folder, scale, runs, "local", 1.0, lambda change, _: change, "local")
+
+
+def wide(report: Report, folder: str, scale: float, runs: int) -> None:
+    """The same number of rows and bytes in 16 and in 160 columns."""
+    narrow = data.plain(data.lineitem(scale))
+    rows = min(narrow.num_rows, 1_500_000)
+    narrow = narrow.slice(0, rows).combine_chunks()
+    pairs = {"16 columns": data.wide(narrow, 16, narrow.nbytes), "160 columns": data.wide(narrow, 160, narrow.nbytes)}
+    for name, table in pairs.items():
+        path = f"{folder}/wide"
+        made = _load(path, table, "wide")
+        changes = [data.change(table, 0.01, seed) for seed in range(runs)]
+
+        def upsert(run: int) -> None:
+            assert made.upsert(changes[run]).updated == changes[run].num_rows  # noqa: B023
+
+        against = "" if name.startswith("16 ") else "hoodoo upsert of 1 %, 16 columns"
+        report.time(f"hoodoo upsert of 1 %, {name}", runs, upsert, against, 1.3 if against else None)

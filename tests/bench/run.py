@@ -1,0 +1,71 @@
+"""`tox -e bench`: every goal as a ratio in one run, on two cores.
+
+    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory]
+
+Every contender writes the same rows and is asked for row count and checksums afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tests.bench import memory, merges, writes
+from tests.bench.measure import Report
+
+PARTS = ("bulk", "merge", "local", "wide", "memory")
+
+
+def session(folder: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("bench")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+    builder = builder.config("spark.local.dir", folder)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (default 1)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each contender (median counts)")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, comma separated")
+    parser.add_argument("--json", default="bench.json", help="where the figures go")
+    chosen = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    pa.set_cpu_count(2)
+    parts = set(chosen.only.split(","))
+    report = Report()
+    folder = tempfile.mkdtemp(prefix="hoodoo-bench-")
+    try:
+        if parts & {"bulk", "merge"}:
+            spark = session(folder)
+            if "bulk" in parts:
+                writes.run(report, spark, folder, chosen.scale, chosen.runs)
+            if "merge" in parts:
+                merges.on_spark(report, spark, folder, chosen.scale, chosen.runs)
+            spark.stop()
+        if "local" in parts:
+            merges.locally(report, folder, chosen.scale, chosen.runs)
+        if "wide" in parts:
+            merges.wide(report, folder, chosen.scale, chosen.runs)
+        if "memory" in parts:
+            memory.run(report, folder)
+        report.write(str(Path(chosen.json)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

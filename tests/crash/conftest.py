@@ -1,0 +1,47 @@
+"""Fixtures of the crash tests, and the count of their trials at the end of the run."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+# Tests are imported by file here, so their common module needs a place on the path.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import crash_trials
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """``tables(version, commits=2)``: a prepared table, made once. Copy it, don't change it."""
+    below = tmp_path_factory.mktemp("prepared")
+
+    def table(version: int, commits: int = 2) -> Path:
+        target = below / f"v{version}-{commits}"
+        return target if target.exists() else crash_trials.build(target, version, commits)
+
+    return table
+
+
+@pytest.fixture
+def local_temporaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Spilled rows go here for the test, and have to be gone after it."""
+    place = tmp_path / "spill"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield place
+    gc.collect()
+    assert os.listdir(place) == []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if crash_trials.COUNT.trials:
+        terminalreporter.write_line(
+            f"crash trials: {crash_trials.COUNT.trials} (HOODOO_CRASH_SEED={crash_trials.SEED})"
+        )

@@ -1,0 +1,215 @@
+"""What the crash tests share: tiny tables, two readers, and what must not be left on disk.
+
+A trial works on a fresh copy of a prepared table. A *state* is the table's rows as two independent
+readers, Hoodoo reopened and the ``hudi`` wheel, see them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+from attrs import define, frozen
+from hoodoo.engine.local import LocalEngine
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.storage.api import Storage
+from hoodoo.storage.local import LocalStorage
+from hoodoo.storage.temporaries import DAY, TEMP_DIR
+from hoodoo.table import Table
+from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
+from hoodoo.timeline import properties
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.timeline import load
+from hoodoo.timeline.view import list_data
+
+VERSIONS = (6, 9)
+WHEN = ("before", "after", "torn")
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("v", pa.string()), ("ts", pa.int64()), ("region", pa.string())]
+)
+
+Row = tuple[int, str, str]
+State = tuple[Row, ...]
+Operation = Callable[[Table], object]
+Wrap = Callable[[Storage], Storage]
+
+SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
+
+
+@define
+class Count:
+    """How many trials this run made."""
+
+    trials: int = 0
+
+
+COUNT = Count()
+
+
+def rows(values: dict[int, str], text: str, ts: int) -> pa.Table:
+    """Rows of the test table: ``values`` maps id to region."""
+    ids, regions = list(values), list(values.values())
+    columns = {"id": ids, "v": [text] * len(ids), "ts": [ts] * len(ids), "region": regions}
+    return pa.table(columns, schema=SCHEMA)
+
+
+OPERATIONS: dict[str, Operation] = {
+    "upsert": lambda t: t.upsert(rows({1: "a", 6: "b", 7: "c"}, "new", 3)),
+    "insert": lambda t: t.insert(rows({8: "a", 9: "c"}, "new", 3)),
+    "delete": lambda t: t.delete([1, 3]),
+    "bulk_insert": lambda t: t.bulk_insert(rows({8: "a", 9: "c"}, "new", 3)),
+    "insert_overwrite": lambda t: t.insert_overwrite(rows({8: "a", 9: "c"}, "new", 3)),
+    "insert_overwrite_table": lambda t: t.insert_overwrite_table(rows({8: "a", 9: "c"}, "new", 3)),
+    "delete_partitions": lambda t: t.delete_partitions("a"),
+}
+NEXT: Row = (99, "next", "b")
+
+
+def write_next(table: Table) -> None:
+    """What a later writer does, knowing nothing of what happened: upsert one other key."""
+    key, text, region = NEXT
+    table.upsert(rows({key: region}, text, 9))
+
+
+def build(path: Path, version: int, commits: int = 2) -> Path:
+    """A partitioned table, ``commits`` (0 to 2) commits old."""
+    hoodoo.create(
+        str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
+        table_version=version,
+    )  # fmt: skip
+    table = opened(path)
+    if commits > 0:
+        table.insert(rows({1: "a", 2: "a", 3: "b", 4: "b"}, "old", 1))
+    if commits > 1:
+        table.upsert(rows({2: "a", 5: "b"}, "mid", 2))
+    return path
+
+
+def opened(path: Path, wrap: Wrap | None = None, engine: Engine | None = None) -> Table:
+    """The table at ``path`` as a new process opens it; ``wrap`` goes around its store.
+
+    One thread, so that the n-th operation of a write is the same in each trial.
+    """
+    plain = LocalStorage(str(path), durable=False)
+    storage = wrap(plain) if wrap else plain
+    return Table(storage, properties.load(plain), {}, engine or LocalEngine(1))
+
+
+def ours(path: Path) -> State:
+    found = opened(path).read(columns=["id", "v", "region"]).to_arrow()
+    return tuple(sorted(zip(*(found.column(n).to_pylist() for n in ("id", "v", "region")))))
+
+
+def theirs(path: Path) -> State:
+    """By the independent reader ``hudi``."""
+    import hudi
+
+    batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read()
+    found: list[Row] = []
+    for batch in batches:
+        found += zip(*(batch.column(n).to_pylist() for n in ("id", "v", "region")))
+    return tuple(sorted(found))
+
+
+def state(path: Path) -> State:
+    """The rows, which both readers have to agree on."""
+    mine, other = ours(path), theirs(path)
+    assert mine == other, f"Hoodoo reads {mine}, hudi reads {other}"
+    return mine
+
+
+def plus_next(before: State) -> State:
+    return tuple(sorted((*before, NEXT)))
+
+
+@frozen
+class Prepared:
+    """A table to copy, and what one operation makes of it."""
+
+    path: Path
+    operation: Operation
+    old: State
+    new: State
+    mutations: tuple[tuple[str, str], ...]
+
+    @property
+    def steps(self) -> int:
+        return len(self.mutations)
+
+
+def prepared(base: Path, scratch: Path, operation: Operation) -> Prepared:
+    """Run ``operation`` once without trouble, to learn its outcome and its storage operations."""
+    target = copied(base, scratch / "whole")
+    stores: list[RecordingStorage] = []
+
+    def record(inner: Storage) -> Storage:
+        stores.append(RecordingStorage(inner))
+        return stores[0]
+
+    operation(opened(target, record))
+    found = Prepared(base, operation, state(base), state(target), tuple(stores[0].mutations))
+    assert found.old != found.new, "the operation changes nothing: the trial would prove nothing"
+    return found
+
+
+def copied(source: Path, target: Path) -> Path:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    return target
+
+
+def crash(path: Path, operation: Operation, at: int, when: Any, engine: Engine | None = None) -> None:
+    """Run ``operation`` in a process that ends at its ``at``-th mutating storage operation."""
+    stores: list[CrashingStorage] = []
+
+    def crashing(inner: Storage) -> Storage:
+        stores.append(CrashingStorage(inner, at, when))
+        return stores[0]
+
+    try:
+        operation(opened(path, crashing, engine))
+    except Crash:
+        pass
+    assert stores[0].crashed, f"there was no operation {at}"
+
+
+def check_next_write(path: Path, found: State, where: str) -> None:
+    """The next write needs no manual step, adds its key to ``found``, and leaves nothing behind."""
+    age_temporaries(path)
+    write_next(opened(path))
+    assert state(path) == plus_next(found), where
+    assert leaks(path) == [], where
+
+
+def leaks(path: Path) -> list[str]:
+    """What should not be on disk after a write that succeeded."""
+    storage = LocalStorage(str(path), durable=False)
+    timeline = load(storage, properties.load(storage))
+    found = [f"pending {instant}" for instant in timeline.pending()]
+    named = {s.path for i in timeline.writes() for s in timeline.metadata(storage, i).stats}
+    for entry in list_data(storage):
+        file = parse_path(entry.path)
+        if file is not None and entry.path not in named:
+            found.append(f"data file {entry.path}")
+        if file is None and not entry.name.startswith(".hoodie_partition_metadata"):
+            found.append(f"foreign file {entry.path}")
+    for directory, _, names in os.walk(path / ".hoodie" / ".temp"):
+        found += [f"temporary {os.path.join(directory, name)}" for name in names]
+    # A directory of markers is a leak too, even if it is empty: Spark Hudi looks at its name.
+    found += [f"directory {e.path}" for e in storage.list(".hoodie/.temp")]
+    return found
+
+
+def age_temporaries(path: Path) -> None:
+    """As if two days had passed: the store sweeps only temporaries that nobody can be writing."""
+    past = time.time() - 2 * DAY
+    for directory, _, names in os.walk(path / TEMP_DIR):
+        for name in names:
+            os.utime(os.path.join(directory, name), (past, past))

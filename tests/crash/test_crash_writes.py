@@ -1,0 +1,132 @@
+"""A process that ends at any storage operation of a write leaves the old or the new table."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crash_trials import (
+    COUNT,
+    OPERATIONS,
+    SEED,
+    VERSIONS,
+    WHEN,
+    Prepared,
+    check_next_write,
+    copied,
+    crash,
+    leaks,
+    opened,
+    ours,
+    prepared,
+    rows,
+    state,
+)
+from hoodoo.storage.api import Storage
+from hoodoo.table import Table
+from hoodoo.testing.stores import RecordingStorage
+
+Tables = Callable[..., Path]
+# Recoveries of the other operations take the same steps: a few of each, other ones in each run.
+SAMPLED_RECOVERIES = 6
+
+
+def _first(table: Table) -> object:
+    return table.insert(rows({1: "a", 2: "b"}, "new", 1))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_crash_at_every_operation(
+    tables: Tables, tmp_path: Path, local_temporaries: Path, name: str, version: int
+) -> None:
+    _every_crash(prepared(tables(version), tmp_path, OPERATIONS[name]), tmp_path)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_crash_in_the_first_write_of_a_table(
+    tables: Tables, tmp_path: Path, local_temporaries: Path, version: int
+) -> None:
+    """No commit is older than the crashed one: nothing but the pending instant hides its files."""
+    _every_crash(prepared(tables(version, commits=0), tmp_path, _first), tmp_path)
+
+
+def _every_crash(case: Prepared, tmp_path: Path) -> None:
+    for at in range(1, case.steps + 1):
+        for when in WHEN:
+            where = f"{when} operation {at}: {case.mutations[at - 1]}"
+            target = copied(case.path, tmp_path / "trial")
+            crash(target, case.operation, at, when)
+            found = state(target)
+            assert found in (case.old, case.new), where
+            check_next_write(target, found, where)
+            COUNT.trials += 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_crash_during_recovery(
+    tables: Tables, tmp_path: Path, local_temporaries: Path, name: str, version: int
+) -> None:
+    """Stop at operation j of the recovery from a crash at k; the write after that finishes it."""
+    case = prepared(tables(version), tmp_path, OPERATIONS[name])
+    chance = random.Random(f"{SEED} {name} {version}")
+    crashed = [tmp_path / f"crashed-{at}" for at in range(case.steps + 1)]
+    pairs = []
+    for at in range(1, case.steps + 1):
+        crash(copied(case.path, crashed[at]), case.operation, at, chance.choice(WHEN))
+        pairs += [(at, step) for step in range(1, _recovery_steps(crashed[at], tmp_path) + 1)]
+    assert pairs
+    if name != "upsert":
+        pairs = chance.sample(pairs, min(len(pairs), SAMPLED_RECOVERIES))
+    for at, step in pairs:
+        when = chance.choice(WHEN)
+        where = f"crash {at}, then {when} operation {step} of the recovery, seed {SEED}"
+        target = copied(crashed[at], tmp_path / "trial")
+        crash(target, lambda t: t.rollback(), step, when)
+        found = ours(target)
+        assert found in (case.old, case.new), where
+        check_next_write(target, found, where)
+        COUNT.trials += 1
+
+
+def _recovery_steps(crashed: Path, tmp_path: Path) -> int:
+    stores: list[RecordingStorage] = []
+
+    def record(inner: Storage) -> Storage:
+        stores.append(RecordingStorage(inner))
+        return stores[0]
+
+    target = copied(crashed, tmp_path / "recovered")
+    opened(target, record).rollback()
+    return len(stores[0].mutations)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_crashes_in_a_row(tables: Tables, tmp_path: Path, version: int) -> None:
+    """Ten writers die one after the other, each wherever it is; the eleventh works."""
+    chance = random.Random(f"{SEED} row {version}")
+    target = copied(tables(version), tmp_path / "trial")
+    seen = state(target)
+    for _ in range(10):
+        at, when = chance.randrange(1, 12), chance.choice(WHEN)
+        crash(target, OPERATIONS["upsert"], at, when)
+        COUNT.trials += 1
+    found = state(target)
+    assert found in (seen, _after_upsert(tables(version), tmp_path)), f"seed {SEED}"
+    check_next_write(target, found, f"seed {SEED}")
+
+
+def _after_upsert(base: Path, tmp_path: Path) -> object:
+    return prepared(base, tmp_path, OPERATIONS["upsert"]).new
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_is_left_without_a_crash(tables: Tables, tmp_path: Path, version: int) -> None:
+    """The measure of the tests above: a table where all went well has no leak."""
+    for name, operation in OPERATIONS.items():
+        target = copied(tables(version), tmp_path / name)
+        operation(opened(target))
+        assert leaks(target) == [], name

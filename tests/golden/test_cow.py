@@ -1,0 +1,165 @@
+"""Every copy-on-write table that Spark Hudi wrote reads as the independent reader reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hoodoo.errors import UnsupportedTableError
+from hoodoo.model.meta import META_COLUMNS
+
+PARQUET = [
+    "cow_v6_complexkeygen_hivestyle",
+    "cow_v6_empty",
+    "cow_v6_nonpartitioned",
+    "cow_v6_simplekeygen_hivestyle_no_metafields",
+    "cow_v6_simplekeygen_nonhivestyle",
+    "cow_v6_simplekeygen_nonhivestyle_overwritetable",
+    "cow_v8_empty",
+    "cow_v8_nonpartitioned",
+    "cow_v8_simplekeygen_hivestyle_no_metafields",
+    "cow_v8_simplekeygen_nonhivestyle",
+    "cow_v9_timebasedkeygen_epochmillis",
+    "cow_v9_timebasedkeygen_nonhivestyle",
+    "cow_v9_timebasedkeygen_unixtimestamp",
+    "cow_v9_txns_complex_meta",
+    "cow_v9_txns_complex_nometa",
+    "cow_v9_txns_nonpart_meta",
+    "cow_v9_txns_simple_nometa",
+    "cow_v9_txns_simple_overwrite",
+]
+# Newest slices without log files: nothing to merge.
+MERGED = [
+    "mor_parquet_v6_empty",
+    "mor_parquet_v6_simplekeygen_hivestyle_no_metafields",
+    "mor_parquet_v6_simplekeygen_nonhivestyle_overwritetable",
+]
+MOR = [
+    "mor_avro_v6_trips_8i1u",
+    "mor_avro_v9_timebasedkeygen_nonhivestyle",
+    "mor_avro_v9_txns_complex_nometa",
+    "mor_avro_v9_txns_nonpart_meta",
+    "mor_avro_v9_txns_nonpart_nometa",
+    "mor_avro_v9_txns_simple_meta",
+    "mor_avro_v9_txns_simple_nometa",
+    "mor_parquet_v6_nonpartitioned",
+    "mor_parquet_v6_nonpartitioned_rollback",
+    "mor_parquet_v6_simplekeygen_nonhivestyle",
+    *MERGED,
+]
+LANCE = [
+    "cow_v9_lance_nonpartitioned",
+    "cow_v9_lance_txns_nonpart",
+    "cow_v9_lance_txns_simple",
+    "cow_v9_trips_lance",
+    "mor_avro_v9_lance_nonhivestyle",
+    "mor_avro_v9_trips_lance",
+]
+# `hudi` gives rows of the past in today's types, Hoodoo in the types of that moment. These columns
+# were long until Spark's timestamp key generator rewrote them as text.
+CHANGED = {
+    "cow_v9_timebasedkeygen_epochmillis": "ts_millis",
+    "cow_v9_timebasedkeygen_unixtimestamp": "ts_epoch",
+}
+Golden = Callable[[str], Path]
+Oracle = Callable[..., "pa.Table | None"]
+Same = Callable[[pa.Table, "pa.Table | None", str], None]
+
+
+def test_all_tables_are_listed(golden_home: Path) -> None:
+    names = {path.stem for path in (golden_home / "tables").glob("*.zip")}
+    assert names == {*PARQUET, *MOR, *LANCE}
+
+
+@pytest.mark.parametrize("name", [*PARQUET, *MERGED])
+def test_newest(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
+    path = golden(name)
+    same(hoodoo.open(str(path)).read().to_arrow(), oracle(path), "newest")
+
+
+@pytest.mark.parametrize("name", PARQUET)
+def test_each_older_instant(
+    name: str,
+    golden: Golden,
+    oracle: Oracle,
+    same: Same,
+    write_instants: Callable[[Path], list[str]],
+) -> None:
+    path = golden(name)
+    table = hoodoo.open(str(path))
+    instants = write_instants(path)
+    assert instants == [i.requested for i in table.timeline().writes()]
+    for instant in ["20000101000000000", *instants]:
+        found = table.read(as_of=instant).to_arrow()
+        expected = oracle(path, instant)
+        if expected is not None and name in CHANGED:
+            at = expected.schema.get_field_index(CHANGED[name])
+            moment = expected.schema.set(at, found.schema.field(CHANGED[name]))
+            expected = expected.cast(moment)
+        same(found, expected, instant)
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_the_past_has_its_own_types(name: str, golden: Golden) -> None:
+    table = hoodoo.open(str(golden(name)))
+    first = table.timeline().writes()[0].requested
+    column = CHANGED[name]
+    assert table.read(as_of=first).schema.field(column).type == pa.int64()
+    assert table.read().schema.field(column).type == pa.string()
+
+
+@pytest.mark.parametrize("name", MOR)
+def test_read_optimized(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
+    path = golden(name)
+    found = hoodoo.open(str(path)).read(mode="read_optimized").to_arrow()
+    same(found, oracle(path, read_optimized=True), "newest")
+
+
+@pytest.mark.parametrize("name", PARQUET)
+def test_read_optimized_is_the_snapshot(name: str, golden: Golden) -> None:
+    table = hoodoo.open(str(golden(name)))
+    assert table.read(mode="read_optimized").to_arrow().equals(table.read().to_arrow())
+
+
+@pytest.mark.parametrize("name", LANCE)
+def test_lance_is_refused(name: str, golden: Golden) -> None:
+    with pytest.raises(UnsupportedTableError, match="(?i)lance.*plugin"):
+        hoodoo.open(str(golden(name))).read()
+
+
+@pytest.mark.parametrize("name", [n for n in PARQUET if "empty" not in n])
+def test_filters_prune_without_losing_rows(name: str, golden: Golden) -> None:
+    """For every column and some of its values: the filter on it finds the rows that have it."""
+    table = hoodoo.open(str(golden(name)))
+    everything = table.read().to_arrow()
+    for column in everything.schema:
+        if pa.types.is_nested(column.type) or column.name in META_COLUMNS[:2]:
+            continue
+        values = everything.column(column.name)
+        for value in [*values.unique().drop_null()[:3], None]:
+            field = pc.field(column.name)
+            where: Any = field.is_null() if value is None else field == value
+            scan = table.read(where=where)
+            assert scan.to_arrow().equals(everything.filter(where)), str(where)
+            assert scan.count() == everything.filter(where).num_rows, str(where)
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "left"),
+    [
+        ("cow_v9_txns_complex_nometa", pc.field("region") == "eu", 1),
+        ("cow_v6_complexkeygen_hivestyle", pc.field("byteField") == 10, 1),
+        ("cow_v6_complexkeygen_hivestyle", pc.field("shortField") > 200, 1),
+        ("cow_v6_simplekeygen_nonhivestyle", pc.field("byteField") > 10, 2),
+        ("cow_v9_txns_simple_overwrite", pc.field("region").isin(["us", "eu"]), 2),
+    ],
+)
+def test_partitions_are_pruned(name: str, where: Any, left: int, golden: Golden) -> None:
+    plan = hoodoo.open(str(golden(name))).read(where=where).plan
+    assert len({s.partition_path for s in plan.slices}) == left
+    assert plan.pruned_by_partition > 0

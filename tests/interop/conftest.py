@@ -1,0 +1,63 @@
+"""Interop tests run only where they are asked for by path: they need real Spark Hudi.
+
+``python tests/interop/prepare.py -- pytest tests/interop`` fetches it and runs them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # helper modules of these tests, which are no package
+
+from both import Both, Spark  # noqa: E402
+from spark_hudi import JAR_VARIABLE, PYTHON_VARIABLE, SparkHudi, available  # noqa: E402
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """True (leave out) unless an argument names this folder or something in it."""
+    if not any(_inside(argument, config) for argument in config.args):
+        return True
+    if not available():
+        raise pytest.UsageError(
+            f"interop tests: {PYTHON_VARIABLE} and {JAR_VARIABLE} must name an interpreter with "
+            "PySpark and the Hudi bundle for it. "
+            "Run: python tests/interop/prepare.py -- pytest tests/interop"
+        )
+    return None
+
+
+def _inside(argument: str, config: pytest.Config) -> bool:
+    path = (Path(config.invocation_params.dir) / argument.split("::")[0]).resolve()
+    return path == HERE or HERE in path.parents
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.interop)
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkHudi]:
+    """One running Spark Hudi for all tests."""
+    log = Path(os.environ.get("HOODOO_INTEROP_LOG") or tmp_path_factory.mktemp("log") / "spark.log")
+    with SparkHudi(log=log) as running:
+        yield running
+
+
+@pytest.fixture
+def spark(worker: SparkHudi, tmp_path: Path) -> Spark:
+    """Spark Hudi with a folder for what goes in and out."""
+    return Spark(worker, tmp_path / "exchange")
+
+
+@pytest.fixture
+def both(spark: Spark, tmp_path: Path) -> Both:
+    """One table, still to be made, that Hoodoo and Spark Hudi work on by turns."""
+    return Both(spark, tmp_path / "t")

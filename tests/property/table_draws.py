@@ -1,0 +1,90 @@
+"""Hypothesis strategies: kinds of tables, and lists of writes as plain data."""
+
+from __future__ import annotations
+
+from attrs import frozen
+from hypothesis import strategies as st
+from table_model import Setup
+from table_values import ORDERED
+
+UPSERT, INSERT, BULK_INSERT, APPEND = "upsert", "insert", "bulk_insert", "append"
+DELETE_KEYS, DELETE_ROWS, DELETE_ANYWHERE = "delete keys", "delete rows", "delete anywhere"
+OVERWRITE, OVERWRITE_TABLE, DROP = "insert_overwrite", "insert_overwrite_table", "delete_partitions"
+REWRITE = "upsert what was read"
+
+
+@frozen
+class Draw:
+    """One row, as numbers that the trial turns into values (0 is the simplest everywhere)."""
+
+    key: int = 0
+    part: int = 0
+    order: tuple[int, int] = (0, 0)
+    dead: bool = False
+    payload: int = 0
+
+
+@frozen
+class Op:
+    """One write. ``source``: in which shape the rows are handed over. ``evolve``: what the schema of
+    the rows has more than the table's. ``lacks``, ``narrow``: columns left out, older types."""
+
+    kind: str
+    rows: tuple[Draw, ...] = ()
+    source: str = "table"
+    evolve: str = ""
+    lacks: bool = False
+    narrow: bool = False
+    backwards: bool = False
+    reopen: bool = False
+
+
+@st.composite
+def setups(draw: st.DrawFn) -> Setup:
+    version = draw(st.sampled_from([9, 6]))
+    index = draw(st.sampled_from(["simple", "global_simple", "bucket"]))
+    kinds = st.sampled_from(sorted(ORDERED))
+    most = 2 if version >= 9 else 1
+    ordering = tuple(draw(st.lists(kinds, max_size=most)))
+    return Setup(
+        version=version,
+        key=draw(st.sampled_from([("k",), ("k",), ("k", "k2")])),
+        partition=draw(st.sampled_from([(), ("p",), ("p",), ("p", "q")])),
+        index=index,
+        event_time=bool(ordering) and draw(st.sampled_from([True, True, False])),
+        ordering=tuple(f"o{i}" for i in range(len(ordering))),
+        ordering_types=ordering,
+        hive=draw(st.booleans()),
+        url=draw(st.booleans()),
+        moves=not index.startswith("global_") or draw(st.sampled_from([True, True, False])),
+        small_file_limit=draw(st.sampled_from([None, 0])),
+        max_file_size=draw(st.sampled_from([None, 1500])),
+        bloom=draw(st.sampled_from([False, False, False, True])),
+    )
+
+
+_DRAWS = st.builds(
+    Draw,
+    key=st.integers(0, 11),
+    part=st.integers(0, 7),
+    order=st.tuples(st.integers(0, 5), st.integers(0, 5)),
+    dead=st.sampled_from([False, False, False, False, True]),
+    payload=st.integers(0, 400),
+)
+_KINDS = st.sampled_from(
+    [UPSERT] * 6 + [INSERT, BULK_INSERT, APPEND] * 2 + [DELETE_KEYS, DELETE_ROWS, DELETE_ANYWHERE]
+    + [OVERWRITE, OVERWRITE_TABLE, DROP, REWRITE]
+)  # fmt: skip
+_SOURCES = st.sampled_from(["table", "sliced", "reader", "files", "views"])
+_CHANGES = st.sampled_from([""] * 6 + ["widen w", "widen f", "later_text", "later_long",
+                                       "later_inner", "later_list"])  # fmt: skip
+
+
+def ops(most_rows: int = 8) -> st.SearchStrategy[Op]:
+    rows = st.lists(_DRAWS, max_size=most_rows).map(tuple)
+    return st.builds(Op, _KINDS, rows, _SOURCES, _CHANGES, st.booleans(), st.booleans(),
+                     st.booleans(), st.booleans())  # fmt: skip
+
+
+def sequences(most: int = 7, most_rows: int = 8) -> st.SearchStrategy[list[Op]]:
+    return st.lists(ops(most_rows), min_size=1, max_size=most)

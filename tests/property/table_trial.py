@@ -1,0 +1,273 @@
+"""A trial: the same writes on a Hudi table and on the dictionary, compared after every step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import table_draws as draws
+from attrs import define, field
+from hoodoo.write.commit import Commit
+from table_checks import check_files, check_stats, compare, hudi_rows
+from table_draws import Draw, Op
+from table_model import Counts, Model, Row, Setup
+from table_values import (
+    DAYS, ENCODED_PARTITIONS, KEY_VALUES, KEYS, LATER, ORDERED, PARTITIONS, PAYLOAD,
+    PLAIN_PARTITIONS, WIDER, ordering_value, value,
+)  # fmt: skip
+
+DEAD = "_hoodie_is_deleted"
+
+
+def base_schema(setup: Setup) -> pa.Schema:
+    columns = [(n, KEYS[n]) for n in setup.key] + [(n, PARTITIONS[n]) for n in setup.partition]
+    columns += [
+        (name, ORDERED[kind][0])
+        for name, kind in zip(setup.ordering, setup.ordering_types, strict=True)
+    ]
+    return pa.schema([*columns, *((name, kind) for name, (kind, _) in PAYLOAD.items())])
+
+
+def options(setup: Setup) -> dict[str, Any]:
+    """Those that are no properties of the table: for ``open`` too."""
+    found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom}
+    if setup.small_file_limit is not None:
+        found["hoodie.parquet.small.file.limit"] = setup.small_file_limit
+    if setup.max_file_size is not None:
+        found["hoodie.parquet.max.file.size"] = setup.max_file_size
+    return found
+
+
+def create(setup: Setup, path: Path, engine: str | None) -> hoodoo.Table:
+    properties: dict[str, Any] = {
+        "hoodie.datasource.write.hive_style_partitioning": setup.hive,
+        "hoodie.datasource.write.partitionpath.urlencode": setup.url,
+    }
+    if setup.index == "bucket":
+        properties["hoodie.bucket.index.num.buckets"] = 3
+    if setup.is_global:
+        properties["hoodie.simple.index.update.partition.path"] = setup.moves
+    return hoodoo.create(
+        str(path), base_schema(setup), record_key=setup.key, partition_by=setup.partition,
+        ordering=setup.ordering, table_version=setup.version, index=setup.index, engine=engine,
+        merger="event_time" if setup.event_time else "commit_time",
+        options={**properties, **options(setup)},
+    )  # fmt: skip
+
+
+@define
+class Trial:
+    """``engine``: None for the local one. ``done``: (instant, schema, model then) of every commit."""
+
+    setup: Setup
+    folder: Path
+    engine: str | None = None
+    model: Model = field(init=False)
+    schema: pa.Schema = field(init=False)
+    table: hoodoo.Table = field(init=False)
+    done: list[tuple[str, pa.Schema, Model]] = field(factory=list)
+    seqnos: dict[tuple[str, str], tuple[str, str]] = field(factory=dict)
+    fresh: int = 0
+    files: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.model = Model(self.setup)
+        self.schema = base_schema(self.setup)
+        self.table = create(self.setup, self.path, self.engine)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "t"
+
+    def run(self, ops: list[Op]) -> None:
+        for number, op in enumerate(ops):
+            self.step(op, f"step {number}, {op.kind}")
+        for instant, schema, model in self.done:
+            found = self.table.read(as_of=instant).to_arrow()
+            compare(found, schema, model, f"as of {instant}")
+            theirs = hudi_rows(self.path, as_of=instant)
+            compare(theirs, schema, model, f"`hudi` as of {instant}", exact=False)
+
+    def step(self, op: Op, where: str) -> None:
+        if op.reopen:
+            self.table = hoodoo.open(str(self.path), options(self.setup), engine=self.engine)
+        commit, counts = self._write(op)
+        if commit is None:
+            return
+        for place, row in self.model.rows.items():  # the model wrote without knowing the instant
+            if not row.instant:
+                object.__setattr__(row, "instant", commit.instant)
+            assert place == (row.path, row.key)
+        assert (commit.inserted, commit.updated, commit.deleted) == counts, where
+        assert self.table.schema.equals(self.schema), where
+        found = self.table.read().to_arrow()
+        compare(found, self.schema, self.model, where)
+        theirs = hudi_rows(self.path)
+        compare(theirs, self.schema, self.model, f"`hudi` after {where}", exact=False)
+        self.seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
+        check_stats(self.path, self.setup, commit, where)
+        self.done.append((commit.instant, self.schema, self.model.copy()))
+
+    # --- one write --------------------------------------------------------------------------------
+    def _write(self, op: Op) -> tuple[Commit | None, Counts]:
+        model, table = self.model, self.table
+        if op.kind == draws.DROP:
+            paths = model.paths()
+            chosen = sorted({paths[d.part % len(paths)] for d in op.rows}) if paths else []
+            if not chosen:
+                return None, (0, 0, 0)
+            return table.delete_partitions(chosen), model.delete_partitions(chosen)
+        if op.kind == draws.REWRITE:
+            # Everything that was read, meta columns included; a tie of the ordering: it wins.
+            found = table.read().to_arrow()
+            rows = [Row(r.values, r.rank) for r in model.rows.values()]
+            return table.upsert(found), model.upsert(rows, "")
+        if op.kind == draws.DELETE_KEYS and len(self.setup.key) == 1:
+            keys = [self._row(d, op).values["k"] for d in op.rows]
+            data = pa.array(keys, pa.string()) if op.backwards else keys
+            if len(self.setup.partition) > 1:
+                return table.delete(data), model.delete_keys(f"k:{key}" for key in keys)
+            return table.delete(data), model.delete_keys(keys)
+        if op.kind in (draws.DELETE_KEYS, draws.DELETE_ANYWHERE, draws.DELETE_ROWS):
+            return self._delete(op)
+        rows, schema = self._incoming(op)
+        data = self._shaped(rows, schema, op)
+        if op.kind == draws.UPSERT:
+            return table.upsert(data), model.upsert(rows, "")
+        if op.kind == draws.OVERWRITE:
+            return table.insert_overwrite(data), model.overwrite(rows, "")
+        if op.kind == draws.OVERWRITE_TABLE:
+            return table.insert_overwrite_table(data), model.overwrite_table(rows, "")
+        return getattr(table, op.kind)(data), model.insert(rows, "")
+
+    def _delete(self, op: Op) -> tuple[Commit, Counts]:
+        rows = [self._row(d, op) for d in op.rows]
+        names = list(self.schema.names)
+        if op.kind != draws.DELETE_ROWS:
+            names = [n for n in names if n not in self.setup.partition]
+        if op.lacks:
+            names = [n for n in names if n in (*self.setup.key, *self.setup.partition)]
+        schema = pa.schema([self.schema.field(n) for n in names])
+        commit = self.table.delete(self._shaped(rows, schema, op))
+        if op.kind == draws.DELETE_ROWS or not self.setup.partition:
+            return commit, self.model.delete(rows)
+        return commit, self.model.delete_keys(self.setup.record_key(r.values) for r in rows)
+
+    # --- rows -------------------------------------------------------------------------------------
+    def _row(self, draw: Draw, op: Op) -> Row:
+        """A whole row in the table's schema as it is now."""
+        known = KEY_VALUES + ([("", 5), (None, 6)] if len(self.setup.key) > 1 else [])
+        values: dict[str, Any] = dict.fromkeys(self.schema.names)
+        at = draw.key % (len(known) + self.fresh)
+        pair = known[at] if at < len(known) else (f"fresh{at - len(known)}", 0)
+        values.update({n: v for n, v in zip(KEYS, pair, strict=True) if n in self.setup.key})
+        if "p" in self.setup.partition:
+            pool = ENCODED_PARTITIONS if self.setup.url and self.setup.hive else PLAIN_PARTITIONS
+            values["p"] = pool[draw.part % len(pool)]
+        if "q" in self.setup.partition:
+            values["q"] = DAYS[draw.part % len(DAYS)]
+        rank = []
+        for name, kind, number in zip(
+            self.setup.ordering, self.setup.ordering_types, draw.order, strict=False
+        ):
+            values[name], place = ordering_value(kind, number)
+            rank.append(place)
+        for name, (_, pool) in {**PAYLOAD, **LATER}.items():
+            if name in values:
+                values[name] = value(name, pool, draw.payload)
+        return Row(values, tuple(rank), draw.dead)
+
+    def _incoming(self, op: Op) -> tuple[list[Row], pa.Schema]:
+        """Rows and their schema, after the table's schema (the model's) has taken both in."""
+        dead = any(d.dead for d in op.rows)
+        before = list(self.schema.names)
+        self._evolve(op, dead)
+        left_out = {"text", "inner", *LATER} if op.lacks else set()
+        if op.evolve:
+            left_out.discard(op.evolve)
+        rows: list[Row] = []
+        for draw in op.rows:
+            row = self._row(draw, op)
+            for name in left_out & row.values.keys():
+                row.values[name] = None
+            if DEAD in row.values:
+                row.values[DEAD] = draw.dead if dead else None
+            rows.append(row)
+        if op.kind not in (draws.UPSERT,):
+            self._make_new(rows, op.kind)
+        names = before[::-1] if op.backwards else before
+        names = [*names, *self.schema.names[len(before) :]]
+        names = [n for n in names if n not in left_out and (dead or n != DEAD)]
+        fields = [self.schema.field(n) for n in names]
+        if op.narrow:  # the types of the beginning, where the table has grown
+            fields = [
+                f.with_type(PAYLOAD[f.name][0])
+                if f.name in WIDER and op.evolve != f"widen {f.name}" else f
+                for f in fields
+            ]  # fmt: skip
+        return rows, pa.schema(fields)
+
+    def _evolve(self, op: Op, dead: bool) -> None:
+        added = []
+        if op.evolve.startswith("widen "):
+            name = op.evolve.removeprefix("widen ")
+            at = self.schema.get_field_index(name)
+            self.schema = self.schema.set(at, pa.field(name, WIDER[name]))
+        elif op.evolve and op.evolve not in self.schema.names:
+            added.append(pa.field(op.evolve, LATER[op.evolve][0]))
+        if dead and DEAD not in self.schema.names:
+            added.append(pa.field(DEAD, pa.bool_()))
+        for column in added:
+            self.schema = self.schema.append(column)
+            self.model.widened(column.name)
+
+    def _make_new(self, rows: list[Row], kind: str) -> None:
+        """Inserts do not look keys up: give a row whose key is taken another one."""
+        taken = {(self._scope(path), key) for path, key in self._staying(rows, kind)}
+        for row in rows:
+            path, key = self.model.place(row)
+            if (self._scope(path), key) in taken:
+                row.values["k"] = f"fresh{self.fresh}"
+                if "k2" in row.values:
+                    row.values["k2"] = 0
+                self.fresh += 1
+                path, key = self.model.place(row)
+            taken.add((self._scope(path), key))
+
+    def _scope(self, path: str) -> str:
+        return "" if self.setup.is_global else path
+
+    def _staying(self, rows: list[Row], kind: str) -> list[tuple[str, str]]:
+        if kind == draws.OVERWRITE_TABLE:
+            return []
+        gone = {self.model.place(r)[0] for r in rows} if kind == draws.OVERWRITE else set()
+        return [place for place in self.model.rows if place[0] not in gone]
+
+    def _shaped(self, rows: list[Row], schema: pa.Schema, op: Op) -> Any:
+        values = [{n: r.values.get(n) for n in schema.names} for r in rows]
+        data = pa.Table.from_pylist(values, schema=schema)
+        if op.source == "sliced":
+            padded = pa.concat_tables([data, data, data])
+            return padded.combine_chunks().slice(len(rows), len(rows))
+        if op.source == "reader":
+            return pa.RecordBatchReader.from_batches(schema, data.to_batches(max_chunksize=2))
+        if op.source == "views":
+            kinds = [pa.string_view(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+            for at, column in enumerate(schema):
+                if column.type == pa.string():
+                    kind = kinds[at % len(kinds)]
+                    data = data.set_column(at, column.with_type(kind), data.column(at).cast(kind))
+            return data
+        if op.source == "files":
+            half = len(rows) // 2
+            names = []
+            for part in (data.slice(0, half), data.slice(half)):
+                self.files += 1
+                names.append(str(self.folder / f"in{self.files}.parquet"))
+                pq.write_table(part, names[-1])
+            return ds.dataset(names, schema=schema)
+        return data

@@ -1,0 +1,43 @@
+"""Random sequences of writes: Hoodoo, the dictionary and `hudi` agree after every one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, event, given, note, settings
+from table_draws import Op, sequences, setups
+from table_model import Setup
+from table_trial import Trial
+
+# Every write syncs its files: on a file system in memory that costs nothing.
+_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
+    """One sequence in a folder of its own."""
+    for line in (setup, *ops):
+        note(repr(line))
+    for op in ops:
+        event(op.kind)
+    folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_MEMORY))
+    try:
+        Trial(setup, folder, engine).run(ops)
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+@settings(
+    max_examples=200,
+    deadline=None,
+    print_blob=True,  # a failure prints what to decorate the test with to run it again
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(setup=setups(), ops=sequences())
+def test_writes(setup: Setup, ops: list[Op]) -> None:
+    trial(setup, ops)
