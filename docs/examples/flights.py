@@ -24,14 +24,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import hoodoo
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Sheet
-
-import hoodoo
 
 KEY = ["flight_date", "carrier", "flight", "origin"]
 MONTHS = [f"2013-{month:02d}" for month in range(1, 13)]

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 
+import hoodoo
 import numpy as np
 import pyarrow as pa
 from attrs import evolve
 
-import hoodoo
 from tests.bench.measure import Figure, Report
 
 GIB = 1 << 30

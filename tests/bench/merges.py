@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-import hoodoo
 from tests.bench import data
 from tests.bench.measure import Report
 

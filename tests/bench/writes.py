@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+import hoodoo
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
-import hoodoo
 from tests.bench import data
 from tests.bench.measure import Report
 

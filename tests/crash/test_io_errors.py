@@ -24,7 +24,8 @@ from crash_trials import (
 )
 from hoodoo.errors import CommitUnknownError, HoodooError
 from hoodoo.storage.api import Storage
-from hoodoo.testing.stores import MUTATING, OPERATIONS as ALL, FailingStorage, RecordingStorage
+from hoodoo.testing.stores import MUTATING, FailingStorage, RecordingStorage
+from hoodoo.testing.stores import OPERATIONS as ALL
 from hoodoo.write.commit import Commit
 
 Tables = Callable[..., Path]

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-import hoodoo
 
 pytestmark = pytest.mark.spark
 

@@ -86,5 +86,5 @@ def ops(most_rows: int = 8) -> st.SearchStrategy[Op]:
                      st.booleans(), st.booleans())  # fmt: skip
 
 
-def sequences(most: int = 7, most_rows: int = 8) -> st.SearchStrategy[list[Op]]:
-    return st.lists(ops(most_rows), min_size=1, max_size=most)
+def sequences(least: int = 2, most: int = 9, most_rows: int = 8) -> st.SearchStrategy[list[Op]]:
+    return st.lists(ops(most_rows), min_size=least, max_size=most)

@@ -16,8 +16,18 @@ from table_checks import check_files, check_stats, compare, hudi_rows
 from table_draws import Draw, Op
 from table_model import Counts, Model, Row, Setup
 from table_values import (
-    DAYS, ENCODED_PARTITIONS, KEY_VALUES, KEYS, LATER, ORDERED, PARTITIONS, PAYLOAD,
-    PLAIN_PARTITIONS, WIDER, ordering_value, value,
+    DAYS,
+    ENCODED_PARTITIONS,
+    KEY_VALUES,
+    KEYS,
+    LATER,
+    ORDERED,
+    PARTITIONS,
+    PAYLOAD,
+    PLAIN_PARTITIONS,
+    WIDER,
+    ordering_value,
+    value,
 )  # fmt: skip
 
 DEAD = "_hoodie_is_deleted"

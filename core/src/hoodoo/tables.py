@@ -48,7 +48,7 @@ def open_storage(path: str, options: Mapping[str, str]) -> Storage:
     scheme, _ = split(path)
     settings = Settings(options={**options, "hoodoo.storage.uri": path})
     storage, _ref = resolve("storage", scheme, settings)
-    return storage  # type: ignore[no-any-return]
+    return storage
 
 
 def arrow_schema(schema: Any) -> pa.Schema:

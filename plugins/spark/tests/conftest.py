@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.storage.local import LocalStorage
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 from attrs import field, frozen
-
 from hoodoo.errors import StorageUnknownError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.storage.local import LocalStorage

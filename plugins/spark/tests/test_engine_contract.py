@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.testing.contracts.engine import EngineContract
 

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.engine import ROWS, rows
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from hoodoo.errors import DataError, EngineError
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, SORT, Arrived, Messages, by_part, error_json, error_row
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 SCHEMA = pa.schema([("n", pa.int64()), ("s", pa.string()), (PART, pa.int32()), (SLOT, pa.int32())])
 

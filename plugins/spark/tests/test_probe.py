@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from hoodoo.errors import EngineError, PluginError
 from hoodoo.hookspecs.registration import PluginRef
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from hoodoo.errors import DataError, EngineError, StorageError
 from hoodoo.hookspecs.engine import PART, Workspace
 from hoodoo.testing import engine_steps as steps

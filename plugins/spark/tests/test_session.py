@@ -7,7 +7,6 @@ import types
 from typing import Any
 
 import pytest
-
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.registration import Settings
 

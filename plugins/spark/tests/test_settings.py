@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from hoodoo.hookspecs.engine import PART
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.engine import by_key, rows

@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from hoodoo.errors import SchemaError
 from hoodoo.testing.contracts.engine import nested
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.registration import Settings
@@ -15,6 +12,8 @@ from hoodoo.testing.contracts.index import ComputedIndexContract
 from hoodoo_standard.index.bucket import BucketIndex
 from hoodoo_standard.index.java_hash import string_hash
 from hoodoo_standard.index.key_fields import fields_hash
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def java_hash(text: str) -> int:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from hoodoo.errors import SchemaError
 from hoodoo_standard.keygen.key_text import key_text
+from hypothesis import given
+from hypothesis import strategies as st
 
 UTC = dt.timezone.utc
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.testing.contracts.layout import LayoutContract, made_slice
 from hoodoo_standard.layout.new_files import NewFilesLayout
 from hoodoo_standard.layout.small_file import SmallFileLayout
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 class TestSmallFile(LayoutContract):

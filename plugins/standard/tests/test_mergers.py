@@ -9,9 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.registration import Settings
@@ -19,6 +16,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.testing.contracts.merger import MergerContract
 from hoodoo_standard.merge.commit_time import CommitTimeMerger
 from hoodoo_standard.merge.event_time import EventTimeMerger
+from hypothesis import given
+from hypothesis import strategies as st
 
 PUT, DELETE, DELETE_ROW = 0, 1, 2
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-
 from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo_standard.keygen.partition_path import PartitionPaths, escape, unescape
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 _SPECIAL = "\"#%'*/:=?\\{[]^\x7f"
 

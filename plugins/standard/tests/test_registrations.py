@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 import structlog
-
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel

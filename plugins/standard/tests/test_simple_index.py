@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.file_format import BaseFileReader

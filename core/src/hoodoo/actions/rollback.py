@@ -28,7 +28,6 @@ from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS, STAGED
 
-
 # What an instant may leave below MARKERS: its folder of markers, and its staged rows.
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-)?(\d{{17}}|\d{{14}})")
 
@@ -114,7 +113,8 @@ def _execute(
     files = _files_of(storage, requested)
     planned = [_relative(storage, path) for ask in plan.get("RollbackRequests") or []
                for path in ask.get("filesToBeDeleted") or []]  # fmt: skip
-    paths = sorted({file.path for file in files} | {p for p in planned if _is_of(p, requested)})
+    named = {p for p in planned if p is not None and _is_of(p, requested)}
+    paths = sorted({file.path for file in files} | named)
     for path in paths:
         storage.delete(path)
     for state in (State.INFLIGHT, State.REQUESTED):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from hoodoo.errors import CorruptTableError
@@ -109,6 +108,9 @@ class ParquetReader:
         if where is None or not every or self._unsafe(where):
             return every
         try:
+            # Imports pandas where there is one: only who has a filter pays.
+            import pyarrow.dataset as ds
+
             fragment = ds.ParquetFileFormat().make_fragment(self._file)
             schema = self._parquet.schema_arrow.remove_metadata()
             while True:

@@ -52,7 +52,9 @@ class TableConfig:
 
     @property
     def layout_version(self) -> int:
-        return int(self.properties.get("hoodie.timeline.layout.version", "1"))
+        """1 or 2. A file that does not say, or says nothing, means the one of its table version."""
+        text = self.properties.get("hoodie.timeline.layout.version", "").strip()
+        return int(text) if text else 1 if self.version < 8 else 2
 
     @property
     def timeline_path(self) -> str:

@@ -130,7 +130,14 @@ def arrow_schema(text: str | bytes, obj: str = "Avro schema") -> pa.Schema:
         raise SchemaError(obj, f"it is not JSON ({error}).", "Restore the schema text.") from error
     if not isinstance(decoded, dict) or decoded.get("type") != "record":
         raise SchemaError(obj, "a table's Avro schema is a record.", "Restore the schema text.")
-    kind = _arrow_type(decoded, {}, str(decoded.get("namespace", "")), obj)
+    try:
+        kind = _arrow_type(decoded, {}, str(decoded.get("namespace", "")), obj)
+    # JSON of another shape than Avro's: a field without a name, say.
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise SchemaError(
+            obj, f"it is not an Avro schema ({type(error).__name__}: {error}).",
+            "Restore the schema text.",
+        ) from error  # fmt: skip
     return pa.schema([kind.field(i) for i in range(kind.num_fields)])
 
 

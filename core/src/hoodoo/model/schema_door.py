@@ -27,7 +27,7 @@ Leaf = Callable[[pa.DataType, str], pa.DataType]
 
 
 class _Options(Protocol):
-    def get(self, key: str, default: str | None = None, /) -> str | None: ...
+    def get(self, key: str, /) -> str | None: ...
 
 
 def normalise_schema(schema: pa.Schema, options: _Options) -> pa.Schema:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.timeline import codec_avro, codec_json, stats
+from hoodoo.timeline.codec_errors import corrupt
 from hoodoo.timeline.names import completed_action
 
 
@@ -43,7 +44,14 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
     return codec_json.decode(data, where)
 
 
-def decode_commit(data: bytes, where: str) -> CommitMetadata:
-    """Completed or inflight metadata of a commit, deltacommit or replacecommit."""
+def decode_commit(data: bytes, where: str, *, replaces: bool = False) -> CommitMetadata:
+    """Completed or inflight metadata of a commit, deltacommit or replacecommit.
+
+    ``replaces``: it is a completed replacecommit, which always says what it replaced, if only that it
+    is nothing; without that, rows that were overwritten would be there again.
+    """
     form = stats.AVRO if data.startswith(codec_avro.MAGIC) else stats.JSON
-    return stats.from_record(decode(data, where), form, where)
+    record = decode(data, where)
+    if replaces and record.get("partitionToReplaceFileIds") is None:
+        raise corrupt(where, "a completed replacecommit without partitionToReplaceFileIds")
+    return stats.from_record(record, form, where)

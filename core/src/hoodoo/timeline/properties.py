@@ -199,7 +199,9 @@ class _File:
 
     @property
     def unsigned(self) -> bool:
-        return CHECKSUM not in self.values and bool(self.values.get(_NAME))
+        # Java ends every line: without that end the last value may be cut short.
+        whole = self.data.endswith((b"\n", b"\r"))
+        return whole and CHECKSUM not in self.values and bool(self.values.get(_NAME))
 
 
 def _read(storage: Storage, path: str) -> _File | None:

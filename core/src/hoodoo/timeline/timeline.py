@@ -92,7 +92,8 @@ class Timeline:
         return f"{self.config.timeline_path}/{instant_file_name(instant, self.layout)}"
 
     def metadata(self, storage: Storage, instant: Instant) -> CommitMetadata:
-        """What a write instant says of itself; read once. An empty file is legal on layout 1 only.
+        """What a write instant says of itself; read once. An empty file is legal on layout 1 only, and
+        not for a replacecommit.
 
         Raises :class:`~hoodoo.errors.CorruptTableError` naming the file.
         """
@@ -100,9 +101,11 @@ class Timeline:
         found = self._metadata.get(path)
         if found is None:
             data = storage.get(path)
-            if not data and instant.is_completed and self.layout > 1:
-                raise corrupt(f"{storage.root}/{path}", "a completed instant with an empty file")
-            found = codec.decode_commit(data, f"{storage.root}/{path}") if data else _NOTHING
+            where = f"{storage.root}/{path}"
+            replaces = instant.is_completed and instant.action == "replacecommit"
+            if not data and instant.is_completed and (self.layout > 1 or replaces):
+                raise corrupt(where, "a completed instant with an empty file")
+            found = codec.decode_commit(data, where, replaces=replaces) if data else _NOTHING
             if instant.is_completed:  # pending files come and go
                 self._metadata[path] = found
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import structlog
-
 from hoodoo.hookspecs.observer import Event
 
 _OWN = frozenset({"event", "table", "instant"})

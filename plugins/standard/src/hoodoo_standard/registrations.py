@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hoodoo import hookimpl
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration
+
 from hoodoo_standard import options
 
 _KEYGEN = "org.apache.hudi.keygen."

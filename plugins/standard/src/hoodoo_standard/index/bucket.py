@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.hookspecs.registration import Settings
+
 from hoodoo_standard.index.key_fields import fields_hash
 from hoodoo_standard.options import BUCKET_ENGINE, BUCKETS, HASH_FIELD
 

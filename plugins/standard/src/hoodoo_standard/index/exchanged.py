@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile
+
 from hoodoo_standard.index.java_hash import string_hash
 from hoodoo_standard.index.plan import KeyReader, file_tasks, read_payload
 

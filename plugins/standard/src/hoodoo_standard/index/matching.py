@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field, frozen
-
 from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
 
 # Stored keys that are matched in one call: the hash table of asked keys is built once for them.

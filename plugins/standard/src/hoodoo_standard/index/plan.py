@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from attrs import astuple, frozen
-
 from hoodoo.hookspecs.engine import Engine, Stream
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.hookspecs.index import IndexContext

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pyarrow.compute as pc
 from attrs import frozen
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
+
 from hoodoo_standard.index.exchanged import distinct_paths, exchanged
 from hoodoo_standard.index.matching import MatchKeys, asked_table
 from hoodoo_standard.index.plan import KeyReader, base_files, file_tasks

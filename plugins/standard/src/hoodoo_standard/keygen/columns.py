@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import MissingColumnError
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
+
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
 from hoodoo_standard.options import COMPLEX_ENCODING

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
-
 from hoodoo.errors import SchemaError
 
 _HEX = np.frombuffer(b"".join(b"%02x" % b for b in range(256)), np.uint16)

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import frozen
-
 from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import DEFAULT_PARTITION
+
 from hoodoo_standard.keygen.columns import column, column_type
 from hoodoo_standard.keygen.key_text import key_text
 from hoodoo_standard.options import LOGICAL_TIMESTAMPS, MOVES

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import NullKeyError
+
 from hoodoo_standard.keygen.columns import column
 from hoodoo_standard.keygen.key_text import key_text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
-
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
+
 from hoodoo_standard.layout.small_file import SmallFileLayout
 
 

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.hookspecs.registration import Option, Settings
 from hoodoo.model.filegroup import BaseFile, FileSlice
+
 from hoodoo_standard import options
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
 

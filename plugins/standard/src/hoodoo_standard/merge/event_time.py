@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import frozen
-
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
