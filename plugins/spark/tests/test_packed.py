@@ -70,7 +70,7 @@ def test_wide_messages_are_cut() -> None:
     end = PackRouted(messages, 65536, np.arange(1, dtype=np.int32))
     packed = list(end(iter(given_rows.to_batches()), 0))
     assert sum(b.num_rows for b in packed) > 8
-    (_, batches), = [(p, list(b)) for p, b in by_part(iter(packed), messages)]
+    ((_, batches),) = [(p, list(b)) for p, b in by_part(iter(packed), messages)]
     assert pa.Table.from_batches(batches) == given_rows
 
 
@@ -78,7 +78,7 @@ def test_order_is_kept_for_the_driver() -> None:
     given_rows = table([(str(i), 3 - i % 4, 0) for i in range(100)])
     messages = Messages(SCHEMA)
     packed = PackResult(messages, 64)(iter(given_rows.to_batches(max_chunksize=9)), 5)
-    (_, batches), = [(p, list(b)) for p, b in by_part(packed, messages)]
+    ((_, batches),) = [(p, list(b)) for p, b in by_part(packed, messages)]
     assert pa.Table.from_batches(batches).combine_chunks() == given_rows.combine_chunks()
 
 

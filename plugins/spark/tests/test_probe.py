@@ -56,6 +56,8 @@ def test_asked_once(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_registered_plugin(engine: Any) -> None:
     import hoodoo
 
-    engine.check([PluginRef("engine", "local", "hoodoo.builtin", "hoodoo-core", hoodoo.__version__)])
+    engine.check(
+        [PluginRef("engine", "local", "hoodoo.builtin", "hoodoo-core", hoodoo.__version__)]
+    )
     with pytest.raises(PluginError, match="9.9"):
         engine.check([PluginRef("engine", "local", "hoodoo.builtin", "hoodoo-core", "9.9")])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import PART
 from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.engine import by_key, rows
+from hoodoo.testing.contracts.engine import ROWS, by_key, rows
 
 pytestmark = pytest.mark.spark
 
@@ -125,6 +125,23 @@ def test_tasks_of_frames_in_a_union_have_distinct_numbers(spark: Any, engine: An
     numbers = found.column("task").to_pylist()
     assert len(set(numbers)) == len(numbers) == 7
     assert {0, 1} <= set(numbers)
+
+
+def test_members_of_a_union_run_side_by_side(engine: Any) -> None:
+    """Spark puts the members of a union that are known to be single partitions into one task."""
+    from hoodoo_spark.pack import PackResult
+    from hoodoo_spark.packed import Messages
+    from hoodoo_spark.stream import run
+
+    stream = engine.union([engine.tasks([b"x"]) for _ in range(4)])
+    frame = run(stream, PackResult(Messages(stream.schema), 1024))
+    assert frame.rdd.getNumPartitions() == 4
+    exchanges = [
+        engine.exchange(engine.map(engine.source(rows(9)), steps.Route(ROWS, 3, 1)), 3)
+        for _ in range(2)
+    ]
+    frame = run(engine.union(exchanges), PackResult(Messages(exchanges[0].schema), 1024))
+    assert frame.rdd.getNumPartitions() == 6
 
 
 def test_old_routing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,12 @@ def test_few_files_are_split_by_row_groups(folder: Path) -> None:
 
 
 def test_many_files_are_not_opened(folder: Path) -> None:
-    (folder / "day=0/a.parquet").write_bytes(b"not parquet")  # would fail if it were opened
-    dataset = ds.dataset(
-        [str(folder / f"day={day}/a.parquet") for day in range(3)], schema=ROWS, format="parquet"
-    )
-    _, payloads = planned(dataset, 1)
-    assert len(list(payloads)) == 1 if 3 >= 4 else True
+    paths = [folder / f"{i}.parquet" for i in range(8)]
+    for i, path in enumerate(paths):
+        path.write_bytes(b"x" * (1000 if i else 7000))  # would fail if it were opened
+    dataset = ds.dataset([str(path) for path in paths], schema=ROWS, format="parquet")
+    _, payloads = planned(dataset, 2)
+    assert [len(pickle.loads(payload)) for payload in payloads] == [1, 7], "not balanced by bytes"
 
 
 def test_partition_columns_of_a_dataset(folder: Path) -> None:

@@ -33,9 +33,7 @@ class Route:
 
     @out_schema.default
     def _out_schema(self) -> pa.Schema:
-        return self.in_schema.append(pa.field(PART, pa.int32())).append(
-            pa.field(SLOT, pa.int32())
-        )
+        return self.in_schema.append(pa.field(PART, pa.int32())).append(pa.field(SLOT, pa.int32()))
 
     def __call__(self, batches: Batches, task: Task) -> Batches:
         for batch in batches:

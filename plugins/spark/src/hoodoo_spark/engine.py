@@ -23,7 +23,7 @@ from hoodoo_spark.packed import ERROR, LAST, MORE, SORT, Messages
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads, failure
 from hoodoo_spark.session import check_classic, find
-from hoodoo_spark.stream import Leg, SparkStream, mapped, own, piece_bytes, run, united
+from hoodoo_spark.stream import Leg, SparkStream, mapped, numbers, own, piece_bytes, run, united
 from hoodoo_spark.types import arrow_schema
 
 
@@ -72,8 +72,8 @@ class SparkEngine:
 
     def _tasks(self, payloads: Iterable[bytes]) -> SparkStream:
         found = side.payloads(self.spark.sparkContext, payloads)
-        numbers = self.spark.range(0, found.count, 1, max(1, found.count))
-        return SparkStream(PAYLOAD, (Leg(numbers, ReadPayloads(found), found.count),))
+        df = numbers(self.spark, found.count)
+        return SparkStream(PAYLOAD, (Leg(df, ReadPayloads(found), found.count),))
 
     def map(self, stream: Stream, step: Step) -> SparkStream:
         return mapped(own(stream), step)

@@ -11,6 +11,7 @@ from hoodoo.hookspecs.engine import Step
 
 from hoodoo_spark.runner import Link, ReadPayloads, as_function, linked
 from hoodoo_spark.side import payloads as broadcast_payloads
+from hoodoo_spark.stream import numbers
 from hoodoo_spark.types import spark_schema
 
 
@@ -84,5 +85,4 @@ def arrow_scan(spark: Any, payloads: Sequence[bytes], step: Step, schema: Any = 
         struct = spark_schema(struct)
     found = broadcast_payloads(spark.sparkContext, payloads)
     scan = _Scan(ReadPayloads(found), step)
-    numbers = spark.range(0, found.count, 1, max(1, found.count))
-    return numbers.mapInArrow(as_function(scan), struct)
+    return numbers(spark, found.count).mapInArrow(as_function(scan), struct)

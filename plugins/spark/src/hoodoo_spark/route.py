@@ -20,7 +20,8 @@ def _inverse(odd: int) -> int:
 
 
 def _rotated_left(x: npt.NDArray[np.uint32], bits: int) -> npt.NDArray[np.uint32]:
-    return (x << np.uint32(bits)) | (x >> np.uint32(32 - bits))
+    found: npt.NDArray[np.uint32] = (x << np.uint32(bits)) | (x >> np.uint32(32 - bits))
+    return found
 
 
 def _unshifted(x: npt.NDArray[np.uint32], bits: int) -> npt.NDArray[np.uint32]:
@@ -40,7 +41,8 @@ def murmur3(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         h = h ^ np.uint32(4)
         h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
         h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-        return (h ^ (h >> np.uint32(16))).astype(np.int32)
+        found: npt.NDArray[np.int32] = (h ^ (h >> np.uint32(16))).astype(np.int32)
+    return found
 
 
 def inverted(hashes: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -53,7 +55,8 @@ def inverted(hashes: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         h = (h - np.uint32(0xE6546B64)) * np.uint32(_inverse(5))
         k = _rotated_left(h, 32 - 13) ^ np.uint32(_SEED)
         k = _rotated_left(k * np.uint32(_inverse(0x1B873593)), 32 - 15)
-        return (k * np.uint32(_inverse(0xCC9E2D51))).astype(np.int32)
+        found: npt.NDArray[np.int32] = (k * np.uint32(_inverse(0xCC9E2D51))).astype(np.int32)
+    return found
 
 
 def has_ids(df: Any) -> bool:

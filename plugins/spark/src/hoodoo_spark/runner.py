@@ -141,7 +141,9 @@ def failure(error: Exception) -> EngineError:
     """The one error of a Spark job that failed for a reason of its own."""
     lines = [line.strip() for line in _text(error).splitlines()]
     raised = [line for line in lines if ": " in line and not line.startswith(("File ", "at "))]
-    cause = next((x for x in reversed(raised) if x.split(":")[0].endswith(("Error", "Exception"))), "")
+    cause = next(
+        (x for x in reversed(raised) if x.split(":")[0].endswith(("Error", "Exception"))), ""
+    )
     return EngineError(
         "Spark job",
         f"failed: {cause or (lines[0] if lines else type(error).__name__)}",

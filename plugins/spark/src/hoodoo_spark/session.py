@@ -47,7 +47,7 @@ def check_pyspark() -> None:
             "Install a newer one, of the version of the cluster.",
         )
     try:
-        import pandas  # noqa: F401
+        import pandas  # type: ignore[import-untyped]  # noqa: F401
     except ImportError as error:
         raise EngineError(
             "pandas",

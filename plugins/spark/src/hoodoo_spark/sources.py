@@ -71,7 +71,7 @@ def planned(data: Any, parallelism: int) -> tuple[Step, Iterator[bytes]]:
 
 
 def _rows(table: pa.Table, limit: int) -> int:
-    return max(1, table.num_rows * limit // max(table.nbytes, 1))
+    return max(1, int(table.num_rows) * limit // max(int(table.nbytes), 1))
 
 
 def _chunks(reader: pa.RecordBatchReader, limit: int) -> Iterator[bytes]:

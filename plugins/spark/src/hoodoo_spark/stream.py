@@ -102,6 +102,17 @@ def run(stream: SparkStream, end: End) -> Any:
     return reduce(lambda a, b: a.union(b), frames)
 
 
+def numbers(spark: Any, count: int) -> Any:
+    """A DataFrame of the numbers below ``count``, one in each partition (one partition if none).
+
+    Not ``range`` for a single one: Spark knows that range to be a single partition, and 4.1 and later
+    run a union of single partitions in one task.
+    """
+    if count == 1:
+        return spark.sql("SELECT id FROM VALUES (0L) AS one(id)")
+    return spark.range(0, count, 1, max(1, count))
+
+
 def attempts(spark: Any) -> int:
     """How often Spark tries a task before it gives up."""
     context = spark.sparkContext

@@ -461,6 +461,10 @@ def nested(count: int) -> pa.Table:
     found = []
     for i in range(count):
         row = value(i)
-        found.append({k: None if k != "key" and (i + n) % 3 == 0 else v
-                      for n, (k, v) in enumerate(row.items())})
+        found.append(
+            {
+                k: None if k != "key" and (i + n) % 3 == 0 else v
+                for n, (k, v) in enumerate(row.items())
+            }
+        )
     return pa.Table.from_pylist(found, schema)
