@@ -5,12 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.storage.local import LocalStorage
+
+
+# What PySpark 3.5 itself does on a Python of today, and nobody here can change.
+OLD_PYSPARK = [
+    "ignore:The distutils package is deprecated:DeprecationWarning",
+    "ignore:distutils Version classes are deprecated:DeprecationWarning",
+    "ignore:unclosed <socket:ResourceWarning",
+]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if metadata.version("pyspark").startswith("3."):
+        for line in OLD_PYSPARK:
+            config.addinivalue_line("filterwarnings", line)
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +41,8 @@ def spark() -> Iterator[Any]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
+    # Workers import the failing steps from here, and so does the driver.
+    session.sparkContext.addPyFile(str(Path(__file__).with_name("spark_helpers.py")))
     yield session
     session.stop()
 

@@ -29,7 +29,7 @@ def four(engine: Any) -> Any:
 
 def test_a_task_that_fails_twice(engine: Any, four: Any, workspace: Any, folder: Path) -> None:
     """Before the exchange, after it and at the stage: every row is there once."""
-    from helpers import FailsAtFirst, marks
+    from spark_helpers import FailsAtFirst, marks
 
     stream = engine.map(four, FailsAtFirst(ROWS, str(folder), 2, name="before"))
     stream = engine.exchange(engine.map(stream, steps.Route(ROWS, 3, 4)), 3)
@@ -46,8 +46,8 @@ def test_a_task_that_fails_twice(engine: Any, four: Any, workspace: Any, folder:
 def test_a_retry_adopts_the_staged_file(spark: Any, engine: Any, folder: Path) -> None:
     """The store did not know whether the first attempt's file landed. It did: the second attempt,
     whose random rows differ, takes it."""
-    from helpers import UnsureStorage, marks
     from pyspark.sql import functions as F
+    from spark_helpers import UnsureStorage, marks
 
     storage = UnsureStorage(str(folder.parent / "table"), durable=False, folder=str(folder))
     data = spark.range(0, 1000, 1, 4).select("id", F.expr("uuid()").alias("token"))
@@ -68,7 +68,7 @@ def test_bad_data_is_met_once(engine: Any, four: Any, folder: Path) -> None:
 
 
 def test_other_errors_are_tried_again(engine: Any, folder: Path) -> None:
-    from helpers import FailsAtFirst, marks
+    from spark_helpers import FailsAtFirst, marks
 
     stream = engine.map(engine.source(rows(5)), FailsAtFirst(ROWS, str(folder), 9, KeyError))
     with pytest.raises(EngineError, match="KeyError.*is slow") as caught:
@@ -78,7 +78,7 @@ def test_other_errors_are_tried_again(engine: Any, folder: Path) -> None:
 
 
 def test_errors_of_the_store_are_tried_again(engine: Any, folder: Path) -> None:
-    from helpers import FailsAtFirst, marks
+    from spark_helpers import FailsAtFirst, marks
 
     step = FailsAtFirst(ROWS, str(folder), 3, StorageError)
     assert engine.collect(engine.map(engine.source(rows(5)), step)).combine_chunks() == rows(5)
@@ -86,7 +86,7 @@ def test_errors_of_the_store_are_tried_again(engine: Any, folder: Path) -> None:
 
 
 def test_errors_of_the_store_that_stay_keep_their_class(engine: Any, folder: Path) -> None:
-    from helpers import FailsAtFirst, marks
+    from spark_helpers import FailsAtFirst, marks
 
     step = FailsAtFirst(ROWS, str(folder), 9, StorageError)
     with pytest.raises(StorageError, match=r"disk: is slow\."):

@@ -47,7 +47,7 @@ def check_pyspark() -> None:
             "Install a newer one, of the version of the cluster.",
         )
     try:
-        import pandas  # type: ignore[import-untyped]  # noqa: F401
+        import pandas  # noqa: F401
     except ImportError as error:
         raise EngineError(
             "pandas",
@@ -90,8 +90,8 @@ def start() -> Any:
     )
     if not os.environ.get("SPARK_MASTER") and not os.environ.get("MASTER"):
         builder = builder.master("local[*]")
-    if not os.environ.get("PYSPARK_PYTHON"):  # the workers of a local session are like the driver
-        builder = builder.config("spark.pyspark.python", sys.executable)
+    # The workers of a local session are like the driver. PySpark reads the variable, not the setting.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         return builder.getOrCreate()
     except Exception as error:
