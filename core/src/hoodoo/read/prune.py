@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -22,6 +21,8 @@ def matching_paths(
     carry only a partition expression answers which of them satisfy a filter (Arrow's own
     simplification, so null and type rules are those of the filter itself).
     """
+    import pyarrow.dataset as ds  # imports pandas where there is one: only filters pay
+
     format_ = ds.ParquetFileFormat()
     nowhere = pafs.LocalFileSystem()
     fragments = [
