@@ -117,7 +117,12 @@ def load(spark: Any, path: str, raw: pd.DataFrame, months: list[str]) -> tuple[A
     landing = Path(path).parent / "landing"
     landing.mkdir()
     commits, june = [], ""
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:<34}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=3 * len(months))
         for month in months:
@@ -139,7 +144,9 @@ def load(spark: Any, path: str, raw: pd.DataFrame, months: list[str]) -> tuple[A
 
 def ask(spark: Any, table: Any, as_of: str | None) -> pd.DataFrame:
     """The question, in Spark SQL."""
-    table.read(columns=["carrier", "arr_delay"], as_of=as_of).to_spark(spark).createOrReplaceTempView("f")
+    table.read(columns=["carrier", "arr_delay"], as_of=as_of).to_spark(
+        spark
+    ).createOrReplaceTempView("f")
     found = spark.sql(
         "SELECT carrier, count(*) AS flights, avg(arr_delay) AS delay FROM f GROUP BY carrier ORDER BY carrier"
     )
@@ -158,11 +165,19 @@ def timeline_sheet(table: Any, commits: list[Any]) -> Sheet:
     known = {commit.instant: commit for commit in commits}
     for instant in table.timeline().completed():
         commit = known[instant.requested]
-        counts = [f"{n:,}" for n in (commit.inserted, commit.updated, commit.deleted, len(commit.files))]
-        sheet.add_row(instant.requested, instant.completed, instant.action, commit.operation, *counts)
-    counts = [f"{sum(getattr(c, n) for c in commits):,}" for n in ("inserted", "updated", "deleted")]
+        counts = [
+            f"{n:,}" for n in (commit.inserted, commit.updated, commit.deleted, len(commit.files))
+        ]
+        sheet.add_row(
+            instant.requested, instant.completed, instant.action, commit.operation, *counts
+        )
+    counts = [
+        f"{sum(getattr(c, n) for c in commits):,}" for n in ("inserted", "updated", "deleted")
+    ]
     sheet.add_section()
-    sheet.add_row("total", "", "", "", *counts, str(sum(len(c.files) for c in commits)), style="bold")
+    sheet.add_row(
+        "total", "", "", "", *counts, str(sum(len(c.files) for c in commits)), style="bold"
+    )
     return sheet
 
 
@@ -170,7 +185,9 @@ def file_groups_sheet(table: Any) -> Sheet:
     sheet = Sheet("partition", "file group", "base instant", title="File groups (newest slices)")
     sheet.add_column("MiB", justify="right")
     for piece in table.file_slices():
-        sheet.add_row(piece.partition_path, piece.file_id, piece.instant, f"{piece.size / 2**20:.2f}")
+        sheet.add_row(
+            piece.partition_path, piece.file_id, piece.instant, f"{piece.size / 2**20:.2f}"
+        )
     return sheet
 
 
@@ -180,15 +197,24 @@ def answers_sheet(new: pd.DataFrame, old: pd.DataFrame, june: str) -> Sheet:
         sheet.add_column(column, justify="right")
     for carrier in new.index:
         then = old.loc[carrier] if carrier in old.index else None
-        past = (f"{int(then['flights']):,}", f"{then['delay']:.2f}") if then is not None else ("", "")
-        sheet.add_row(carrier, f"{int(new.loc[carrier, 'flights']):,}", f"{new.loc[carrier, 'delay']:.2f}", *past)
+        past = (
+            (f"{int(then['flights']):,}", f"{then['delay']:.2f}") if then is not None else ("", "")
+        )
+        sheet.add_row(
+            carrier,
+            f"{int(new.loc[carrier, 'flights']):,}",
+            f"{new.loc[carrier, 'delay']:.2f}",
+            *past,
+        )
     return sheet
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--path", help="where the table goes (default: a temporary directory)")
-    parser.add_argument("--months", type=int, default=12, help="how many months to load (default 12)")
+    parser.add_argument(
+        "--months", type=int, default=12, help="how many months to load (default 12)"
+    )
     chosen = parser.parse_args()
     months = MONTHS[: chosen.months]
     raw = raw_flights()
@@ -199,7 +225,9 @@ def main() -> None:
         new, old = ask(spark, table, None), ask(spark, table, june)
         flown = raw[~raw["cancelled"]]
         half = months[: (len(months) - 1) // 2 + 1]
-        console.print(timeline_sheet(table, commits), file_groups_sheet(table), answers_sheet(new, old, june))
+        console.print(
+            timeline_sheet(table, commits), file_groups_sheet(table), answers_sheet(new, old, june)
+        )
         lines = [
             check("newest table", new, answer(flown[flown["month"].isin(months)])),
             check(f"as of {june}", old, answer(flown[flown["month"].isin(half)])),

@@ -29,7 +29,9 @@ def lineitem(scale: float) -> str:
     folder = cache() / f"sf{scale:g}"
     made = folder / "lineitem.parquet"
     if not made.exists():
-        tool = shutil.which("tpchgen-cli", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        tool = shutil.which(
+            "tpchgen-cli", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        )
         assert tool, "tpchgen-cli is not installed"
         part = folder.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
@@ -51,7 +53,11 @@ def plain(path: str) -> pa.Table:
 
 def change(table: pa.Table, share: float, seed: int) -> pa.Table:
     """``share`` of the rows, uniformly drawn, each with another comment (or first text column)."""
-    rows = np.sort(np.random.default_rng(seed).choice(table.num_rows, int(table.num_rows * share), replace=False))
+    rows = np.sort(
+        np.random.default_rng(seed).choice(
+            table.num_rows, int(table.num_rows * share), replace=False
+        )
+    )
     drawn = table.take(pa.array(rows)).combine_chunks()
     name = next(f.name for f in reversed(list(table.schema)) if pa.types.is_string(f.type))
     at = drawn.schema.get_field_index(name)

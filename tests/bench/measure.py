@@ -112,7 +112,9 @@ class Report:
         text = f"{figure.name:<52} {figure.median:8.2f} s  [{min(figure.seconds):.2f}-{max(figure.seconds):.2f}]"
         if figure.ratio is not None:
             goal = f" goal {figure.goal}" if figure.goal is not None else ""
-            held = "" if figure.goal is None else " ok" if figure.ratio <= figure.goal else " MISSED"
+            held = (
+                "" if figure.goal is None else " ok" if figure.ratio <= figure.goal else " MISSED"
+            )
             text += f"  {figure.ratio:5.2f} x {figure.against}{goal}{held}"
         return f"{text}  MiB: {memory}"
 

@@ -19,7 +19,9 @@ from tests.bench.measure import Figure, Report
 
 GIB = 1 << 30
 ROWS_AT_ONCE = 250_000
-SCHEMA = pa.schema([("id", pa.int64()), *[(f"v{n}", pa.int64()) for n in range(24)], ("text", pa.string())])
+SCHEMA = pa.schema(
+    [("id", pa.int64()), *[(f"v{n}", pa.int64()) for n in range(24)], ("text", pa.string())]
+)
 ONE_FILE = {"hoodie.parquet.max.file.size": 1 << 40, "hoodie.parquet.small.file.limit": 1 << 40}
 
 
@@ -35,7 +37,9 @@ def _build(path: str, total: int) -> int:
     """One file group of ``total`` Arrow bytes, written as a stream; the number of rows."""
     each = _rows(0, 1000).nbytes / 1000
     rows = int(total / each)
-    batches = (_rows(start, min(ROWS_AT_ONCE, rows - start)) for start in range(0, rows, ROWS_AT_ONCE))
+    batches = (
+        _rows(start, min(ROWS_AT_ONCE, rows - start)) for start in range(0, rows, ROWS_AT_ONCE)
+    )
     table = hoodoo.create(path, SCHEMA, name="large", record_key="id", options=ONE_FILE)
     commit = table.bulk_insert(pa.RecordBatchReader.from_batches(SCHEMA, batches))
     assert commit.inserted == rows and len(commit.files) == 1, commit

@@ -21,7 +21,9 @@ BUCKETS = {"hoodie.bucket.index.num.buckets": 8}
 
 def _load(path: str, table: pa.Table, name: str = "lineitem") -> Any:
     shutil.rmtree(path, ignore_errors=True)
-    made = hoodoo.create(path, table.schema, name=name, record_key=data.KEY, index="bucket", options=BUCKETS)
+    made = hoodoo.create(
+        path, table.schema, name=name, record_key=data.KEY, index="bucket", options=BUCKETS
+    )
     made.bulk_insert(table)
     return made
 
@@ -41,7 +43,9 @@ def _compare(hoodoo_path: str, delta_path: str) -> None:
     columns = [*data.KEY, "l_comment"]
     ours = hoodoo.open(hoodoo_path).read(columns=columns).to_arrow()
     theirs = DeltaTable(delta_path).to_pyarrow_table(columns=columns)
-    fields = [pa.field(f.name, pa.string() if "string" in str(f.type) else f.type) for f in theirs.schema]
+    fields = [
+        pa.field(f.name, pa.string() if "string" in str(f.type) else f.type) for f in theirs.schema
+    ]
     assert data.checksum(ours) == data.checksum(theirs.cast(pa.schema(fields)))
 
 
@@ -66,7 +70,9 @@ def _pairs(
             done = hoodoo.open(ours).upsert(feeds[run], engine=engine)  # noqa: B023
             assert (done.updated, done.inserted) == (changes[run].num_rows, 0)  # noqa: B023
 
-        report.time(f"hoodoo upsert of {share:.0%}, bucket index, {where}", runs, upsert, name, goal)
+        report.time(
+            f"hoodoo upsert of {share:.0%}, bucket index, {where}", runs, upsert, name, goal
+        )
         _compare(ours, theirs)
 
 
@@ -90,7 +96,10 @@ def wide(report: Report, folder: str, scale: float, runs: int) -> None:
     narrow = data.plain(data.lineitem(scale))
     rows = min(narrow.num_rows, 1_500_000)
     narrow = narrow.slice(0, rows).combine_chunks()
-    pairs = {"16 columns": data.wide(narrow, 16, narrow.nbytes), "160 columns": data.wide(narrow, 160, narrow.nbytes)}
+    pairs = {
+        "16 columns": data.wide(narrow, 16, narrow.nbytes),
+        "160 columns": data.wide(narrow, 160, narrow.nbytes),
+    }
     for name, table in pairs.items():
         path = f"{folder}/wide"
         made = _load(path, table, "wide")
@@ -100,4 +109,6 @@ def wide(report: Report, folder: str, scale: float, runs: int) -> None:
             assert made.upsert(changes[run]).updated == changes[run].num_rows  # noqa: B023
 
         against = "" if name.startswith("16 ") else "hoodoo upsert of 1 %, 16 columns"
-        report.time(f"hoodoo upsert of 1 %, {name}", runs, upsert, against, 1.3 if against else None)
+        report.time(
+            f"hoodoo upsert of 1 %, {name}", runs, upsert, against, 1.3 if against else None
+        )

@@ -38,7 +38,9 @@ def session(folder: str) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (default 1)")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each contender (median counts)")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="runs of each contender (median counts)"
+    )
     parser.add_argument("--only", default=",".join(PARTS), help="parts, comma separated")
     parser.add_argument("--json", default="bench.json", help="where the figures go")
     chosen = parser.parse_args()

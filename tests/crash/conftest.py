@@ -41,7 +41,9 @@ def local_temporaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if crash_trials.COUNT.trials:
+    count = crash_trials.COUNT
+    if count.trials or count.damages:
         terminalreporter.write_line(
-            f"crash trials: {crash_trials.COUNT.trials} (HOODOO_CRASH_SEED={crash_trials.SEED})"
+            f"crash trials: {count.trials}, damaged files: {count.damages} "
+            f"(HOODOO_CRASH_SEED={crash_trials.SEED})"
         )

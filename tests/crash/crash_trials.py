@@ -45,9 +45,10 @@ SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
 
 @define
 class Count:
-    """How many trials this run made."""
+    """What this run made: ``trials`` of crashes, errors and zombies; ``damages`` of files."""
 
     trials: int = 0
+    damages: int = 0
 
 
 COUNT = Count()
@@ -165,7 +166,9 @@ def copied(source: Path, target: Path) -> Path:
     return target
 
 
-def crash(path: Path, operation: Operation, at: int, when: Any, engine: Engine | None = None) -> None:
+def crash(
+    path: Path, operation: Operation, at: int, when: Any, engine: Engine | None = None
+) -> None:
     """Run ``operation`` in a process that ends at its ``at``-th mutating storage operation."""
     stores: list[CrashingStorage] = []
 

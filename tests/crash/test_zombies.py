@@ -110,7 +110,9 @@ class WatchingEngine(LocalEngine):
             return super().map(stream, step)
         assert isinstance(stream, LocalStream)
 
-        def part(number: int, read: Callable[[], Iterator[pa.RecordBatch]]) -> Callable[..., Iterator[pa.RecordBatch]]:
+        def part(
+            number: int, read: Callable[[], Iterator[pa.RecordBatch]]
+        ) -> Callable[..., Iterator[pa.RecordBatch]]:
             def run() -> Iterator[pa.RecordBatch]:
                 batches = [_own(batch) for batch in read()]
                 self.attempts.append(Attempt(step, Task(number), batches))

@@ -32,9 +32,7 @@ class Spark:
     folder: Path
     count: int = 0
 
-    def write(
-        self, path: Path, rows: pa.Table, operation: str, options: Mapping[str, str]
-    ) -> None:
+    def write(self, path: Path, rows: pa.Table, operation: str, options: Mapping[str, str]) -> None:
         source = self._next("in")
         pq.write_table(rows, source)
         self.worker.write(source, path, operation, options)
@@ -118,18 +116,22 @@ class Both:
 
     def hoodoo_upsert(self, rows: Sequence[dict[str, Any]]) -> hoodoo.Commit:
         with _metadata_table_may_go():
-            return self.hoodoo().upsert(table(self.model.upsert(rows), self.schema))
+            return self.hoodoo().upsert(table(self.model.upsert(self._plain(rows)), self.schema))
 
     def hoodoo_delete(self, rows: Sequence[dict[str, Any]]) -> hoodoo.Commit:
         with _metadata_table_may_go():
-            return self.hoodoo().delete(table(self.model.delete(rows), self.schema))
+            return self.hoodoo().delete(table(self.model.delete(self._plain(rows)), self.schema))
+
+    def _plain(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The values as the schema's types have them (a float column rounds, say)."""
+        return table(rows, self.schema).to_pylist()
 
     # --- Spark Hudi -------------------------------------------------------------------------------
     def spark_upsert(self, rows: Sequence[dict[str, Any]], **options: str) -> None:
-        self.spark_write("upsert", self.model.upsert(rows), **options)
+        self.spark_write("upsert", self.model.upsert(self._plain(rows)), options)
 
     def spark_delete(self, rows: Sequence[dict[str, Any]], **options: str) -> None:
-        self.spark_write("delete", self.model.delete(rows), **options)
+        self.spark_write("delete", self.model.delete(self._plain(rows)), options)
 
     def spark_write(
         self, operation: str, rows: Sequence[dict[str, Any]], options: Mapping[str, str] = {}

@@ -12,7 +12,15 @@ import pytest
 from both import Both
 from model import SCHEMA, Model, table
 
-KEYS = [f"k{i}" for i in range(40)] + ["a,b", "c:d", "ключ", "𝄞 clef", "with space", "x:1,y:2", "'q'"]
+KEYS = [f"k{i}" for i in range(40)] + [
+    "a,b",
+    "c:d",
+    "ключ",
+    "𝄞 clef",
+    "with space",
+    "x:1,y:2",
+    "'q'",
+]
 
 
 def rows(keys: list[str], ts: int, name: str) -> list[dict[str, Any]]:

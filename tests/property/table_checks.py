@@ -72,7 +72,9 @@ def _one_ordering_column(path: Path) -> Iterator[None]:
     file = path / ".hoodie" / "hoodie.properties"
     text = file.read_bytes()
     try:
-        file.write_bytes(text.replace(b"hoodie.table.ordering.fields=o0,o1", b"hoodie.table.ordering.fields=o0"))
+        file.write_bytes(
+            text.replace(b"hoodie.table.ordering.fields=o0,o1", b"hoodie.table.ordering.fields=o0")
+        )
         yield
     finally:
         file.write_bytes(text)

@@ -26,9 +26,7 @@ def names(table: Any) -> dict[int, str]:
 @pytest.mark.parametrize("version", [9, 6])
 def test_first_stays(tmp_path: Path, version: int) -> None:
     path = str(tmp_path / "people")
-    table = hoodoo.create(
-        path, SCHEMA, record_key="id", merger="keep_first", table_version=version
-    )
+    table = hoodoo.create(path, SCHEMA, record_key="id", merger="keep_first", table_version=version)
     table.upsert(rows((1, "first", None), (1, "second of the batch", "x"), (2, "only", None)))
     commit = table.upsert(rows((1, "late", "y"), (3, "new", None)))
     assert (commit.inserted, commit.updated) == (1, 0)

@@ -36,6 +36,7 @@ from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write import operation
 from hoodoo.write.commit import Commit
+from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.run import drop_partitions, run
 from hoodoo.write.target import WriteTarget
 
@@ -109,7 +110,9 @@ class Table:
         ConfigError for a bad point in time.
         """
         try:
-            file_format, _ref = resolve("file_format", self._config.base_file_format, self._settings)
+            file_format, _ref = resolve(
+                "file_format", self._config.base_file_format, self._settings
+            )
         except PluginError:
             file_format = None  # the scan names what is missing
         generator = self._reading_generator()
@@ -127,7 +130,8 @@ class Table:
         policy = self._options.get("hoodie.datasource.insert.dup.policy", "none").lower()
         if policy not in ("none", "drop", "fail"):
             raise ConfigError(
-                f"option hoodie.datasource.insert.dup.policy={policy}", "is none of none, drop, fail"
+                f"option hoodie.datasource.insert.dup.policy={policy}",
+                "is none of none, drop, fail",
             )
         kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
         return self._write(kind, data, engine)
@@ -197,20 +201,13 @@ class Table:
         return without_meta(arrow_schema(text))
 
     def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
-        wanted = self._options.get("hoodie.combine.before.insert", "false") == "true"
+        wanted = self._options.get("hoodie.combine.before.insert", "false").lower() == "true"
         return kind.exchanged() if wanted else kind
 
     def _as_keys(self, data: Any) -> Any:
-        fields = self._config.record_key_fields
-        if isinstance(data, (list, tuple, set)) and len(fields) == 1:
-            return pa.table({fields[0]: pa.array(list(data), self.schema.field(fields[0]).type)})
-        if isinstance(data, (pa.Array, pa.ChunkedArray)) and len(fields) == 1:
-            return pa.table({fields[0]: data})
-        return data
+        return as_keys(data, self._config.record_key_fields, self.schema)
 
-    def _write(
-        self, kind: operation.WriteKind, data: Any, engine: str | Engine | None
-    ) -> Commit:
+    def _write(self, kind: operation.WriteKind, data: Any, engine: str | Engine | None) -> Commit:
         return run(self._target(data, engine or self._engine), kind, data, self._undo)
 
     def _undo(self, instant: Instant) -> None:
@@ -239,6 +236,7 @@ class Table:
             new_layout=resolve("layout", "new_files", settings).instance,
             file_format=plugins.file_format,
             anywhere=lambda: resolve("index", "global_simple", settings).instance,
+            by_path=lambda: resolve("index", "simple", settings).instance,
             plugins=plugins.refs,
             options=self._options,
         )
@@ -265,7 +263,9 @@ class Table:
         if engine is None:
             # An engine registers `source:<package>` for the kinds of data that only it reads.
             package = type(data).__module__.split(".")[0]
-            engine = f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
+            engine = (
+                f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
+            )
         found: Engine = resolve("engine", engine, self._settings).instance
         return found
 
@@ -354,8 +354,9 @@ def open(
     given = tables.check_options(options, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None}
+    tables.check_overrides(config, objects)
     return Table(storage, config, given, engine, objects)
-    
+
 
 def _some(names: set[str]) -> str:
     shown = sorted(names)[:5]

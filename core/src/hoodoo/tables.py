@@ -25,6 +25,7 @@ from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import normalise_schema
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import split
+from hoodoo.write.prepare import has_column
 
 WRITABLE_VERSIONS = (6, 9)
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -105,7 +106,7 @@ def new_config(
         )  # fmt: skip
     known = without_meta(normalise_schema(arrow_schema(schema), options))
     for column in (*keys, *partitions, *order):
-        if column.split(".")[0] not in known.names:
+        if not has_column(known, column):
             raise MissingColumnError(
                 f"column {column}",
                 f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
@@ -121,7 +122,9 @@ def new_config(
     stored = _property_options(options, properties)
     properties.update(stored)
     settings = Settings(TableConfig(properties), options)
-    properties.update(_key_generator_properties(key_generator, keys, partitions, settings, table_version))
+    properties.update(
+        _key_generator_properties(key_generator, keys, partitions, settings, table_version)
+    )
     properties.update(_merger_properties(merger, order, settings, table_version))
     properties.update(_index_properties(index, settings))
     return TableConfig({k: v for k, v in properties.items() if v is not None})
@@ -140,9 +143,7 @@ def load_plugins(
         settings,
     )
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
-    index, index_ref = resolve(
-        "index", overrides.get("index") or index_name(settings), settings
-    )
+    index, index_ref = resolve("index", overrides.get("index") or index_name(settings), settings)
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
     refs = (generator_ref, merger_ref, index_ref, format_ref)
     return Plugins(generator, merger, index, file_format, refs)
@@ -169,11 +170,37 @@ def index_name(settings: Settings) -> str:
     return settings.get("hoodie.index.type") or settings.get(OWN_INDEX) or "simple"
 
 
-def check_options(
-    options: Mapping[str, Any] | None, config: TableConfig | None
-) -> dict[str, str]:
+def check_options(options: Mapping[str, Any] | None, config: TableConfig | None) -> dict[str, str]:
     """Options as text, known and not against the table (None: it is being created)."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(
+            f"options of type {type(options).__qualname__}", "is no mapping of keys to values.",
+            'give a dictionary, e.g. {"hoodie.parquet.compression.codec": "zstd"}.',
+        )  # fmt: skip
     return option_rules.check(options, config, stacklevel=3)
+
+
+def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
+    """OptionConflictError for a plugin *name* other than the one the table was written with.
+
+    Objects are the user's word for what the table can't name. An index that only finds keys may be
+    another one for each writer.
+    """
+    told = {
+        "key_generator": config.key_generator or _default_generator(config),
+        "merger": merger_name(config),
+        "index": config.get("hoodie.index.type"),
+    }
+    for family, stored in told.items():
+        wanted = overrides.get(family)
+        if not isinstance(wanted, str) or stored is None:
+            continue
+        mine, theirs = kernel().find(family, wanted), kernel().find(family, stored)
+        if mine is not None and theirs is not None and mine is not theirs:
+            raise OptionConflictError(
+                f"{family}={wanted!r}", f"contradicts the table, which has {stored!r}.",
+                "Leave it out: rows that are in the table already were written with the table's.",
+            )  # fmt: skip
 
 
 def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -281,7 +308,11 @@ def _default_generator(config: TableConfig) -> str:
 
 
 def _key_generator_properties(
-    chosen: Any, keys: tuple[str, ...], partitions: tuple[str, ...], settings: Settings, version: int
+    chosen: Any,
+    keys: tuple[str, ...],
+    partitions: tuple[str, ...],
+    settings: Settings,
+    version: int,
 ) -> dict[str, str]:
     wanted = chosen or settings.get("hoodie.datasource.write.keygenerator.type") or settings.get(
         "hoodie.datasource.write.keygenerator.class"

@@ -13,7 +13,6 @@ import pytest
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.storage.local import LocalStorage
 
-
 # What PySpark 3.5 itself does on a Python of today, and nobody here can change.
 OLD_PYSPARK = [
     "ignore:The distutils package is deprecated:DeprecationWarning",

@@ -22,12 +22,13 @@ from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline import codec_avro, publish
-from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.names import ACTIONS, parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS, STAGED
 
+_INSTANT = re.compile(r"\d{17}|\d{14}")
 # What an instant may leave below MARKERS: its folder of markers, and its staged rows.
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-)?(\d{{17}}|\d{{14}})")
 
@@ -78,9 +79,7 @@ def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBa
         ],
         "version": 1,
     }
-    mine = publish.request(
-        storage, timeline, "rollback", codec_avro.encode_rollback_plan(plan)
-    )
+    mine = publish.request(storage, timeline, "rollback", codec_avro.encode_rollback_plan(plan))
     # Looked at after the request, which stops its writer from completing it: no file of a committed
     # instant is ever deleted.
     if reload(storage, timeline).find(instant.requested) is not None:
@@ -95,12 +94,19 @@ def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBa
 def _resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack:
     plan = timeline.contents(storage, mine.at(State.REQUESTED))
     target = plan.get("instantToRollback") or {}
-    if not target:
+    requested, action = str(target.get("commitTime")), str(target.get("action"))
+    if not _INSTANT.fullmatch(requested) or action not in ACTIONS:
         raise CorruptTableError(
-            f"{storage.root}/{timeline.path(mine)}", "a rollback whose plan names no instant",
-            "delete the file by hand; the next write rolls back what is pending.",
+            f"{storage.root}/{timeline.path(mine.at(State.REQUESTED))}",
+            f"a rollback whose plan names no instant (but {requested}, {action}).",
+            "Delete this rollback's files by hand; the next write rolls back what is pending.",
         )  # fmt: skip
-    requested, action = str(target["commitTime"]), str(target["action"])
+    if timeline.find(requested) is not None:
+        raise CommitConflictError(
+            f"{storage.root}/{timeline.path(mine.at(State.REQUESTED))}",
+            f"a rollback that was begun names instant {requested}, which is completed.",
+            "If it was meant, finish it with the tool that began it; else delete the pending rollback.",
+        )  # fmt: skip
     return _execute(storage, timeline, mine, requested, action, plan)
 
 
@@ -218,7 +224,9 @@ def _listed(storage: Storage) -> list[BaseFile | LogFile]:
 
 
 def _absolute(storage: Storage, path: str) -> str:
-    return f"{local_path(storage.root) if storage.root.startswith('file:') else storage.root}/{path}"
+    return (
+        f"{local_path(storage.root) if storage.root.startswith('file:') else storage.root}/{path}"
+    )
 
 
 def _is_of(path: str | None, instant: str) -> bool:

@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 from hoodoo.engine.sources import Partition, as_arrow, partitions
 from hoodoo.engine.spill import Spill
-from hoodoo.errors import EngineError
+from hoodoo.errors import ConfigError, EngineError
 from hoodoo.hookspecs.engine import PART, SLOT, Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 
@@ -86,7 +86,14 @@ class LocalEngine:
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalEngine:
         threads = settings.options.get("hoodoo.local.threads")
-        return cls(int(threads)) if threads else cls()
+        if threads is None:
+            return cls()
+        if not threads.isascii() or not threads.isdigit() or int(threads) < 1:
+            raise ConfigError(
+                "option hoodoo.local.threads", f"must be a number of threads, not {threads!r}.",
+                "Leave it out: there is one for each core.",
+            )  # fmt: skip
+        return cls(int(threads))
 
     @property
     def parallelism(self) -> int:

@@ -94,5 +94,3 @@ def _cut(table: pa.Table) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         whole = table.slice(start, end - start).combine_chunks()
         for batch in whole.to_batches():
             yield int(key[start] >> 32), int(key[start] & 0xFFFFFFFF), batch
-
-

@@ -17,6 +17,8 @@ from hoodoo.storage.api import Storage
 _FOOTER_BYTES = 1 << 30
 # Column chunks are read in pieces of this many bytes, not whole: memory follows the batch.
 _BUFFER_BYTES = 1 << 18
+# What pyarrow raises where bytes are not what they should be; the last one for damaged names.
+_BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
 class ParquetReader:
@@ -46,7 +48,7 @@ class ParquetReader:
                 thrift_string_size_limit=_FOOTER_BYTES,
             )
             self._schema = plain_schema(self._parquet.schema_arrow)
-        except (pa.ArrowException, OSError) as error:
+        except _BROKEN as error:
             self._file.close()
             raise self._corrupt(error) from error
         # Batches are selected by name; a name that occurs twice would be ambiguous.
@@ -68,7 +70,9 @@ class ParquetReader:
     def metadata(self) -> Mapping[str, str]:
         """The footer's key-value metadata, decoded anew at each call."""
         found = self._parquet.metadata.metadata or {}
-        return {k.decode(): v.decode("utf-8", "replace") for k, v in found.items()}
+        return {
+            k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in found.items()
+        }
 
     def batches(
         self,
@@ -93,7 +97,7 @@ class ParquetReader:
                 batch_size=batch_rows, row_groups=groups, columns=names, use_threads=False
             ):
                 yield conform(batch, wanted)
-        except (pa.ArrowException, OSError) as error:
+        except _BROKEN as error:
             raise self._corrupt(error) from error
 
     def _empty_rows(self, groups: Sequence[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -123,7 +127,7 @@ class ParquetReader:
                     # A column added later: of unknown value here, so that it prunes nothing while
                     # the rest of the expression still can.
                     schema = schema.append(pa.field(missing[1], pa.null()))
-        except (pa.ArrowException, OSError, TypeError):
+        except (*_BROKEN, TypeError):
             return every  # what can't be compared prunes nothing; reading will tell if it is broken
 
     def _unsafe(self, where: pc.Expression) -> bool:

@@ -64,7 +64,9 @@ class BaseFileFormat(Protocol):
     def reader(self, storage: Storage, path: str) -> BaseFileReader:
         """Open ``path`` of ``storage``; CorruptTableError names the file if it can't be read."""
 
-    def writer(self, local: str, schema: pa.Schema, expected_rows: int | None = None) -> BaseFileWriter:
+    def writer(
+        self, local: str, schema: pa.Schema, expected_rows: int | None = None
+    ) -> BaseFileWriter:
         """Start a file at ``local``. Record-key statistics and the bloom filter are made from
         ``_hoodie_record_key`` if the schema has it filled (``expected_rows`` is a hint)."""
 

@@ -27,7 +27,9 @@ class TableConfig:
     def get(self, key: str, default: str | None = None) -> str | None:
         return self.properties.get(key, default)
 
-    def with_properties(self, **changes: str | None) -> TableConfig:  # keys given via dict unpacking
+    def with_properties(
+        self, **changes: str | None
+    ) -> TableConfig:  # keys given via dict unpacking
         merged = {**self.properties, **{k: v for k, v in changes.items() if v is not None}}
         for key, value in changes.items():
             if value is None:

@@ -46,6 +46,7 @@ def normalise_schema(schema: pa.Schema, options: _Options) -> pa.Schema:
         )
     fields = [f for f in schema if f.name not in META_COLUMNS]
     _check_names([f.name for f in fields], "")
+    _check_marks(fields)
 
     def leaf(kind: pa.DataType, path: str) -> pa.DataType:
         return _stored_leaf(kind, path, bool(naive))
@@ -83,6 +84,16 @@ def _check_names(names: Iterable[str], parent: str) -> None:
                 "Rename or drop one of them.",
             )
         seen[name.lower()] = name
+
+
+def _check_marks(fields: Iterable[pa.Field]) -> None:
+    for field in fields:
+        if field.name == IS_DELETED and not pa.types.is_boolean(field.type):
+            raise SchemaError(
+                f"column {IS_DELETED!r}",
+                f"it marks rows as deleted and is boolean, not {field.type}.",
+                "Cast it to boolean, or rename it.",
+            )
 
 
 def _field(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.Field:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.commit import Operation
 from hoodoo.model.config import TableConfig
@@ -74,7 +74,8 @@ def _from_commits(source: ReadSource, instants: Iterable[Instant]) -> pa.Schema 
     fallback: pa.Schema | None = None
     for instant in instants:
         metadata = source.timeline.metadata(source.storage, instant)
-        found = _from_text(metadata.schema_text, f"schema of commit {instant.requested}")
+        path = f"{source.storage.root}/{source.timeline.path(instant)}"
+        found = _from_text(metadata.schema_text, f"schema in {path}")
         if found is not None and metadata.operation not in _SERVICES:
             return found
         fallback = fallback or found
@@ -82,7 +83,12 @@ def _from_commits(source: ReadSource, instants: Iterable[Instant]) -> pa.Schema 
 
 
 def _from_text(text: str | None, obj: str) -> pa.Schema | None:
-    return without_meta(arrow_schema(text, obj)) if text else None
+    try:
+        return without_meta(arrow_schema(text, obj)) if text else None
+    except SchemaError as error:
+        if obj in error.obj:
+            raise
+        raise SchemaError(f"{obj}: {error.obj}", error.rule, error.fix) from error
 
 
 def _from_base_file(

@@ -70,6 +70,8 @@ def check_columns(stored: pa.Schema, wanted: Iterable[str]) -> None:
     """SchemaError for the first column that is not in ``stored`` or is named twice."""
     seen: set[str] = set()
     for name in wanted:
+        if not isinstance(name, str):
+            raise SchemaError(f"column {name!r}", "is no column name", "name columns by text.")
         if name in seen:
             raise SchemaError(f"column {name!r}", "is projected twice", "name it once.")
         seen.add(name)

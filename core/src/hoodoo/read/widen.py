@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoodoo.errors import SchemaError
+from hoodoo.model.schema_promote import promoted
 
 
 def widened(batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
@@ -23,6 +24,7 @@ def widened(batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBat
         return batch
     if not schema.names:
         return batch.select([])  # the only way to keep the number of rows without columns
+    batch = promoted(batch, schema)
     columns = []
     for field in schema:
         at = batch.schema.get_field_index(field.name)

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
+from hoodoo.errors import CorruptTableError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
@@ -19,6 +20,7 @@ from hoodoo.timeline.codec_errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, instant_file_name, parse_instant
 
+_USUAL = (".hoodie", ".hoodie/timeline")
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 
 
@@ -149,8 +151,20 @@ _NOTHING = CommitMetadata()
 
 
 def load(storage: Storage, config: TableConfig) -> Timeline:
-    """The active timeline now: one listing, no file read."""
-    return from_names((e.name for e in storage.list(config.timeline_path) if not e.is_dir), config)
+    """The active timeline now: one listing, no file read.
+
+    Raises :class:`~hoodoo.errors.CorruptTableError` where the properties name a directory of their own
+    for it that is not there: the table would look empty. (The usual one may be missing: a store
+    without directories shows none before the first commit.)
+    """
+    entries = storage.list(config.timeline_path)
+    if not entries and config.timeline_path not in _USUAL:
+        raise CorruptTableError(
+            f"{storage.root}/.hoodie/hoodie.properties",
+            f"it says that the timeline is in {config.timeline_path}, and nothing is there.",
+            "Correct hoodie.timeline.path; the usual value is timeline.",
+        )
+    return from_names((e.name for e in entries if not e.is_dir), config)
 
 
 def reload(storage: Storage, timeline: Timeline) -> Timeline:

@@ -14,6 +14,7 @@ from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext, 
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema_promote import promoted
 from hoodoo.storage.api import Storage
 from hoodoo.write.columns import OP, PUT
 from hoodoo.write.key import KeysOnly
@@ -24,9 +25,7 @@ from hoodoo.write.tag import TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
 
 
-def locate(
-    target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Arrivals
-) -> pa.Table:
+def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Arrivals) -> pa.Table:
     """Where the staged keys lie: rows of LOCATIONS_SCHEMA."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
@@ -128,9 +127,9 @@ class FetchRows:
                 with self.file_format.reader(self.storage, payload.decode()) as base:
                     for rows in base.batches():
                         rows = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
-                        yield conform(rows.select(
-                            [n for n in rows.schema.names if n in self.out_schema.names]
-                        ), self.out_schema)  # fmt: skip
+                        own = [n for n in rows.schema.names if n in self.out_schema.names]
+                        rows = promoted(rows.select(own), self.out_schema)
+                        yield conform(rows, self.out_schema)
 
 
 @frozen
@@ -167,5 +166,3 @@ class SettleMoves:
             yield batch.filter(pc.invert(met))
             assert kept is not None
             yield from kept.select(self.schema.names).combine_chunks().to_batches()
-
-

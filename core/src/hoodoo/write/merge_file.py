@@ -21,6 +21,7 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema_promote import promoted
 from hoodoo.storage.api import Storage
 from hoodoo.write.columns import OP, PUT, SEQ
 from hoodoo.write.pairs import fold, merge_pairs, needed_columns
@@ -104,7 +105,7 @@ class WriteSlots:
         seen = np.zeros(rows.num_rows, bool)
         with self.file_format.reader(self.storage, base_path) as base:
             for batch in base.batches():
-                stored = conform(batch, self.schema)
+                stored = conform(promoted(batch, self.schema), self.schema)
                 if not self.matches:
                     output.keep(stored)
                     continue

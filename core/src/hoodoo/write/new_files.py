@@ -102,9 +102,7 @@ class WriteNewFiles:
     def _finish(self, file: _OpenFile) -> WriteStat:
         size = file.writer.close()
         rows = file.rows
-        if not self.pending.put(
-            self.storage, file.partition_path, file.name, file.local, new=True
-        ):
+        if not self.pending.put(self.storage, file.partition_path, file.name, file.local, new=True):
             # Another attempt of this task was first; its rows count, whatever ours were.
             with self.file_format.reader(self.storage, file.path) as found:
                 rows = found.num_rows

@@ -25,7 +25,7 @@ from hoodoo.write.merge_file import WriteSlots
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pending import Pending
-from hoodoo.write.prepare import Conform, Only, target_schema
+from hoodoo.write.prepare import Conform, Only, has_column, target_schema
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.write.stats import read_stats
@@ -99,11 +99,16 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     slices = _kept_slices(target, prepared)
     slots = SlotPlan(instant, slices, target.file_format.extension)
     if target.computed is not None and prepared.anywhere is None:
+        keyed = prepared.keyed
+        if prepared.kind.looks_up and not prepared.kind.matches:
+            index = target.by_path()
+            found = locate(target, index, keyed, prepared.arriving)
+            keyed = _only_new(target, prepared, index, found)
         _plan_buckets(target.computed, prepared, slices, slots, instant)
         dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
         side = target.engine.side(plan_table(dealt))
-        step: Any = RouteToBuckets(prepared.keyed.schema, side, target.computed)
-        return Planned(tuple(dealt), parts, target.engine.map(prepared.keyed, step))
+        step: Any = RouteToBuckets(keyed.schema, side, target.computed)
+        return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     tagged = _tagged(target, prepared, slices, slots)
     dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
     side = target.engine.side(plan_table(dealt))
@@ -208,11 +213,12 @@ def _only_new(
     target: WriteTarget, prepared: Prepared, index: LookupIndex, found: pa.Table
 ) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
-    if target.options.get("hoodie.datasource.insert.dup.policy") == "fail" and found.num_rows:
+    policy = target.options.get("hoodie.datasource.insert.dup.policy", "none").lower()
+    if policy == "fail" and found.num_rows:
         example = found.column("record_key")[0].as_py()
         raise DuplicateKeyError(
             f"record key {example!r}",
-            f"is in the table already, as are {found.num_rows - 1} more of the keys to insert",
+            f"is in the table already (of the keys to insert, {found.num_rows} are).",
             "use upsert, or hoodie.datasource.insert.dup.policy=drop.",
         )
     tagged = tag(target, index, prepared.keyed, found)
@@ -223,7 +229,9 @@ def _found_by_group(found: pa.Table) -> list[dict[str, Any]]:
     counted = found.group_by(["partition_path", "file_id"]).aggregate([("record_key", "count")])
     return [
         {**row, "rows": row["record_key_count"]}
-        for row in counted.sort_by([("partition_path", "ascending"), ("file_id", "ascending")]).to_pylist()
+        for row in counted.sort_by(
+            [("partition_path", "ascending"), ("file_id", "ascending")]
+        ).to_pylist()
     ]
 
 
@@ -239,4 +247,4 @@ def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
 
 
 def _lacks_partition(target: WriteTarget, schema: pa.Schema) -> bool:
-    return any(f not in schema.names for f in target.generator.partition_fields)
+    return not all(has_column(schema, name) for name in target.generator.partition_fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
@@ -28,7 +29,7 @@ def target_schema(
     MissingColumnError or SchemaError; nothing has been written by then.
     """
     arriving = without_meta(normalise_schema(incoming, options))
-    missing = [c for c in needed if c.split(".")[0] not in arriving.names]
+    missing = [c for c in needed if not has_column(arriving, c)]
     if missing:
         raise MissingColumnError(
             f"column {', '.join(missing)}",
@@ -37,6 +38,17 @@ def target_schema(
             "add the column to the data.",
         )
     return evolve(table, arriving, tuple(fixed))
+
+
+def has_column(schema: pa.Schema, name: str) -> bool:
+    """Whether ``schema`` has the column or, dotted, the nested field ``name``."""
+    fields: Any = schema
+    for part in name.split("."):
+        at = fields.get_field_index(part) if isinstance(fields, (pa.Schema, pa.StructType)) else -1
+        if at < 0:
+            return False
+        fields = fields.field(at).type
+    return True
 
 
 @frozen

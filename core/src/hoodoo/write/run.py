@@ -117,9 +117,7 @@ def _refuse_overtaken(target: WriteTarget, instant: Instant) -> None:
             )
 
 
-def _publish(
-    target: WriteTarget, instant: Instant, metadata: CommitMetadata, undo: Undo
-) -> Commit:
+def _publish(target: WriteTarget, instant: Instant, metadata: CommitMetadata, undo: Undo) -> Commit:
     content = codec.encode_commit(metadata, instant.action, target.config.layout_version)
     outcome = publish.complete(target.storage, target.timeline, instant, content)
     if outcome.result is Result.CONFLICTED:

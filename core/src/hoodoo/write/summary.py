@@ -79,7 +79,11 @@ def arrivals(table: pa.Table) -> Arrivals:
     puts: dict[str, int] = {}
     buckets = []
     size = key_size = 0
-    for row in _total(table).sort_by([("partition_path", "ascending"), ("bucket", "ascending")]).to_pylist():
+    for row in (
+        _total(table)
+        .sort_by([("partition_path", "ascending"), ("bucket", "ascending")])
+        .to_pylist()
+    ):
         path = row["partition_path"]
         rows[path] = rows.get(path, 0) + row["rows"]
         puts[path] = puts.get(path, 0) + row["puts"]
@@ -92,5 +96,8 @@ def arrivals(table: pa.Table) -> Arrivals:
 def _total(table: pa.Table) -> pa.Table:
     sums = [(name, "sum") for name in ("rows", "puts", "bytes", "key_bytes")]
     total = table.group_by(["partition_path", "bucket"]).aggregate(sums)
-    columns = [total.column(n if n in ("partition_path", "bucket") else f"{n}_sum") for n in SUMMARY_SCHEMA.names]
+    columns = [
+        total.column(n if n in ("partition_path", "bucket") else f"{n}_sum")
+        for n in SUMMARY_SCHEMA.names
+    ]
     return pa.Table.from_arrays(columns, schema=SUMMARY_SCHEMA)

@@ -44,6 +44,8 @@ class WriteTarget:
     file_format: BaseFileFormat
     # Finds a key in any partition path: for deletes whose data does not say the partition.
     anywhere: Callable[[], LookupIndex]
+    # Finds a key in its partition path: for inserts that are checked where the index only computes.
+    by_path: Callable[[], LookupIndex]
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
 

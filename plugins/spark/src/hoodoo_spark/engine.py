@@ -24,7 +24,7 @@ from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads, failure
 from hoodoo_spark.session import check_classic, find
 from hoodoo_spark.stream import Leg, SparkStream, mapped, numbers, own, piece_bytes, run, united
-from hoodoo_spark.types import arrow_schema
+from hoodoo_spark.types import arrow_schema, frame_schema
 
 
 def from_settings(settings: Settings) -> SparkEngine:
@@ -62,7 +62,7 @@ class SparkEngine:
         """
         if is_dataframe(data):
             check_classic(data, "DataFrame")
-            schema = arrow_schema(data.schema)
+            schema = arrow_schema(frame_schema(data))
             return SparkStream(schema, (Leg(data, ReadFrame(schema), None),))
         step, payloads = sources.planned(data, self.parallelism)
         return mapped(self._tasks(payloads), step)

@@ -38,6 +38,18 @@ _LEAVES: dict[str, pa.DataType] = {
 }
 
 
+def frame_schema(df: Any) -> Any:
+    """The ``StructType`` of a DataFrame; SchemaError where it has a type unknown to PySpark."""
+    try:
+        return df.schema
+    except Exception as error:  # a ValueError of some kind, from parsing the JVM's answer
+        raise SchemaError(
+            "DataFrame",
+            f"has a column of a type that this PySpark can't name: {error}",
+            "Cast it in the DataFrame, for example to string.",
+        ) from error
+
+
 def arrow_schema(struct: Any) -> pa.Schema:
     """The Arrow schema of a Spark ``StructType``.
 

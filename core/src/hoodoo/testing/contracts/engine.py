@@ -25,7 +25,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -106,6 +105,8 @@ class EngineContract:
     def test_source_dataset(self, engine: Engine, tmp_path: Path) -> None:
         for i in range(3):
             pq.write_table(rows(100, i * 100), tmp_path / f"{i}.parquet", row_group_size=30)
+        import pyarrow.dataset as ds  # here, as it imports pandas where there is one
+
         dataset = ds.dataset(str(tmp_path), format="parquet")
         found = engine.collect(engine.source(dataset))
         assert found.schema == ROWS
@@ -114,6 +115,8 @@ class EngineContract:
     def test_source_filtered_dataset(self, engine: Engine, tmp_path: Path) -> None:
         """The filter of a dataset is not lost."""
         pq.write_table(rows(100), tmp_path / "0.parquet")
+        import pyarrow.dataset as ds  # here, as it imports pandas where there is one
+
         dataset = ds.dataset(str(tmp_path), format="parquet").filter(pc.field("key") >= 90)
         assert by_key(engine.collect(engine.source(dataset))) == rows(10, 90)
 

@@ -1,0 +1,79 @@
+"""Numbers of rows that are stored already, as the type that their column has grown to.
+
+Unlike rows on their way in, stored rows are not asked to keep every digit: once a table's long is a
+double, all of it is read, and rewritten, as doubles. A float becomes the double of its shortest
+decimal text (0.1 stays 0.1), as Hudi does it: HoodieAvroUtils.rewritePrimaryType.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """``batch`` with those numbers changed, at any depth, that ``schema`` has in a floating type of
+    more range. All other columns and types are left as they are."""
+    for at, field in enumerate(batch.schema):
+        place = schema.get_field_index(field.name)
+        if place >= 0 and _grows(field.type, schema.field(place).type):
+            array = _promoted(batch.column(at), schema.field(place).type)
+            batch = batch.set_column(at, field.with_type(array.type), array)
+    return batch
+
+
+def _grows(found: pa.DataType, kind: pa.DataType) -> bool:
+    t = pa.types
+    if t.is_struct(found) and t.is_struct(kind):
+        pairs = ((f, kind.get_field_index(f.name)) for f in found)
+        return any(at >= 0 and _grows(f.type, kind.field(at).type) for f, at in pairs)
+    if t.is_list(found) and t.is_list(kind):
+        return _grows(found.value_type, kind.value_type)
+    if t.is_map(found) and t.is_map(kind):
+        return _grows(found.item_type, kind.item_type)
+    if t.is_floating(kind):
+        return bool(t.is_integer(found)) or (t.is_float32(found) and t.is_float64(kind))
+    return False
+
+
+def _promoted(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    found = array.type
+    if not _grows(found, kind):
+        return array
+    if pa.types.is_struct(found):
+        # `field`, not `flatten`: what a null struct hides stays hidden by the mask.
+        wanted = {f.name: f.type for f in kind}
+        children = [
+            _promoted(array.field(i), wanted.get(f.name, f.type)) for i, f in enumerate(found)
+        ]
+        fields = [f.with_type(child.type) for f, child in zip(found, children, strict=True)]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+    if pa.types.is_list(found):
+        values = _promoted(array.flatten(), kind.value_type)
+        return pa.ListArray.from_arrays(
+            _offsets(array, pc.list_value_length(array)), values,
+            type=pa.list_(found.value_field.with_type(values.type)),
+            mask=array.is_null() if array.null_count else None,
+        )  # fmt: skip
+    if pa.types.is_map(found):
+        return _map(array, kind)
+    if pa.types.is_floating(found):
+        return array.cast(pa.string()).cast(kind)
+    return array.cast(kind, safe=False)
+
+
+def _map(array: pa.MapArray, kind: pa.MapType) -> pa.Array:
+    entries = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
+    pairs = entries.flatten()
+    items = _promoted(pairs.field(1), kind.item_type)
+    return pa.MapArray.from_arrays(
+        _offsets(array, pc.list_value_length(entries)), pairs.field(0), items,
+        type=pa.map_(array.type.key_field, array.type.item_field.with_type(items.type)),
+        mask=array.is_null() if array.null_count else None,
+    )  # fmt: skip
+
+
+def _offsets(array: pa.Array, lengths: pa.Array) -> pa.Array:
+    ends = pc.cumulative_sum_checked(pc.fill_null(lengths, 0).cast(pa.int32()))
+    return pa.concat_arrays([pa.array([0], pa.int32()), ends])
