@@ -217,13 +217,52 @@ def test_range_in_javas_order(keys: list[str]) -> None:
 )
 def test_a_footer_never_denies_its_keys(keys: list[str], others: list[str]) -> None:
     stats = KeyStats(BloomOptions(entries=50, fpp=0.001))
-    stats.add(pa.chunked_array([keys], pa.string()))
+    stats.add(pa.array(keys, pa.string()))
     footer = {k: v.decode() if isinstance(v, bytes) else v for k, v in stats.footer().items()}
     asked = pa.array([*keys, *others], pa.string())
     for metadata in (footer, {k: v for k, v in footer.items() if "bloom" not in k}):
         found = KeyFilter.from_footer(metadata).might_contain(asked).to_pylist()
         assert all(found[: len(keys)])
         assert len(found) == len(asked)
+
+
+def _footer(stats: KeyStats) -> dict[str, str]:
+    return {k: v.decode() if isinstance(v, bytes) else v for k, v in stats.footer().items()}
+
+
+@pytest.mark.parametrize("kind", [bloom.SIMPLE, bloom.DYNAMIC])
+def test_a_filter_that_is_carried_over_knows_old_and_new_keys(kind: str) -> None:
+    options = BloomOptions(kind)
+    old = pa.array([f"k{i:05}" for i in range(5000)])
+    new = pa.array([f"n{i:05}" for i in range(500)])
+    stats = KeyStats(options)
+    stats.add(old)
+    grown = KeyStats.carried(_footer(stats), options, 5500)
+    assert grown is not None
+    grown.add(new)
+    asked = KeyFilter.from_footer(_footer(grown))
+    assert (asked.low, asked.high) == ("k00000", "n00499")
+    assert all(asked.might_contain(old).to_pylist())
+    assert all(asked.might_contain(new).to_pylist())
+    strange = pa.array([f"l{i:05}" for i in range(5000)])
+    assert sum(asked.might_contain(strange).to_pylist()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        (BloomOptions(), 9000),  # too many keys for the old bits
+        (BloomOptions(fpp=1e-12), 5000),  # a smaller rate is asked for
+        (BloomOptions(bloom.SIMPLE), 5000),
+        (BloomOptions(entries=60_000), 5000),  # sized as Hudi does
+    ],
+    ids=["more-keys", "smaller-rate", "another-kind", "fixed-size"],
+)
+def test_a_filter_that_does_not_fit_is_made_anew(options: BloomOptions, rows: int) -> None:
+    stats = KeyStats(BloomOptions())
+    stats.add(pa.array([f"k{i:05}" for i in range(5000)]))
+    assert KeyStats.carried(_footer(stats), options, rows) is None
+    assert KeyStats.carried(_footer(stats), BloomOptions(), 5000) is not None
 
 
 @pytest.mark.skipif(not ZIPS, reason="no golden tables: set HOODOO_GOLDEN")
@@ -240,7 +279,7 @@ def test_filters_of_spark_hudi_are_rebuilt_byte_for_byte(tmp_path: Path) -> None
                     continue
                 keys = file.read(columns=["_hoodie_record_key"]).column(0)
                 stats = KeyStats(BloomOptions(entries=60_000))
-                stats.add(keys)
+                stats.add(keys.combine_chunks())
                 ours = stats.footer()
                 assert set(ours) == {k.decode() for k in footer if k.startswith(b"hoodie_")} | {
                     "org.apache.hudi.bloomfilter"

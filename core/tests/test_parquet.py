@@ -220,7 +220,7 @@ def test_damaged_data_is_named(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="nowhere"):
-        ParquetFormat().writer(str(tmp_path / "nowhere" / "f.parquet"), STORED)
+        ParquetFormat().writer(str(tmp_path / "nowhere" / "f.parquet"), STORED).close()
 
 
 @pytest.mark.skipif(not ZIPS, reason="no golden tables: set HOODOO_GOLDEN")

@@ -22,7 +22,9 @@ class HoodooError(Exception):
         super().__init__(obj, rule, fix)
 
     def __str__(self) -> str:
-        return f"{self.obj}: {self.rule}" + (f" Fix: {self.fix}" if self.fix else "")
+        # A rule may be half a sentence.
+        stop = "" if self.rule.endswith((".", "!", "?", "\n")) else "."
+        return f"{self.obj}: {self.rule}{stop}" + (f" Fix: {self.fix}" if self.fix else "")
 
     def to_dict(self) -> dict[str, str]:
         """The error as plain strings: class name, object, rule, fix."""

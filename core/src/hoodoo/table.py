@@ -132,6 +132,7 @@ class Table:
             raise ConfigError(
                 f"option hoodie.datasource.insert.dup.policy={policy}",
                 "is none of none, drop, fail",
+                "give one of them, or leave the option out: then stored keys are not looked at.",
             )
         kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
         return self._write(kind, data, engine)
@@ -252,11 +253,13 @@ class Table:
             raise UnsupportedTableError(
                 f"table {self._config.name} of type {self._config.table_type}",
                 "is not written by this version of Hoodoo",
+                "write it with Hudi, or copy its rows into a table of type COPY_ON_WRITE.",
             )
         if not self._config.populate_meta_fields:
             raise UnsupportedTableError(
                 f"table {self._config.name}",
                 "has virtual keys (hoodie.populate.meta.fields=false), which are only read",
+                "write it with Hudi, or copy its rows into a table that hoodoo.create makes.",
             )
 
     def _resolve_engine(self, data: Any, engine: str | Engine | None) -> Engine:

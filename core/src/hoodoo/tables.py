@@ -93,7 +93,10 @@ def new_config(
             "use table_version=9, or 6 for readers of Hudi 0.x.",
         )
     if table_type not in TABLE_TYPES:
-        raise ConfigError(f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}")
+        raise ConfigError(
+            f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
+            'leave it out, or give table_type="COPY_ON_WRITE".',
+        )  # fmt: skip
     if table_type != "COPY_ON_WRITE":
         raise UnsupportedTableError(
             f"table type {table_type}", "is not written by this version",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -102,3 +103,17 @@ def test_an_event_is_one_line() -> None:
             "inserted": 3, "detail_table": "other",
         }
     ]  # fmt: skip
+
+
+def test_lines_are_quiet_unless_asked_for(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Unconfigured structlog prints every line to standard output."""
+    structlog.reset_defaults()
+    event = Event("write.committed", "t", "123", {"inserted": 3})
+    registrations.hoodoo_event(event)
+    assert capfd.readouterr() == ("", "")
+    with caplog.at_level(logging.INFO, "hoodoo"):
+        registrations.hoodoo_event(event)
+    (line,) = caplog.messages
+    assert "event='write.committed'" in line and "inserted=3" in line and "instant='123'" in line

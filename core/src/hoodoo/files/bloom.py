@@ -170,26 +170,70 @@ def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
 def parse(text: str | bytes, kind: str = DYNAMIC, obj: str = "bloom filter") -> BloomFilter:
     """The filter in a footer. Raises CorruptTableError naming ``obj`` if it is none."""
     try:
-        data = base64.b64decode(text, validate=True)
-        version, hashes, hash_type, size = _ROW.unpack_from(data)
-        start, count = 0, 1
-        if kind.upper() != SIMPLE:
-            _, _, count = _DYNAMIC.unpack_from(data, _ROW.size)
-            start = _ROW.size + _DYNAMIC.size
-        step = _ROW.size + (size + 7) // 8
-        if version != -1 or hash_type != 1 or size <= 0 or hashes <= 0 or count < 1:
-            raise ValueError(f"version {version}, hash type {hash_type}, {size} bits")
-        if len(data) != start + count * step:
-            raise ValueError(f"{len(data)} bytes instead of {start + count * step}")
+        return _parsed(base64.b64decode(text, validate=True), kind)
     except (ValueError, struct.error, binascii.Error) as error:
         raise CorruptTableError(
             obj,
             f"the footer holds no {kind} bloom filter ({error}).",
             "Restore the file, or rewrite it by clustering the table.",
         ) from error
+
+
+def _parsed(data: bytes, kind: str) -> BloomFilter:
+    version, hashes, hash_type, size = _ROW.unpack_from(data)
+    start, count = 0, 1
+    if kind.upper() != SIMPLE:
+        _, _, count = _DYNAMIC.unpack_from(data, _ROW.size)
+        start = _ROW.size + _DYNAMIC.size
+    step = _ROW.size + (size + 7) // 8
+    if version != -1 or hash_type != 1 or size <= 0 or hashes <= 0 or count < 1:
+        raise ValueError(f"version {version}, hash type {hash_type}, {size} bits")
+    if len(data) != start + count * step:
+        raise ValueError(f"{len(data)} bytes instead of {start + count * step}")
     content = np.frombuffer(data, np.uint8)
     heads = [start + i * step + _ROW.size for i in range(count)]
     return BloomFilter(hashes, size, tuple(content[h : h + step - _ROW.size] for h in heads))
+
+
+@frozen(eq=False)
+class Growing:
+    """The filter of an older version of a file, to which the keys of new rows are added: a file
+    that is rewritten for the sake of a few rows needs not hash all its keys again."""
+
+    kind: str
+    data: bytes
+    head: int  # bytes before the bits of the row that new keys go to
+    filter: BloomFilter
+
+    @staticmethod
+    def from_footer(text: str, kind: str, options: BloomOptions, keys: int) -> Growing | None:
+        """None if the filter is not what ``options`` would make for ``keys`` keys, or nearly so."""
+        if options.entries is not None or kind.upper() != options.kind.upper():
+            return None
+        try:
+            data = base64.b64decode(text, validate=True)
+            found = _parsed(data, kind)
+        except (ValueError, struct.error, binascii.Error):
+            return None
+        wanted = -math.log(options.fpp) / math.log(2) ** 2  # bits for each key
+        # A third more keys than it was made for: 1e-9 becomes 2e-7. Beyond that a new one is due.
+        most = min(keys, options.max_entries or keys) * wanted / 1.3
+        if len(found.rows) != 1 or found.size < min(most, _MAX_BITS):
+            return None
+        if found.hashes != math.ceil(math.log(2) * wanted) and found.size < _MAX_BITS:
+            return None
+        return Growing(kind.upper(), data, len(data) - (found.size + 7) // 8, found)
+
+    def with_keys(self, keys: pa.ChunkedArray) -> bytes:
+        """The footer text (base64) of the filter with ``keys`` (strings without nulls) added."""
+        data = bytearray(self.data)
+        if len(keys):
+            bits = np.frombuffer(data, np.uint8, offset=self.head)
+            bits |= _filled(_chunks(keys), self.filter.hashes, self.filter.size)
+            if self.kind != SIMPLE:
+                per_row, last, rows = _DYNAMIC.unpack_from(data, _ROW.size)
+                _DYNAMIC.pack_into(data, _ROW.size, per_row, last + len(keys), rows)
+        return base64.b64encode(data)
 
 
 def _chunks(keys: pa.Array | pa.ChunkedArray) -> list[pa.Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.files.bloom import BloomOptions
 from hoodoo.files.parquet_reader import ParquetReader
 from hoodoo.files.parquet_writer import ParquetWriter, WriterOptions
+from hoodoo.files.record_keys import KeyStats
 from hoodoo.storage.api import Storage
 
 # Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
@@ -29,6 +31,14 @@ _LEVELS = {"zstd": 1}
 
 class _Settings(Protocol):
     def get(self, key: str, default: str | None = None) -> str | None: ...
+
+
+class _Base(Protocol):
+    @property
+    def num_rows(self) -> int: ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]: ...
 
 
 @frozen
@@ -73,10 +83,24 @@ class ParquetFormat:
         return ParquetReader(storage, path)
 
     def writer(
-        self, local: str, schema: pa.Schema, expected_rows: int | None = None
+        self,
+        local: str,
+        schema: pa.Schema,
+        expected_rows: int | None = None,
+        base: _Base | None = None,
     ) -> ParquetWriter:
-        """Start a file at ``local``; it appears there at once and is whole after ``close``."""
-        return ParquetWriter(local, schema, self.options)
+        """Start a file at ``local``; it is whole after ``close``."""
+        return ParquetWriter(local, schema, self.options, self._keys(expected_rows, base))
+
+    def _keys(self, expected_rows: int | None, base: _Base | None) -> KeyStats | None:
+        if not self.options.key_stats:
+            return None
+        if base is not None:
+            rows = base.num_rows if expected_rows is None else expected_rows
+            carried = KeyStats.carried(base.metadata, self.options.bloom, rows)
+            if carried is not None:
+                return carried
+        return KeyStats(self.options.bloom)
 
 
 def _wants_bloom(settings: _Settings) -> bool:

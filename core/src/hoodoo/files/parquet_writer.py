@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -12,18 +11,15 @@ from attrs import Factory, frozen
 
 from hoodoo.errors import StorageError
 from hoodoo.files.bloom import BloomOptions
+from hoodoo.files.encodings import dictionary_leaves, stored_schema
 from hoodoo.files.record_keys import KeyStats
-from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
+from hoodoo.model.meta import COMMIT_SEQNO, RECORD_KEY, REPEATED, repeated
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import conform, plain_schema
 
-# One value, or a few, for the whole file: handed over as dictionaries, which spares hashing every
-# row. Measured on 1.5 M rows: 0.01 s instead of 0.04 s a column.
-_CONSTANT = (COMMIT_TIME, PARTITION_PATH, FILE_NAME)
 # Distinct in every row, with long common prefixes: delta byte arrays are written as fast as plain
 # ones, and took 3.2 MB where plain took 5.9.
 _DISTINCT = (COMMIT_SEQNO, RECORD_KEY)
-_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _MAX_ROWS = 1 << 20
 
 
@@ -46,50 +42,57 @@ class ParquetWriter:
     """Implements :class:`hoodoo.hookspecs.file_format.BaseFileWriter`.
 
     Holds one row group of rows (``block_bytes``) and the record keys of the file. All columns are
-    written optional, as Hudi's own are.
+    written optional, as Hudi's own are. ``keys`` collects what the footer says of record keys;
+    None: nothing.
     """
 
-    def __init__(self, local: str, schema: pa.Schema, options: WriterOptions) -> None:
+    def __init__(
+        self, local: str, schema: pa.Schema, options: WriterOptions, keys: KeyStats | None = None
+    ) -> None:
         self._local = local
         self._options = options
         self._schema = plain_schema(schema)
-        self._stats: KeyStats | None = None
-        if options.key_stats and RECORD_KEY in schema.names:
-            self._stats = KeyStats(options.bloom)
+        self._stats = keys if RECORD_KEY in schema.names else None
         self._pending: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
         self._footer: dict[str, str | bytes] = {
             "parquet.avro.schema": avro_text(self._schema, options.table_name),
             "writer.model.name": "avro",
         }
-        self._open(local)
+        self._stored: pa.Schema | None = None
+        self._file: pq.ParquetWriter | None = None
 
-    def _open(self, local: str) -> None:
-        names = self._schema.names
-        stored = pa.schema(
-            [f.with_type(_DICTIONARY) if f.name in _CONSTANT else f for f in self._schema]
-        )
-        distinct = [name for name in _DISTINCT if name in names]
-        plain = {name for name in names if name not in distinct}
+    def _open(self) -> tuple[pq.ParquetWriter, pa.Schema]:
+        """The file, opened when its first rows are there: they say how each column is best encoded."""
+        if self._file is not None and self._stored is not None:
+            return self._file, self._stored
+        self._stored = stored = stored_schema(self._schema, self._pending)
+        distinct = [name for name in _DISTINCT if name in stored.names]
+        dictionaries: list[str] | bool = False
+        if self._options.dictionary:
+            dictionaries = dictionary_leaves(stored, self._pending, distinct)
         try:
             self._file = pq.ParquetWriter(
-                local,
+                self._local,
                 stored,
                 compression=self._options.codec,
                 compression_level=self._options.level,
-                use_dictionary=_leaves(stored, plain) if self._options.dictionary else False,
+                use_dictionary=dictionaries,
                 column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
                 data_page_size=self._options.page_bytes,
                 store_schema=False,
             )
         except OSError as error:
             raise self._failed(error) from error
+        return self._file, stored
 
-    def write(self, batch: pa.RecordBatch | pa.Table) -> None:
+    def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
         """Append rows. Raises SchemaError if they can't be brought into the file's schema."""
         batches = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
         for one in batches:
-            rest = conform(one, self._schema)
+            rest = self._conformed(one)
+            if self._stats is not None and not (known and self._stats.carries):
+                self._stats.add(rest.column(RECORD_KEY))
             while rest.num_rows:
                 per_row = max(1, rest.nbytes // rest.num_rows)
                 room = min(
@@ -103,31 +106,40 @@ class ParquetWriter:
                 if self._rows >= _MAX_ROWS or self._bytes + per_row > self._options.block_bytes:
                     self._flush()
 
+    def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = {f.name: f.type for f in batch.schema if f.type == REPEATED}
+        if not found:
+            return conform(batch, self._schema)
+        return conform(
+            batch, pa.schema([f.with_type(found.get(f.name, f.type)) for f in self._schema])
+        )
+
     def _flush(self) -> None:
         if not self._rows:
             return
-        table = pa.Table.from_batches(self._pending, self._schema)
+        file, stored = self._open()
+        columns = [
+            pa.chunked_array(
+                [_as(batch.column(i), field.type) for batch in self._pending], field.type
+            )
+            for i, field in enumerate(stored)
+        ]
+        table = pa.Table.from_arrays(columns, schema=stored).unify_dictionaries()
         self._pending, self._rows, self._bytes = [], 0, 0
-        if self._stats is not None:
-            self._stats.add(table.column(RECORD_KEY))
-        for name in _CONSTANT:
-            place = table.schema.get_field_index(name)
-            if place >= 0:
-                column = _as_dictionary(table.column(place))
-                table = table.set_column(place, pa.field(name, _DICTIONARY), column)
         try:
-            self._file.write_table(table, row_group_size=_MAX_ROWS)
+            file.write_table(table, row_group_size=_MAX_ROWS)
         except OSError as error:
             raise self._failed(error) from error
 
     def close(self) -> int:
         """Finish the file; its size in bytes. It is not synced: handing it to the store does that."""
         self._flush()
+        file, _ = self._open()
         if self._stats is not None:
             self._footer |= self._stats.footer()
         try:
-            self._file.add_key_value_metadata(self._footer)
-            self._file.close()
+            file.add_key_value_metadata(self._footer)
+            file.close()
             return os.path.getsize(self._local)
         except OSError as error:
             raise self._failed(error) from error
@@ -140,32 +152,13 @@ class ParquetWriter:
         )
 
 
-def _as_dictionary(column: pa.ChunkedArray) -> pa.Array:
-    """``column`` with one dictionary; cheap where all values are equal."""
-    if not column.null_count and pc.all(pc.equal(column, column[0])).as_py():
-        indices = pa.array(np.zeros(len(column), np.int32))
-        return pa.DictionaryArray.from_arrays(indices, column.slice(0, 1).combine_chunks())
-    encoded = column.dictionary_encode().combine_chunks()
-    return encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-
-
-def _leaves(schema: pa.Schema, names: set[str]) -> list[str]:
-    """The parquet paths of all leaf columns below ``names``."""
-    found: list[str] = []
-
-    def walk(kind: pa.DataType, path: str) -> None:
-        if pa.types.is_struct(kind):
-            for i in range(kind.num_fields):
-                walk(kind.field(i).type, f"{path}.{kind.field(i).name}")
-        elif pa.types.is_list(kind):
-            walk(kind.value_type, f"{path}.list.element")
-        elif pa.types.is_map(kind):
-            walk(kind.key_type, f"{path}.key_value.key")
-            walk(kind.item_type, f"{path}.key_value.value")
-        else:
-            found.append(path)
-
-    for field in schema:
-        if field.name in names:
-            walk(field.type, field.name)
-    return found
+def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    if kind != REPEATED:
+        return column.cast(kind)
+    if not column.null_count and len(column):
+        first = column[0]
+        if pc.all(pc.equal(column, first)).as_py():  # cheaper than hashing each row
+            return repeated(first.as_py(), len(column))
+    return column.dictionary_encode()

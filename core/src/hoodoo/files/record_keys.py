@@ -21,15 +21,39 @@ FILTER_TYPE = "hoodie_bloom_filter_type_code"
 @define
 class KeyStats:
     """Collects the record keys of a file under construction; holds their bytes until the end,
-    because a filter is sized by the number of keys. ``options`` None: no bloom filter."""
+    because a filter is sized by the number of keys. ``options`` None: no bloom filter.
+
+    ``started`` is the filter of a file whose keys are taken over: new ones are added to it.
+    """
 
     options: bloom.BloomOptions | None = Factory(bloom.BloomOptions)
     rows: int = 0
     low: str | None = None
     high: str | None = None
+    carries: bool = False  # low, high and `started` already speak for the rows of that file
+    started: bloom.Growing | None = None
     _keys: list[pa.Array] = field(factory=list)
 
-    def add(self, keys: pa.ChunkedArray) -> None:
+    @staticmethod
+    def carried(
+        metadata: Mapping[str, str], options: bloom.BloomOptions | None, rows: int
+    ) -> KeyStats | None:
+        """Start from another file's footer, for a file of about ``rows`` rows.
+
+        Deleted keys stay in: range and filter say "perhaps" a little more often. None where that
+        footer can't be built upon: it lacks something, or its filter is too small.
+        """
+        low, high = metadata.get(MIN_KEY), metadata.get(MAX_KEY)
+        if low is None or high is None:
+            return None
+        if options is None:
+            return KeyStats(None, low=low, high=high, carries=True)
+        text = metadata.get(FILTER)
+        kind = metadata.get(FILTER_TYPE, bloom.DYNAMIC)
+        started = bloom.Growing.from_footer(text, kind, options, rows) if text else None
+        return None if started is None else KeyStats(options, 0, low, high, True, started)
+
+    def add(self, keys: pa.Array) -> None:
         """``keys``: strings, null for rows without a stored key (virtual keys)."""
         self.rows += len(keys)
         if keys.null_count:
@@ -38,7 +62,7 @@ class KeyStats:
             return
         # A copy of the keys alone: the batch they came in may share one allocation with all its
         # columns, which a slice would keep alive.
-        own = pa.concat_arrays([*keys.chunks, pa.array([], keys.type)])
+        own = pa.concat_arrays([keys, pa.array([], keys.type)])
         found = min_max(own)
         if found is not None:
             self.low = found[0] if self.low is None else min(self.low, found[0], key=java_order)
@@ -51,8 +75,10 @@ class KeyStats:
         made: dict[str, str | bytes] = {}
         if self.low is not None and self.high is not None:
             made |= {MIN_KEY: self.low, MAX_KEY: self.high}
-        if self.options is not None and (self._keys or not self.rows):
-            keys = pa.chunked_array(self._keys, pa.string())
+        keys = pa.chunked_array(self._keys, pa.string())
+        if self.started is not None:
+            made |= {FILTER: self.started.with_keys(keys), FILTER_TYPE: self.started.kind}
+        elif self.options is not None and (self._keys or not self.rows):
             made |= {FILTER: bloom.build(keys, self.options), FILTER_TYPE: self.options.kind}
         return made
 

@@ -30,11 +30,14 @@ class BaseFileReader(Protocol):
         self,
         columns: Sequence[str] | None = None,
         where: pc.Expression | None = None,
-        batch_rows: int = 65536,
+        batch_rows: int | None = None,
+        encoded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Rows in file order, row group by row group; ``columns`` are top-level names (those the
         file lacks are left out). ``where`` only prunes (row groups that cannot match are skipped):
-        rows that don't match may still come."""
+        rows that don't match may still come. ``batch_rows`` is the most rows that a batch has; None
+        leaves it to the format. With ``encoded``, columns of strings may come as dictionaries, and
+        not as the :attr:`schema` says."""
 
     def close(self) -> None: ...
 
@@ -46,8 +49,10 @@ class BaseFileReader(Protocol):
 class BaseFileWriter(Protocol):
     """Writes one base file at a local path."""
 
-    def write(self, batch: pa.RecordBatch | pa.Table) -> None:
-        """Append rows; the schema is the one given at creation."""
+    def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
+        """Append rows; the schema is the one given at creation, except that a column of strings
+        may come as a dictionary. ``known``: rows of the ``base`` given at creation, whose keys need
+        not be looked at again."""
 
     def close(self) -> int:
         """Finish the file, footer included; its size in bytes."""
@@ -65,10 +70,17 @@ class BaseFileFormat(Protocol):
         """Open ``path`` of ``storage``; CorruptTableError names the file if it can't be read."""
 
     def writer(
-        self, local: str, schema: pa.Schema, expected_rows: int | None = None
+        self,
+        local: str,
+        schema: pa.Schema,
+        expected_rows: int | None = None,
+        base: BaseFileReader | None = None,
     ) -> BaseFileWriter:
         """Start a file at ``local``. Record-key statistics and the bloom filter are made from
-        ``_hoodie_record_key`` if the schema has it filled (``expected_rows`` is a hint)."""
+        ``_hoodie_record_key`` if the schema has it filled.
+
+        ``expected_rows`` is a hint. ``base`` is the file that this one replaces: what it says of
+        its keys may be carried over, if no row is written as ``known`` that isn't in it."""
 
 
 class FileFormatHooks:

@@ -61,7 +61,7 @@ class Kernel:
             for hook in hooks:
                 for plugin, implementation in self.implementations(hook):
                     for registration in _registrations(plugin, hook, implementation):
-                        self._offer(Offer(family, registration, plugin))
+                        self._offer(Offer(family, registration, plugin), hook)
 
     # --- asking -----------------------------------------------------------------------------------
     @property
@@ -126,7 +126,7 @@ class Kernel:
                     "Decorate it with @hoodoo.hookimpl.",
                 )
 
-    def _offer(self, offer: Offer) -> None:
+    def _offer(self, offer: Offer, hook: str) -> None:
         taken = self._by_name[offer.family]
         for text in dict.fromkeys(
             name.casefold() for name in (offer.name, *offer.registration.aliases)
@@ -134,7 +134,7 @@ class Kernel:
             if text in taken:
                 raise PluginError(
                     f"{offer.family} {text!r}",
-                    f"this name or alias is taken twice: by {taken[text].name!r} of "
+                    f"this name or alias is taken twice in hook {hook!r}: by {taken[text].name!r} of "
                     f"{taken[text].plugin} and by {offer.name!r} of {offer.plugin}.",
                     "Uninstall one of the distributions, or rename what you maintain.",
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 COMMIT_TIME = "_hoodie_commit_time"
@@ -13,6 +14,14 @@ META_COLUMNS = (COMMIT_TIME, COMMIT_SEQNO, RECORD_KEY, PARTITION_PATH, FILE_NAME
 IS_DELETED = "_hoodie_is_deleted"
 
 META_FIELDS = tuple(pa.field(name, pa.string()) for name in META_COLUMNS)
+
+# How the meta columns that have one value in a file, or a few, travel to its writer.
+REPEATED = pa.dictionary(pa.int32(), pa.string())
+
+
+def repeated(value: str, rows: int) -> pa.Array:
+    """``value`` in each of ``rows`` rows, as :data:`REPEATED`."""
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([value], pa.string()))
 
 
 def with_meta(schema: pa.Schema) -> pa.Schema:

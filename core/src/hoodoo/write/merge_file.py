@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from attrs import define, frozen
 
 from hoodoo.hookspecs.engine import SLOT, Side, Task
-from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.meta import FILE_NAME, RECORD_KEY
 from hoodoo.model.schema_conform import conform
 from hoodoo.model.schema_promote import promoted
 from hoodoo.storage.api import Storage
@@ -82,12 +82,16 @@ class WriteSlots:
         rows = fold(rows.sort_by(SEQ), self.merger)
         with scratch_file(self.storage) as local:
             counts = _Counts()
-            writer = self.file_format.writer(local, self.schema)
-            output = _Output(writer, self.schema, self.pending.requested, target, counts)
             if target["base_path"] is None:
+                writer = self.file_format.writer(local, self.schema, rows.num_rows)
+                output = _Output(writer, self.schema, self.pending.requested, target, counts)
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
             else:
-                self._merge(rows, target["base_path"], output)
+                with self.file_format.reader(self.storage, target["base_path"]) as base:
+                    expected = base.num_rows + (0 if self.matches else rows.num_rows)
+                    writer = self.file_format.writer(local, self.schema, expected, base)
+                    output = _Output(writer, self.schema, self.pending.requested, target, counts)
+                    self._merge(rows, base, output)
             size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
@@ -99,24 +103,26 @@ class WriteSlots:
                 size = found.size if found else size
             return _stat(target, path, counts, size)
 
-    def _merge(self, rows: pa.Table, base_path: str, output: _Output) -> None:
+    def _merge(self, rows: pa.Table, base: BaseFileReader, output: _Output) -> None:
         rows = rows.combine_chunks()
         keys = rows.column(RECORD_KEY).combine_chunks()
         seen = np.zeros(rows.num_rows, bool)
-        with self.file_format.reader(self.storage, base_path) as base:
-            for batch in base.batches():
-                stored = conform(promoted(batch, self.schema), self.schema)
-                if not self.matches:
-                    output.keep(stored)
-                    continue
-                at = pc.index_in(stored.column(RECORD_KEY), value_set=keys)
-                if at.null_count == len(at):
-                    output.keep(stored)
-                    continue
-                hit = pc.is_valid(at)
-                incoming = np.asarray(at.drop_null())
-                seen[incoming] = True
-                self._merge_batch(stored, hit, rows, incoming, output)
+        # All but the name of the file that they leave.
+        kept = pa.schema([f for f in self.schema if f.name != FILE_NAME])
+        names = [n for n in base.schema.names if n != FILE_NAME]
+        for batch in base.batches(names, encoded=True):
+            stored = conform(promoted(batch, kept), _encoded_as(batch, kept))
+            if not self.matches:
+                output.keep(stored)
+                continue
+            at = pc.index_in(stored.column(RECORD_KEY), value_set=keys)
+            if at.null_count == len(at):
+                output.keep(stored)
+                continue
+            hit = pc.is_valid(at)
+            incoming = np.asarray(at.drop_null())
+            seen[incoming] = True
+            self._merge_batch(stored, hit, rows, incoming, output)
         fresh = rows.filter(pa.array(~seen))
         output.insert(fresh.filter(pc.equal(fresh.column(OP), PUT)))
 
@@ -133,7 +139,8 @@ class WriteSlots:
         met = pa.Table.from_batches([stored]).filter(hit)
         puts = pa.array(np.full(met.num_rows, PUT, np.int8))
         older = pa.Table.from_arrays(
-            [puts if name == OP else met.column(name) for name in columns], schema=newer.schema
+            [puts if f.name == OP else met.column(f.name).cast(f.type) for f in newer.schema],
+            schema=newer.schema,
         )
         answer = merge_pairs(older, newer, self.merger)
         if answer.newer_wins is not None:
@@ -163,23 +170,35 @@ class _Output:
     def keep(self, stored: pa.RecordBatch) -> None:
         if stored.num_rows:
             self.counts.kept += stored.num_rows
-            self.writer.write(renamed(stored, self.target["file_name"]))
+            self.writer.write(renamed(stored, self.target["file_name"]), known=True)
 
     def insert(self, rows: pa.Table) -> None:
-        self._add(rows)
+        self._add(rows, known=False)
         self.counts.inserts += rows.num_rows
 
     def update(self, rows: pa.Table, deleted: int) -> None:
-        self._add(rows)
+        self._add(rows, known=True)
         self.counts.updates += rows.num_rows
         self.counts.deletes += deleted
 
-    def _add(self, rows: pa.Table) -> None:
+    def _add(self, rows: pa.Table, known: bool) -> None:
         if not rows.num_rows:
             return
         start = self.counts.inserts + self.counts.updates
         name, slot = self.target["file_name"], self.target["slot"]
-        self.writer.write(stored_rows(rows, self.schema, self.instant, name, slot, start))
+        made = stored_rows(rows, self.schema, self.instant, name, slot, start)
+        self.writer.write(made, known)
+
+
+def _encoded_as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Schema:
+    """``schema``, with the columns of text that are dictionaries in ``batch`` left so."""
+    found = {f.name: f.type for f in batch.schema if pa.types.is_dictionary(f.type)}
+    return pa.schema(
+        [
+            f.with_type(found[f.name]) if f.name in found and pa.types.is_string(f.type) else f
+            for f in schema
+        ]
+    )
 
 
 def _slot(batch: pa.RecordBatch) -> int:

@@ -148,6 +148,36 @@ class FileFormatContract:
             found = pa.Table.from_batches(list(reader.batches()), schema)
         assert found.combine_chunks().equals(table.combine_chunks())
 
+    def test_a_file_that_replaces_another(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Rows that are kept, some as dictionaries, and new ones: all are there, in order."""
+        schema = self._schema()
+        old, new = rows(schema, 500), rows(schema, 30, start=500)
+        name = self._write(file_format, storage, schema, old)
+        local = os.path.join(storage.scratch(), "newer")
+        with file_format.reader(storage, name) as base:
+            writer = file_format.writer(local, schema, 530, base)
+            for batch in base.batches(batch_rows=70, encoded=True):
+                writer.write(batch, known=True)
+            writer.write(new)
+            writer.close()
+        assert storage.put_file_if_absent("newer" + file_format.extension, local)
+        with file_format.reader(storage, "newer" + file_format.extension) as reader:
+            found = pa.Table.from_batches(list(reader.batches()), schema)
+        expected = pa.concat_tables([old, new])
+        assert found.combine_chunks().equals(expected.combine_chunks())
+
+    def test_encoded_batches_hold_the_same_values(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        table = rows(schema, 1000)
+        name = self._write(file_format, storage, schema, table)
+        with file_format.reader(storage, name) as reader:
+            found = [b.cast(schema) for b in reader.batches(batch_rows=300, encoded=True)]
+        assert pa.Table.from_batches(found).combine_chunks().equals(table.combine_chunks())
+
     def test_another_schema_is_refused(self, file_format: BaseFileFormat, storage: Storage) -> None:
         writer = file_format.writer(os.path.join(storage.scratch(), "refused"), FLAT)
         wrong = rows(FLAT, 3)
