@@ -233,7 +233,9 @@ class Table:
             generator=plugins.generator,
             merger=plugins.merger,
             index=plugins.index,
-            filling_layout=resolve("layout", "small_file", settings).instance,
+            filling_layout=resolve(
+                "layout", self._options.get("hoodoo.layout", "small_file"), settings
+            ).instance,
             new_layout=resolve("layout", "new_files", settings).instance,
             file_format=plugins.file_format,
             anywhere=lambda: resolve("index", "global_simple", settings).instance,

@@ -91,8 +91,8 @@ class ParquetWriter:
         batches = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
         for one in batches:
             rest = self._conformed(one)
-            if self._stats is not None and not (known and self._stats.carries):
-                self._stats.add(rest.column(RECORD_KEY))
+            if self._stats is not None:
+                self._stats.add(rest.column(RECORD_KEY), known)
             while rest.num_rows:
                 per_row = max(1, rest.nbytes // rest.num_rows)
                 room = min(

@@ -30,7 +30,6 @@ class KeyStats:
     rows: int = 0
     low: str | None = None
     high: str | None = None
-    carries: bool = False  # low, high and `started` already speak for the rows of that file
     started: bloom.Growing | None = None
     _keys: list[pa.Array] = field(factory=list)
 
@@ -38,37 +37,34 @@ class KeyStats:
     def carried(
         metadata: Mapping[str, str], options: bloom.BloomOptions | None, rows: int
     ) -> KeyStats | None:
-        """Start from another file's footer, for a file of about ``rows`` rows.
+        """Start from the filter of another file's footer, for a file of about ``rows`` rows.
 
-        Deleted keys stay in: range and filter say "perhaps" a little more often. None where that
-        footer can't be built upon: it lacks something, or its filter is too small.
+        Deleted keys stay in: it says "perhaps" a little more often. None where that filter can't be
+        built upon: there is none, or it is too small.
         """
-        low, high = metadata.get(MIN_KEY), metadata.get(MAX_KEY)
-        if low is None or high is None:
-            return None
-        if options is None:
-            return KeyStats(None, low=low, high=high, carries=True)
         text = metadata.get(FILTER)
+        if options is None or not text:
+            return None
         kind = metadata.get(FILTER_TYPE, bloom.DYNAMIC)
-        started = bloom.Growing.from_footer(text, kind, options, rows) if text else None
-        return None if started is None else KeyStats(options, 0, low, high, True, started)
+        started = bloom.Growing.from_footer(text, kind, options, rows)
+        return None if started is None else KeyStats(options, started=started)
 
-    def add(self, keys: pa.Array) -> None:
-        """``keys``: strings, null for rows without a stored key (virtual keys)."""
+    def add(self, keys: pa.Array, known: bool = False) -> None:
+        """``keys``: strings, null for rows without a stored key (virtual keys); ``known`` ones are
+        in the filter that is carried over, if one is."""
         self.rows += len(keys)
         if keys.null_count:
             keys = keys.drop_null()
         if not len(keys):
             return
-        # A copy of the keys alone: the batch they came in may share one allocation with all its
-        # columns, which a slice would keep alive.
-        own = pa.concat_arrays([keys, pa.array([], keys.type)])
-        found = min_max(own)
+        found = min_max(keys)
         if found is not None:
             self.low = found[0] if self.low is None else min(self.low, found[0], key=java_order)
             self.high = found[1] if self.high is None else max(self.high, found[1], key=java_order)
-        if self.options is not None:
-            self._keys.append(own)
+        if self.options is not None and not (known and self.started):
+            # A copy of the keys alone: the batch they came in may share one allocation with all its
+            # columns, which a slice would keep alive.
+            self._keys.append(pa.concat_arrays([keys, pa.array([], keys.type)]))
 
     def footer(self) -> dict[str, str | bytes]:
         """The footer's entries; none for rows that have no stored keys."""

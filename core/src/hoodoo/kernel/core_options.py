@@ -41,11 +41,7 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "What insert does with keys that the table has: none (insert them again), drop or fail.",
         default="none",
     ),
-    Option(
-        "hoodie.combine.before.insert",
-        "Whether insert and bulk_insert merge rows of one key within a batch.",
-        default="false",
-    ),
+    Option("hoodoo.layout", "The layout that finds places for inserts.", default="small_file"),
     Option(
         "hoodoo.naive.timestamps",
         "How timestamps without a zone are read: UTC. Refused if not set.",
