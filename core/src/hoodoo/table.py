@@ -169,7 +169,9 @@ class Table:
                 f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
                 "give partition paths as table.file_slices() shows them.",
             )  # fmt: skip
-        return drop_partitions(target, operation.DELETE_PARTITION, wanted, self._undo)
+        return drop_partitions(
+            target, operation.DELETE_PARTITION, wanted, self._undo, self._drop_metadata_table
+        )
 
     def rollback(self) -> tuple[str, ...]:
         """Undo failed writes now instead of at the next write; the instants that were undone."""
@@ -209,7 +211,8 @@ class Table:
         return as_keys(data, self._config.record_key_fields, self.schema)
 
     def _write(self, kind: operation.WriteKind, data: Any, engine: str | Engine | None) -> Commit:
-        return run(self._target(data, engine or self._engine), kind, data, self._undo)
+        target = self._target(data, engine or self._engine)
+        return run(target, kind, data, self._undo, self._drop_metadata_table)
 
     def _undo(self, instant: Instant) -> None:
         rollback(self._storage, load(self._storage, self._config), instant)
@@ -219,8 +222,10 @@ class Table:
         plugins = self._plugins()
         runner = self._resolve_engine(data, engine)
         properties.recover(self._storage)
-        heal(self._storage, self._config)
-        self._drop_metadata_table()
+        self._refresh()
+        if heal(self._storage, self._config):
+            # What was rolled back may be in the metadata table.
+            self._drop_metadata_table()
         timeline = self.timeline()
         settings = self._settings
         return WriteTarget(
@@ -274,6 +279,12 @@ class Table:
         found: Engine = resolve("engine", engine, self._settings).instance
         return found
 
+    def _refresh(self) -> None:
+        """Another writer may have changed the properties since the table was opened."""
+        found = properties.load(self._storage)
+        if found != self._config:
+            self._config, self._timeline, self._loaded = found, None, None
+
     def _drop_metadata_table(self) -> None:
         """A stale metadata table is a wrong answer: first the property goes, then the folder."""
         listed = self._config.metadata_partitions
@@ -282,7 +293,7 @@ class Table:
                 f"table {self._config.name}: its metadata table ({', '.join(listed)}) is not kept by "
                 "this version of Hoodoo and is removed before the first write; Hudi makes it anew.",
                 HoodooWarning,
-                stacklevel=5,
+                stacklevel=5,  # the caller of upsert, and so on
             )
             keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
             changes: dict[str, str | None] = {key: None for key in keys}

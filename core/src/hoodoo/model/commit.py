@@ -31,6 +31,13 @@ class Operation(str, enum.Enum):
     BUCKET_RESCALE = "BUCKET_RESCALE"
     UNKNOWN = "UNKNOWN"
 
+    @property
+    def can_change_schema(self) -> bool:
+        """Not those that only rewrite what is there (WriteOperationType.canUpdateSchema)."""
+        return self not in (
+            Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX
+        )  # fmt: skip
+
 
 @frozen
 class WriteStat:

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.model.commit import Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
@@ -17,12 +16,6 @@ from hoodoo.model.schema_avro import arrow_schema
 from hoodoo.model.schema_door import plain_schema
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.instants import order_key
-
-# Table services repeat the schema of what they rewrote, which may be older than the table's
-# (WriteOperationType.canUpdateSchema).
-_SERVICES = frozenset(
-    {Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX}
-)
 
 
 def stored_schema(
@@ -76,7 +69,7 @@ def _from_commits(source: ReadSource, instants: Iterable[Instant]) -> pa.Schema 
         metadata = source.timeline.metadata(source.storage, instant)
         path = f"{source.storage.root}/{source.timeline.path(instant)}"
         found = _from_text(metadata.schema_text, f"schema in {path}")
-        if found is not None and metadata.operation not in _SERVICES:
+        if found is not None and metadata.operation.can_change_schema:
             return found
         fallback = fallback or found
     return fallback

@@ -118,14 +118,19 @@ class Timeline:
         return codec.decode(storage.get(path), f"{storage.root}/{path}")
 
     def latest_schema_text(self, storage: Storage, as_of: str | None = None) -> str | None:
-        """The Avro schema of the newest completed write that carries one; usually one read."""
+        """The Avro schema of the newest completed write that carries one; usually one read.
+
+        What a service carries (clustering, compaction) counts only where nothing else does.
+        """
         limit = None if as_of is None else order_key(as_of)
+        fallback: str | None = None
         for instant in reversed(self._writes.values()):
             if limit is None or order_key(instant.requested) <= limit:
-                text = self.metadata(storage, instant).schema_text
-                if text:
-                    return text
-        return None
+                metadata = self.metadata(storage, instant)
+                if metadata.schema_text and metadata.operation.can_change_schema:
+                    return metadata.schema_text
+                fallback = fallback or metadata.schema_text
+        return fallback
 
     def replaced_file_groups(
         self, storage: Storage, as_of: str | None = None

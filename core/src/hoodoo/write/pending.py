@@ -13,20 +13,23 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.door import Door
 from hoodoo.write.markers import mark
 
 
 @frozen
 class Pending:
     """``requested`` is the instant that tasks write for, ``path`` its inflight file, which is there
-    from before the first file until the instant is rolled back or archived."""
+    from before the first file until the instant is rolled back or archived. ``door``: of a write
+    whose tasks name files themselves."""
 
     requested: str
     path: str
+    door: Door | None = None
 
     @classmethod
-    def of(cls, timeline: Timeline, instant: Instant) -> Pending:
-        return cls(instant.requested, timeline.path(instant))
+    def of(cls, timeline: Timeline, instant: Instant, door: Door | None = None) -> Pending:
+        return cls(instant.requested, timeline.path(instant), door)
 
     def put(
         self, storage: Storage, partition_path: str, name: str, local: str, *, new: bool
@@ -34,11 +37,14 @@ class Pending:
         """Put the ``local`` file under its final name, after its marker. ``new``: of a new file group.
 
         False: an earlier attempt of the same task has left the file. Raises CommitConflictError,
-        with no file left, if the instant does not stand any more. It is looked at on both sides of
+        with no file left, if the instant does not stand any more, or the door is closed and the
+        write does not count this file. The instant is looked at on both sides of
         the put: a rollback lists the files once more after it has taken the inflight file away, so
         that one of the two sees the other.
         """
         self._check(storage)
+        if self.door is not None and not self.door.is_open(storage):
+            raise self._late()
         mark(storage, self.requested, partition_path, name, new)
         path = f"{partition_path}/{name}" if partition_path else name
         if not storage.put_file_if_absent(path, local):
@@ -48,7 +54,18 @@ class Pending:
         except CommitConflictError:
             storage.delete(path)
             raise
+        if self.door is not None and not self.door.is_open(storage):
+            if not self.door.keeps(storage, path):
+                storage.delete(path)
+            raise self._late()
         return True
+
+    def _late(self) -> CommitConflictError:
+        return CommitConflictError(
+            f"instant {self.requested}",
+            "a task finished after another attempt of it, and after the write.",
+            "Nothing: the write has what it needs.",
+        )
 
     def _check(self, storage: Storage) -> None:
         if storage.head(self.path) is None:

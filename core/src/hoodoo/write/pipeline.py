@@ -19,6 +19,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
+from hoodoo.write.door import Door
 from hoodoo.write.key import AddKeys
 from hoodoo.write.located import locate, meet_by_key, tag
 from hoodoo.write.merge_file import WriteSlots
@@ -124,10 +125,16 @@ def write(
     ``instant`` is inflight.
     """
     stored = with_meta(prepared.schema)
-    pending = Pending.of(target.timeline, instant)
     if planned.routed is None:
+        prefix = target.workspace(instant.requested).prefix
+        door = Door(instant.requested, prefix, target.config)
+        door.open(target.storage)
+        pending = Pending.of(target.timeline, instant, door)
         step: Any = WriteNewFiles(stored, target.storage, target.file_format, pending)
-        return read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
+        stats = read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
+        door.close(target.storage, (stat.path for stat in stats))
+        return stats
+    pending = Pending.of(target.timeline, instant)
     if not planned.slots:
         return ()
     exchanged = target.engine.exchange(planned.routed, planned.parts)

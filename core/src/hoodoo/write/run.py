@@ -24,11 +24,15 @@ from hoodoo.write.pipeline import plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
 
 Undo = Callable[[Instant], None]
+Step = Callable[[], None]
 _log = get_logger(__name__)
 
 
-def run(target: WriteTarget, kind: WriteKind, data: Any, undo: Undo) -> Commit:
-    """Write ``data``. ``undo`` takes back an instant that has begun to write files.
+def run(
+    target: WriteTarget, kind: WriteKind, data: Any, undo: Undo, before_publish: Step
+) -> Commit:
+    """Write ``data``. ``undo`` takes back an instant that has begun to write files;
+    ``before_publish`` is the last thing to happen before the rows can be seen.
 
     Raises the errors of bad input (the table is as it was), CommitConflictError (undone), or
     CommitUnknownError (nothing is undone: the timeline has to be read again first).
@@ -56,6 +60,7 @@ def run(target: WriteTarget, kind: WriteKind, data: Any, undo: Undo) -> Commit:
             replaced = replaced_groups(target.slices, replaced_partitions(prepared))
         extra = {"schema": avro_text(prepared.schema, target.config.name)}
         _refuse_overtaken(target, instant)
+        before_publish()
     except Exception:
         _tidy(target, instant, lambda: undo(instant))
         raise
@@ -64,7 +69,11 @@ def run(target: WriteTarget, kind: WriteKind, data: Any, undo: Undo) -> Commit:
 
 
 def drop_partitions(
-    target: WriteTarget, kind: WriteKind, paths: Iterable[str], undo: Undo
+    target: WriteTarget,
+    kind: WriteKind,
+    paths: Iterable[str],
+    undo: Undo,
+    before_publish: Step,
 ) -> Commit:
     """A replacecommit that leaves the file groups of the partition ``paths`` behind and adds none."""
     instant = _request(target, kind)
@@ -72,6 +81,7 @@ def drop_partitions(
     try:
         instant = _inflight(target, instant, profile(kind.operation, (), {}))
         _refuse_overtaken(target, instant)
+        before_publish()
     except Exception:
         _tidy(target, instant, lambda: undo(instant))
         raise

@@ -6,6 +6,8 @@ character positions, not over rows: step p updates all strings longer than p at 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -23,11 +25,19 @@ def string_hash(values: pa.StringArray) -> Int32s:
         values = values.fill_null("")
     units, ends = _code_units(values)
     starts = np.concatenate(([0], ends[:-1]))
-    lengths = ends - starts
+    return units_hash(units, starts, ends - starts)
+
+
+def units_hash(
+    units: npt.NDArray[Any], starts: npt.NDArray[Any], lengths: npt.NDArray[Any]
+) -> Int32s:
+    """The hash codes of the strings of ``lengths`` that begin at ``starts`` among the code units."""
+    if not len(starts):
+        return np.zeros(0, np.int32)
     # Longest first: the strings that have a unit at position p are then a prefix.
     order = np.argsort(-lengths, kind="stable")
     starts, sorted_lengths = starts[order], lengths[order]
-    hashes = np.zeros(len(values), np.uint32)
+    hashes = np.zeros(len(starts), np.uint32)
     longer = np.searchsorted(-sorted_lengths, -np.arange(int(sorted_lengths[0])), side="left")
     for position, count in enumerate(longer.tolist()):
         active = hashes[:count]
@@ -50,16 +60,16 @@ def add_to_list_hash(
     return signed
 
 
-def _code_units(values: pa.StringArray) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+def _code_units(values: pa.StringArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """All UTF-16 code units in a row, and where each string ends in them."""
     buffers = values.buffers()
     offsets = np.frombuffer(buffers[1], np.int32, len(values) + 1, values.offset * 4)
     data = np.frombuffer(buffers[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
     ends = (offsets[1:] - offsets[0]).astype(np.int64)
     if not len(data) or data.max() < 0x80:
-        return data.astype(np.uint32), ends
+        return data, ends
     # A byte that starts a character is one unit, or two where the character has four bytes.
     width = ((data & 0xC0) != 0x80).astype(np.int64) + (data >= 0xF0)
     before = np.concatenate(([0], np.cumsum(width)))
     units = np.frombuffer(data.tobytes().decode("utf-8").encode("utf-16-le"), np.uint16)
-    return units.astype(np.uint32), before[ends]
+    return units, before[ends]

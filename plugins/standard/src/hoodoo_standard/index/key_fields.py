@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo_standard.index.java_hash import Int32s, add_to_list_hash, string_hash
+from hoodoo_standard.index.java_hash import Int32s, add_to_list_hash, string_hash, units_hash
+from hoodoo_standard.index.plain_keys import plain_fields
 
 # One field and what follows it.
 _FIELD = r"(?s)^(?P<name>[^:]*):(?P<value>[^,]*(?:,[^,:]*)*)(?:,(?P<rest>[^,:]*:.*))?$"
@@ -27,6 +28,24 @@ _FIELD = r"(?s)^(?P<name>[^:]*):(?P<value>[^,]*(?:,[^,:]*)*)(?:,(?P<rest>[^,:]*:
 
 def fields_hash(keys: pa.StringArray, fields: Sequence[str]) -> Int32s:
     """``List.hashCode`` of the values of ``fields`` in each key; no fields: of all values."""
+    hashes = np.zeros(len(keys), np.int32)
+    left = np.ones(len(keys), np.bool_)
+    plain = plain_fields(keys)
+    if plain is not None:
+        taken = [values for name, values in plain.fields if not fields or name in fields]
+        if taken:
+            made = np.ones(len(plain.rows), np.int32)
+            for starts, lengths in taken:
+                made = add_to_list_hash(made, units_hash(plain.data, starts, lengths))
+            hashes[plain.rows] = made
+            left[plain.rows] = False
+    rest = np.flatnonzero(left)
+    if len(rest):
+        hashes[rest] = _any(keys if len(rest) == len(keys) else keys.take(pa.array(rest)), fields)
+    return hashes
+
+
+def _any(keys: pa.StringArray, fields: Sequence[str]) -> Int32s:
     hashes = add_to_list_hash(np.ones(len(keys), np.int32), string_hash(keys))
     composed = pc.and_(pc.match_substring(keys, ","), pc.match_substring(keys, ":"))
     rows = np.flatnonzero(np.asarray(composed))

@@ -1,0 +1,87 @@
+"""Writing to a table that has Hudi's metadata table: it goes, once, in an order that survives a crash."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pytest
+from hoodoo.errors import HoodooWarning, StorageError
+from hoodoo.storage.local import LocalStorage
+
+PROPERTY = "hoodie.table.metadata.partitions"
+
+
+@pytest.fixture
+def path(golden: Callable[[str], Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(golden("cow_v9_txns_nonpart_meta"), tmp_path / "txns"))
+
+
+def rows(table: hoodoo.Table) -> Any:
+    return table.read(columns=table.schema.names).to_arrow()
+
+
+def warned(act: Callable[[], Any]) -> list[str]:
+    """What it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        act()
+    return [str(w.message) for w in caught if issubclass(w.category, HoodooWarning)]
+
+
+def test_the_metadata_table_goes_before_the_first_write(path: Path) -> None:
+    table = hoodoo.open(str(path))
+    before = rows(table)
+    assert table.config.get(PROPERTY) and (path / ".hoodie/metadata").is_dir()
+    told = warned(lambda: table.upsert(before.slice(0, 1)))
+    assert len(told) == 1 and "metadata table" in told[0]
+    assert not (path / ".hoodie/metadata").exists()
+    assert hoodoo.open(str(path)).config.get(PROPERTY) is None
+    key = table.config.record_key_fields[0]
+    assert rows(table).sort_by(key).equals(before.sort_by(key))
+    assert warned(lambda: hoodoo.open(str(path)).upsert(before.slice(1, 1))) == []
+
+
+def test_first_the_property_then_the_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the other order, readers would look for a folder that has lost its files."""
+    table = hoodoo.open(str(path))
+    before = rows(table)
+
+    def stops(self: LocalStorage, prefix: str) -> int:
+        raise StorageError(prefix, "the store has gone.", "Try again.")
+
+    with monkeypatch.context() as patch, pytest.raises(StorageError):
+        patch.setattr(LocalStorage, "delete_prefix", stops)
+        table.upsert(before.slice(0, 1))
+    assert (path / ".hoodie/metadata").is_dir()
+    again = hoodoo.open(str(path))
+    assert again.config.get(PROPERTY) is None
+    again.upsert(before.slice(0, 1))
+    assert not (path / ".hoodie/metadata").exists()
+    assert rows(again).num_rows == before.num_rows
+
+
+def test_bad_input_leaves_the_metadata_table_alone(path: Path) -> None:
+    table = hoodoo.open(str(path))
+    before = {p: p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+    key = table.config.record_key_fields[0]
+    with pytest.raises(hoodoo.errors.DataError):
+        table.upsert(rows(table).drop_columns([key]))
+    assert {p: p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()} == before
+
+
+def test_a_metadata_table_made_after_the_table_was_opened_goes_too(path: Path) -> None:
+    """Another engine may have made one since."""
+    early = hoodoo.open(str(path))
+    kept = path.with_name("kept")
+    shutil.copytree(path / ".hoodie", kept)
+    warned(lambda: early.upsert(rows(early).slice(0, 1)))
+    shutil.copytree(kept / "metadata", path / ".hoodie/metadata")
+    shutil.copy(kept / "hoodie.properties", path / ".hoodie/hoodie.properties")
+    assert len(warned(lambda: early.upsert(rows(early).slice(1, 1)))) == 1
+    assert not (path / ".hoodie/metadata").exists()
+    assert hoodoo.open(str(path)).config.get(PROPERTY) is None

@@ -1,0 +1,428 @@
+"""The pages are true: their code runs, their signatures are the code's, their links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from attrs import frozen
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs import engine as engine_family
+from hoodoo.hookspecs import file_format as format_family
+from hoodoo.hookspecs import index as index_family
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.layout import Layout, Slot
+from hoodoo.hookspecs.merger import Merged, Merger
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel import load
+from hoodoo.kernel.discover import Plugin, discover
+from hoodoo.kernel.protocols import PROTOCOLS
+from hoodoo.kernel.registry import Kernel, kernel
+from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.testing.distributions import fake_distribution
+
+REPO = Path(__file__).parents[2]
+CONTRIB = REPO / "contrib/keep-first"
+REFERENCE = REPO / "docs/plugins/reference.md"
+GUIDE = REPO / "docs/plugins/guide.md"
+PAGES = sorted(
+    {
+        REPO / "README.md",
+        REPO / "CHANGELOG.md",
+        REPO / "tests/README.md",
+        CONTRIB / "README.md",
+        *(REPO / "docs").rglob("*.md"),
+    }
+)
+FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.M | re.S)
+
+
+@frozen
+class Block:
+    """A fenced block of a page; ``line`` is that of its first line of code."""
+
+    info: tuple[str, ...]
+    body: str
+    line: int
+
+    @property
+    def file(self) -> str | None:
+        """The file of contrib that the block shows a part of."""
+        return next((w[5:] for w in self.info if w.startswith("file=")), None)
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(tuple(m["info"].split()), m["body"], text.count("\n", 0, m.start()) + 2)
+        for m in FENCE.finditer(text)
+    ]
+
+
+def prose(page: Path) -> str:
+    """The page without its blocks."""
+    return FENCE.sub("", page.read_text("utf-8"))
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(REPO))
+
+
+def with_python(*, spark: bool) -> list[Path]:
+    def has(page: Path) -> bool:
+        python = [b for b in blocks(page) if b.info[:1] == ("python",)]
+        return any(("spark" in b.info) == spark for b in python)
+
+    return [page for page in PAGES if page.exists() and has(page)]
+
+
+# --- code -----------------------------------------------------------------------------------------
+@pytest.fixture
+def keep_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """contrib as if it were installed, from its own setup.cfg; nothing to do where it is."""
+    setup = configparser.ConfigParser()
+    setup.read(CONTRIB / "setup.cfg", encoding="utf-8")
+    name = setup["metadata"]["name"]
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        points = dict(
+            line.replace(" ", "").split("=", 1)
+            for line in setup["options.entry_points"]["hoodoo"].strip().splitlines()
+        )
+        site = fake_distribution(tmp_path / "site", name, "1.0.0", entry_points=points)
+        monkeypatch.syspath_prepend(site)
+        monkeypatch.syspath_prepend(CONTRIB / "src")
+    importlib.invalidate_caches()
+    kernel.cache_clear()
+    yield
+    kernel.cache_clear()
+    for module in [n for n in sys.modules if n.partition(".")[0] == "hoodoo_keep_first"]:
+        del sys.modules[module]
+
+
+def run(page: Path, wanted: Callable[[Block], bool]) -> None:
+    """The Python blocks of a page, one after another in one namespace; failures name the page's line."""
+    names = {"__name__": "__main__"}  # as in a notebook: classes travel to workers whole
+    for block in blocks(page):
+        if block.info[:1] == ("python",) and wanted(block):
+            tree = ast.increment_lineno(ast.parse(block.body), block.line - 1)
+            exec(compile(tree, str(page), "exec", dont_inherit=True), names)
+
+
+@pytest.mark.parametrize("page", with_python(spark=False), ids=name_of)
+def test_code_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_first: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page, lambda block: "spark" not in block.info)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", with_python(spark=True), ids=name_of)
+def test_code_runs_on_spark(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_first: None, spark: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page, lambda block: True)
+
+
+def test_pages_have_code() -> None:
+    """So that a fence written otherwise does not empty the tests above."""
+    local = {name_of(page) for page in with_python(spark=False)}
+    assert {"README.md", "docs/quickstart.md", "docs/writing.md", "docs/reading.md"} <= local
+    assert {"docs/plugins/guide.md", "docs/errors.md", "contrib/keep-first/README.md"} <= local
+    on_spark = {name_of(page) for page in with_python(spark=True)}
+    assert on_spark == {"README.md", "docs/spark.md", "docs/plugins/guide.md"}
+
+
+def test_a_failing_block_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(sys.modules[__name__], "REPO", tmp_path)
+    page.write_text("text\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")
+    with pytest.raises(AssertionError) as caught:
+        run(page, lambda block: True)
+    assert caught.traceback[-1].lineno == 7  # counted from 0
+
+
+# --- the guide ------------------------------------------------------------------------------------
+def test_the_guide_shows_the_files_of_contrib() -> None:
+    shown = [block for block in blocks(GUIDE) if block.file]
+    assert {b.file for b in shown} == {
+        "src/hoodoo_keep_first/merger.py",
+        "src/hoodoo_keep_first/plugin.py",
+        "setup.cfg",
+    }
+    for block in shown:
+        source = (CONTRIB / str(block.file)).read_text("utf-8")
+        assert block.body == source if str(block.file).endswith(".py") else block.body in source
+
+
+def test_the_guide_shows_what_hoodoo_plugins_prints(
+    keep_first: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoodoo.cli import main
+
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        main(["plugins"])
+    (line,) = (x for x in capsys.readouterr().out.splitlines() if "keep_first" in x)
+    assert re.sub(" {2,}", "  ", line.strip()) in GUIDE.read_text("utf-8").splitlines()
+
+
+def test_the_guide_says_what_a_worker_says() -> None:
+    ref = PluginRef(
+        "merger", "keep_first", "hoodoo_keep_first.plugin", "hoodoo-keep-first", "1.0.0"
+    )
+    if importlib.util.find_spec("hoodoo_keep_first"):
+        pytest.skip("contrib is installed")
+    with pytest.raises(PluginError) as caught:
+        load(ref)
+    assert str(caught.value) in GUIDE.read_text("utf-8")
+
+
+MISTAKES = {
+    "the hook's name is misspelt": ("def hoodoo_mergers", "def hoodoo_merger"),
+    "`@hookimpl` is missing": ("@hookimpl", ""),
+    "the module can't be imported": ("from hoodoo import", "from no_such_library import"),
+    "the name is another plugin's": ('"keep_first"', '"event_time"'),
+    "the factory is not where it is said to be": ("KeepFirst.from", "Keep.from"),
+    "a member of the Protocol is missing": ("", ""),
+    "the class is passed, not an object": ("", ""),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_say_what_the_guide_says(
+    mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_first: None
+) -> None:
+    monkeypatch.syspath_prepend(CONTRIB / "src")
+    told = dict(re.findall(r"^\| (.*?) \| `(.*)` \|$", GUIDE.read_text("utf-8"), re.M))
+    assert set(told) == set(MISTAKES)
+    source = (CONTRIB / "src/hoodoo_keep_first/plugin.py").read_text("utf-8")
+    module = types.ModuleType("hoodoo_keep_first.plugin")
+    plugin = Plugin("keep_first", module.__name__, "hoodoo-keep-first", "1.0.0", module)
+    old, new = MISTAKES[mistake]
+    assert old in source
+    with pytest.raises(PluginError) as caught:
+        if mistake.startswith("the class"):
+            resolve("merger", type("First", (), {}))
+        elif mistake.startswith("the module"):
+            _fails_to_import(tmp_path, monkeypatch, source.replace(old, new))
+            discover()
+        else:
+            exec(compile(source.replace(old, new), "plugin.py", "exec"), vars(module))
+            installed = Kernel([*(p for p in discover() if p.name != "keep_first"), plugin])
+            if mistake.startswith("a member"):
+                from hoodoo_keep_first.merger import KeepFirst
+
+                monkeypatch.delattr(KeepFirst, "strategy_id")
+            resolve("merger", "keep_first", using=installed)
+    assert str(caught.value).startswith(told[mistake])
+
+
+def _fails_to_import(site: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    """A distribution of the name of contrib in front of all others."""
+    package = site / "front/hoodoo_keep_first"
+    fake_distribution(
+        site / "front",
+        "hoodoo-keep-first",
+        "1.0.0",
+        entry_points={"keep_first": "hoodoo_keep_first.plugin"},
+        modules={"hoodoo_keep_first.plugin": source, "hoodoo_keep_first.__init__": ""},
+    )
+    assert package.is_dir()
+    for name in [n for n in sys.modules if n.partition(".")[0] == "hoodoo_keep_first"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [str(site / "front"), *sys.path])
+    importlib.invalidate_caches()
+
+
+# --- the reference --------------------------------------------------------------------------------
+# Protocols and values of each family, in the order of the page. Protocols are checked member by
+# member, values by their fields.
+TYPES: dict[str, tuple[type, ...]] = {
+    "storage": (Storage, Entry),
+    "engine": (
+        engine_family.Engine,
+        engine_family.Step,
+        engine_family.Stream,
+        engine_family.Side,
+        engine_family.Task,
+        engine_family.Workspace,
+    ),
+    "key_generator": (KeyGenerator,),
+    "merger": (Merger, Merged),
+    "index": (
+        index_family.Index,
+        index_family.LookupIndex,
+        index_family.ComputedIndex,
+        index_family.IndexContext,
+    ),
+    "layout": (Layout, Slot),
+    "file_format": (
+        format_family.BaseFileFormat,
+        format_family.BaseFileReader,
+        format_family.BaseFileWriter,
+    ),
+    "observer": (Event,),
+}
+REGISTRATION = (Registration, Option, Settings)
+
+
+def signature(name: str, what: Any) -> str:
+    """``name(arguments) -> answer`` as it is written in the source, without ``self``."""
+    found = inspect.signature(what)
+    arguments = [_argument(p) for p in found.parameters.values() if p.name != "self"]
+    answer = found.return_annotation
+    tail = "" if inspect.isclass(what) or answer is found.empty else f" -> {_text(answer)}"
+    return f"{name}({', '.join(arguments)}){tail}"
+
+
+def _argument(found: inspect.Parameter) -> str:
+    star = "*" if found.kind is found.VAR_POSITIONAL else ""
+    text = f"{star}{found.name}: {_text(found.annotation)}"
+    if found.default is found.empty:
+        return text
+    default = "..." if found.default is attrs.NOTHING else repr(found.default)
+    return f"{text} = {default if ' object at ' not in default else '...'}"
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "Any")
+
+
+def headings_of(kind: type) -> list[str]:
+    """The headings that a Protocol or a value has in the page."""
+    if not getattr(kind, "_is_protocol", False):
+        return [f"### Value `{signature(kind.__name__, kind)}`"]
+    found = [f"### Protocol `{kind.__name__}`"]
+    for name, member in vars(kind).items():
+        if isinstance(member, property):
+            answer = inspect.signature(member.fget).return_annotation  # type: ignore[arg-type]
+            found.append(f"#### `{name}: {_text(answer)}`")
+        elif inspect.isfunction(member) and (not name.startswith("_") or name == "__call__"):
+            found.append(f"#### `{signature(name, member)}`")
+    return found
+
+
+def expected_headings() -> list[str]:
+    """Every heading with a signature, in the order of the page."""
+    found = ["## Registrations", *(h for kind in REGISTRATION for h in headings_of(kind))]
+    for family, specs in FAMILIES.items():
+        found.append(f"## {family.replace('_', ' ').capitalize()}")
+        hooks = [n for n in vars(specs) if n.startswith("hoodoo_")]
+        found += [f"### `{signature(name, getattr(specs, name))}`" for name in hooks]
+        found += [h for kind in TYPES[family] for h in headings_of(kind)]
+    return found
+
+
+def test_reference_headings_are_the_signatures() -> None:
+    """Both directions at once, and in the order in which data meets the hooks."""
+    written = [line for line in prose(REFERENCE).splitlines() if re.match(r"#{2,4} ", line)]
+    assert written == expected_headings()
+
+
+def test_the_reference_covers_what_the_kernel_checks() -> None:
+    hooks = {name for specs in FAMILIES.values() for name in vars(specs) if name in kernel().hooks}
+    assert hooks == set(kernel().hooks)
+    assert set(TYPES) == set(FAMILIES)
+    for family, protocols in PROTOCOLS.items():
+        assert set(protocols) <= set(TYPES[family])
+
+
+def test_each_hook_says_when_default_and_returns() -> None:
+    parts = re.split(r"^### `(hoodoo_\w+).*$", prose(REFERENCE), flags=re.M)
+    told = dict(zip(parts[1::2], parts[2::2]))
+    assert set(told) == set(kernel().hooks)
+    for hook, text in told.items():
+        text = re.split(r"^#", text, maxsplit=1, flags=re.M)[0]
+        for word in ("When", "Default", "Arguments", "Returns", "Errors"):
+            assert f"- *{word}*: " in text, f"{hook} does not say: {word}"
+
+
+# --- links ----------------------------------------------------------------------------------------
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    found: set[str] = set()
+    for title in re.findall(r"^#{1,6} (.*)$", prose(page), re.M):
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
+        slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        number = 0
+        while (slug if not number else f"{slug}-{number}") in found:
+            number += 1
+        found.add(slug if not number else f"{slug}-{number}")
+    return found
+
+
+def links(page: Path) -> list[str]:
+    found = re.findall(r"\]\(([^)\s]+)\)", prose(page))
+    return [link for link in found if not re.match(r"[a-z]+:", link)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    wrong = []
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            wrong.append(link)
+    assert not wrong
+
+
+def test_anchors() -> None:
+    assert "tables-that-others-made" in anchors(REPO / "docs/writing.md")
+    assert "no-such-heading" not in anchors(REPO / "docs/writing.md")
+    assert links(REPO / "README.md")
+
+
+def test_every_decision_is_listed() -> None:
+    architecture = REPO / "docs/architecture.md"
+    linked = {(architecture.parent / link).resolve() for link in links(architecture)}
+    decisions = {path.resolve() for path in (REPO / "docs/adr").glob("*.md")}
+    assert decisions
+    assert decisions <= linked
+
+
+# --- what pages say of the repository -------------------------------------------------------------
+def test_the_map_shows_the_rooms_that_exist() -> None:
+    text = (REPO / "docs/architecture.md").read_text("utf-8")
+    table = text.split("## Rooms", 1)[1].split("\n## ", 1)[0]
+    shown = re.findall(r"^\| `(\w+)` \|", table, re.M)
+    core = REPO / "core/src/hoodoo"
+    rooms = {p.stem for p in core.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert set(shown) == rooms - {"__init__", "builtin"}
+    for module in re.findall(r"\b((?:write|read|timeline|actions)/\w+\.py)\b", text):
+        assert (core / module).exists(), module
+
+
+def test_tox_environments_that_pages_name_exist() -> None:
+    tox = configparser.ConfigParser(interpolation=None)
+    tox.read(REPO / "tox.ini", encoding="utf-8")
+    for page in PAGES:
+        for name in re.findall(r"tox (?:run )?-e (\w+)", page.read_text("utf-8")):
+            assert f"testenv:{name}" in tox or name == "tests", f"{name_of(page)}: tox -e {name}"
+
+
+def test_the_table_of_options_is_what_is_declared() -> None:
+    text = (REPO / "docs/writing.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(hood[\w.]+)` \| (?:`(.*?)`)? ?\| (\w*) ?\| (.*) \|$", text, re.M)
+    written = {key: (default or None, kind == "table") for key, default, kind, _ in rows}
+    ours = {o.key: o for o in declared_options() if not o.key.startswith("hoodoo.keep_first")}
+    assert written == {k: (o.default, o.table_property) for k, o in ours.items()}
+    assert [key for key, *_ in rows] == sorted(written)

@@ -1,0 +1,75 @@
+"""What a clone has to have: the commands of the README, the licence, the version in the changelog."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import hoodoo
+
+REPO = Path(__file__).parents[2]
+README = (REPO / "README.md").read_text("utf-8")
+
+
+def tox() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(REPO / "tox.ini", encoding="utf-8")
+    return parser
+
+
+def test_the_readme_begins_with_what_it_is_in_five_lines() -> None:
+    title, text = README.split("\n\n")[:2]
+    assert title == "# Hoodoo"
+    assert len(text.splitlines()) == 5
+
+
+def test_the_two_commands_set_up_all_they_need() -> None:
+    lines = [line for line in README.splitlines() if line.startswith("python3 -m venv")]
+    start = "python3 -m venv .venv && .venv/bin/pip install -q tox && .venv/bin/tox run -e "
+    assert lines == [start + "flights", start + "tests"]
+    assert "python docs/examples/flights.py" in tox()["testenv:flights"]["commands"]
+    assert (REPO / "docs/examples/flights.py").exists()
+    # `tests` has no section of its own: it is the common one.
+    assert "testenv:tests" not in tox()
+    assert "pytest" in tox()["testenv"]["commands"]
+
+
+def test_ci_runs_the_tests() -> None:
+    script = REPO / ".ci/run"
+    assert os.access(script, os.X_OK)
+    assert "tox run -e tests" in script.read_text("utf-8")
+
+
+def test_the_readme_says_what_is_needed() -> None:
+    assert "Python 3.10" in README and "Java 17" in README
+    found = [REPO / "setup.cfg", *REPO.glob("*/setup.cfg"), *REPO.glob("*/*/setup.cfg")]
+    assert len(found) == 5
+    for setup in found:
+        parser = configparser.ConfigParser()
+        parser.read(setup, encoding="utf-8")
+        if parser.has_section("options"):
+            assert parser["options"]["python_requires"] == ">=3.10", setup
+
+
+def test_licence_and_changelog() -> None:
+    licence = (REPO / "LICENSE").read_text("utf-8")
+    assert "Apache License" in licence and "Version 2.0" in licence
+    versions = re.findall(r"^## (\S+)", (REPO / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert versions[0] == hoodoo.__version__
+
+
+def test_the_bench_starts() -> None:
+    assert "tests.bench.run" in tox()["testenv:bench"]["commands"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench.run", "--help"],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--scale" in done.stdout
