@@ -11,11 +11,13 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pyarrow as pa
 
+from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import PART, SLOT
 
 BUFFER_BYTES = 32 << 20
@@ -34,9 +36,40 @@ class Spill:
 
     def write(self, number: int, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         """All of ``batches``, in order."""
-        with pa.OSFile(self.path(number), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        with self._file(number, schema) as append:
             for batch in batches:
+                append(batch)
+
+    @contextmanager
+    def _file(self, number: int, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+        with self._guard():
+            sink = pa.OSFile(self.path(number), "wb")
+            writer = pa.ipc.new_file(sink, schema)
+
+        def append(batch: pa.RecordBatch) -> None:
+            with self._guard():  # around the write alone: what comes from upstream is not ours
                 writer.write_batch(batch)
+
+        try:
+            yield append
+        except BaseException:
+            with suppress(OSError):
+                sink.close()
+            raise
+        with self._guard():
+            writer.close()
+            sink.close()
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise EngineError(
+                f"folder {self._folder}",
+                f"rows on their way between two steps could not be kept there ({error}).",
+                "Free some space, or point TMPDIR at a larger disk; the table is as it was.",
+            ) from error
 
     def read(self, number: int) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(self.path(number)) as source:
@@ -50,11 +83,11 @@ class Spill:
         """``batches`` cut by part and slot; (part, slot) -> numbers of the batches in the file."""
         index: dict[tuple[int, int], list[int]] = {}
         written = 0
-        with pa.OSFile(self.path(number), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        with self._file(number, schema) as append:
             for buffer in _buffers(batches):
                 for part, slot, rows in _cut(buffer):
                     index.setdefault((part, slot), []).append(written)
-                    writer.write_batch(rows)
+                    append(rows)
                     written += 1
         return index
 
