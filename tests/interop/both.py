@@ -155,6 +155,13 @@ class Both:
             same_rows(ours, theirs, where)
 
 
+def travel(both: Both, instant: str) -> None:
+    """Both readers see the same rows as of an instant."""
+    ours = both.hoodoo().read(as_of=instant).to_arrow()
+    theirs = both.spark_read(**{"as.of.instant": instant})
+    same_rows(ours, theirs, f"as of {instant}")
+
+
 def same_rows(ours: pa.Table, theirs: pa.Table, where: str) -> None:
     """Equal rows in any order, by all columns that both have; types only as far as values go."""
     assert set(ours.column_names) == set(theirs.column_names), where

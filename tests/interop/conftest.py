@@ -1,6 +1,7 @@
 """Interop tests run only where they are asked for by path: they need real Spark Hudi.
 
-``python tests/interop/prepare.py -- pytest tests/interop`` fetches it and runs them.
+``tox run -e interop`` fetches it and runs them.  Asked for without it, they are an error, not
+skipped; a run that collects the folder above says that it leaves them out.
 """
 
 from __future__ import annotations
@@ -18,18 +19,29 @@ sys.path.insert(0, str(HERE))  # helper modules of these tests, which are no pac
 from both import Both, Spark  # noqa: E402
 from spark_hudi import JAR_VARIABLE, PYTHON_VARIABLE, SparkHudi, available  # noqa: E402
 
+LEFT_OUT = pytest.StashKey[bool]()
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """True (leave out) unless an argument names this folder or something in it."""
     if not any(_inside(argument, config) for argument in config.args):
+        config.stash[LEFT_OUT] = True
         return True
     if not available():
         raise pytest.UsageError(
             f"interop tests: {PYTHON_VARIABLE} and {JAR_VARIABLE} must name an interpreter with "
             "PySpark and the Hudi bundle for it. "
-            "Run: python tests/interop/prepare.py -- pytest tests/interop"
+            "Run `tox run -e interop`, or: "
+            "python tests/interop/prepare.py -- python -m pytest tests/interop"
         )
     return None
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.stash.get(LEFT_OUT, False):
+        terminalreporter.write_line("left out: tests/interop (run `tox run -e interop`)")
 
 
 def _inside(argument: str, config: pytest.Config) -> bool:

@@ -2,7 +2,7 @@
 
 The Hudi bundle wants its own PySpark version, so it runs in a subprocess of another interpreter:
 ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark) and ``HOODOO_INTEROP_JAR`` (the
-bundle).  Without both the interop tests skip.  Start one ``SparkHudi`` per test session: the first
+bundle).  Start one ``SparkHudi`` per test session: the first
 answer takes some ten seconds, later ones about a second.
 """
 
@@ -84,9 +84,10 @@ class SparkHudi:
         self._answers: queue.Queue[str | None] = queue.Queue()
         assert self._process.stdout is not None
         # A thread, so that waiting for an answer can time out.
-        threading.Thread(
+        self._listener = threading.Thread(
             target=self._listen, args=(self._process.stdout,), daemon=True, name="spark-hudi"
-        ).start()
+        )
+        self._listener.start()
         try:
             self.version: str = self._answer()
         except BaseException:
@@ -164,6 +165,9 @@ class SparkHudi:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._listener.join(timeout=30)  # its pipe ends with the process
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         self._log.close()
 
     def __enter__(self) -> SparkHudi:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 from both import CRASH, Both
+from hoodoo.engine.local import LocalEngine
+from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
@@ -30,12 +31,22 @@ def prepared(both: Both, version: int, metadata: bool = False) -> None:
     both.hoodoo_upsert(rows(range(20), 1, "first"))
 
 
-def operation_at(both: Both, point: str) -> int:
+def over(store: Storage) -> Table:
+    """The table through ``store``, on one thread, so that a trial run tells the order of the next."""
+    return Table(store, properties.load(store), {}, LocalEngine(1))
+
+
+def lost(store: Storage, operation: str) -> None:
+    """The write that dies."""
+    getattr(over(store), operation)(table(rows(range(10, 30), 2, "lost")))
+
+
+def operation_at(both: Both, point: str, operation: str) -> int:
     """The number of the mutating operation before which the process has to end, by a trial run."""
     trial = both.path.with_name("trial")
     shutil.copytree(both.path, trial)
     store = RecordingStorage(LocalStorage(str(trial)))
-    Table(store, properties.load(store), {}).upsert(table(rows(range(10, 30), 2, "lost")))
+    lost(store, operation)
     calls = [f"{op} {path}" for op, path in store.mutations]
     shutil.rmtree(trial)
     files = [n for n, call in enumerate(calls) if call.endswith(".parquet")]
@@ -49,12 +60,12 @@ def operation_at(both: Both, point: str) -> int:
     return steps[point] + 2  # counted from 1, and the one after it
 
 
-def crash(both: Both, point: str) -> str:
-    """Leave a half-done Hoodoo upsert behind; its instant."""
-    at = operation_at(both, point)
+def crash(both: Both, point: str, operation: str = "upsert") -> str:
+    """Leave a half-done write of Hoodoo's behind; its instant."""
+    at = operation_at(both, point, operation)
     store = CrashingStorage(LocalStorage(str(both.path)), at)
     with pytest.raises(Crash):
-        Table(store, properties.load(store), {}).upsert(table(rows(range(10, 30), 2, "lost")))
+        lost(store, operation)
     (instant,) = (i.requested for i in both.hoodoo().timeline().pending())
     files = [p for p in left_of(both, instant) if p.endswith(".parquet")]
     markers = [p for p in left_of(both, instant) if ".marker." in p]
@@ -73,11 +84,19 @@ def left_of(both: Both, instant: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("version", "point"), [*((9, p) for p in POINTS), (6, "marked"), (6, "all files")]
+    ("version", "operation", "point"),
+    [
+        *((9, "upsert", p) for p in POINTS),
+        (9, "insert_overwrite", "all files"),
+        (9, "bulk_insert", "one file"),
+        (6, "upsert", "marked"),
+        (6, "upsert", "all files"),
+        (6, "insert_overwrite", "all files"),
+    ],
 )
-def test_spark_undoes_hoodoos(both: Both, version: int, point: str) -> None:
+def test_spark_undoes_hoodoos(both: Both, version: int, operation: str, point: str) -> None:
     prepared(both, version)
-    instant = crash(both, point)
+    instant = crash(both, point, operation)
     both.check("after the crash")
     both.spark_upsert(rows(range(15, 35), 3, "spark"))
     assert [p for p in left_of(both, instant) if "/.temp/hoodoo-" not in p] == []
@@ -96,7 +115,7 @@ def test_spark_finishes_hoodoos_rollback(both: Both, version: int, done: str) ->
     trial = both.path.with_name("trial")
     shutil.copytree(both.path, trial)
     store = RecordingStorage(LocalStorage(str(trial)))
-    Table(store, properties.load(store), {}).rollback()
+    over(store).rollback()
     calls = [path for _, path in store.mutations]
     shutil.rmtree(trial)
     planned = next(n for n, path in enumerate(calls) if ".rollback.requested" in path)
@@ -105,7 +124,7 @@ def test_spark_finishes_hoodoos_rollback(both: Both, version: int, done: str) ->
         LocalStorage(str(both.path)), (planned if done == "plan" else files[0]) + 2
     )
     with pytest.raises(Crash):
-        Table(store, properties.load(store), {}).rollback()
+        over(store).rollback()
     both.check("after the crash of the rollback")
     both.spark_upsert(rows(range(15, 35), 3, "spark"))
     assert [p for p in left_of(both, instant) if "/.temp/hoodoo-" not in p] == []
@@ -139,7 +158,7 @@ def test_hoodoo_undoes_sparks(
     both.check("after Spark's next write")
 
 
-def test_pending_files_by_hand(both: Both, tmp_path: Path) -> None:
+def test_staged_rows(both: Both) -> None:
     """Spark also undoes a Hoodoo write whose staged rows are still there."""
     prepared(both, 9)
     instant = crash(both, "all files")

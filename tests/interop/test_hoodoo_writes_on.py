@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from both import Both
+from both import Both, travel
 from model import SCHEMA, Model, table
 
 KEYS = [f"k{i}" for i in range(40)] + [
@@ -55,3 +55,6 @@ def test_by_turns(both: Both, version: int, index: str, metadata: bool, partitio
         )
     both.spark_upsert(rows(["k1", "k2", "e,v"], 9, "on"))
     both.check("after Hoodoo's overwrite and Spark's upsert")
+    if index == "SIMPLE":
+        for instant in both.hoodoo().timeline().writes():
+            travel(both, instant.requested)

@@ -51,8 +51,8 @@ def row(n: int, ts: int, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("version", [9, 6])
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
 def test_all_types_as_one_key(both: Both, version: int, index: str) -> None:
-    """A complex key of ten columns, and a path of five parts."""
-    by = ["day", "d", "b", "dec", "s"]
+    """A complex key of ten columns, and a path of five parts (of text, see test_spark_reads)."""
+    by = ["day", "d", "b", "dec", "i"]
     both.setup(Model(("i",)), SCHEMA, version, index, False, by, KEYS.names)
     both.create({
         "hoodie.datasource.write.hive_style_partitioning": True,
@@ -64,6 +64,25 @@ def test_all_types_as_one_key(both: Both, version: int, index: str) -> None:
     both.hoodoo_upsert([row(n, 3, "hoodoo") for n in range(5, 10)])
     both.spark_delete([row(n, 3, "") for n in (0, 4, 7, 9)])
     both.check("after Hoodoo's upsert and Spark's delete")
+
+
+@pytest.mark.parametrize("version", [9, 6])
+def test_empty_and_null_text_as_partition(both: Both, version: int) -> None:
+    """Both go to the default partition; the files keep them apart, Spark's reader does not.
+
+    Spark takes a partition column's values from the path, in its own tables as in these.
+    """
+    both.setup(Model(("i",)), SCHEMA, version, partition_by=["s"], record_key=["i"])
+    both.create()
+    some = [{**row(n, 1, "in"), "s": value} for n, value in enumerate(["", None, "x", "", None])]
+    both.hoodoo_upsert(some[:3])
+    both.spark_upsert([{**r, "ts": 2} for r in some[1:]])
+    both.check("by Hoodoo", spark=False)
+    for r in both.model.rows.values():
+        r["s"] = r["s"] or None
+    both.model.expect(both.spark_read(), "by Spark")
+    both.hoodoo_delete(some[3:])
+    both.model.expect(both.spark_read(), "by Spark, after Hoodoo's delete")
 
 
 @pytest.mark.parametrize("column", ["at", "dec", "bin", "f"])

@@ -1,0 +1,226 @@
+"""Fetch what the interop tests need, then run a command that finds it.
+
+    python tests/interop/prepare.py -- python -m pytest tests/interop
+
+Real Spark Hudi is a jar for one Spark version, and that Spark a PySpark which is not the one that
+Hoodoo itself is tested with, so it gets a virtual environment of its own.  Both are made once, in
+``.tox/interop-spark35``, and found there by later runs; delete that folder to get newer ones.
+
+What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark) and
+``HOODOO_INTEROP_JAR`` (the bundle) name is taken as it is, and nothing is fetched for it.
+
+Exit code: the command's own; 2 where something is missing, after one sentence that says what.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from spark_hudi import FOREIGN, JAR_VARIABLE, PYTHON_VARIABLE
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HOME = Path(os.environ.get("TOX_WORK_DIR") or ROOT / ".tox") / "interop-spark35"
+PYSPARK = "pyspark>=3.5,<3.6"
+PYTHONS = ((3, 10), (3, 11))  # those that PySpark 3.5 runs on and hudi_worker.py is written for
+JAVA = 17  # the newest that Spark 3.5 supports
+BUNDLE = ("org.apache.hudi", "hudi-spark3.5-bundle_2.12")
+# From the oldest version that these tests know to the last one before 2.0's first preview.
+NEWEST, PINNED = "[1.2.0,2.0.0-a)", "1.2.0"
+DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
+# Its dependencies are shaded into it: whatever its POM still names is Spark's to bring.
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>hoodoo</groupId><artifactId>interop</artifactId><version>0</version>
+  <packaging>pom</packaging>
+  <dependencies><dependency>
+    <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+    <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+  </dependency></dependencies>
+</project>
+"""
+
+
+class Missing(Exception):
+    """Something that this machine lacks; the message is the sentence for the user."""
+
+
+def say(text: str) -> None:
+    print(f"interop: {text}", flush=True)
+
+
+def run(title: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """Run a long step, with a sign of life every ten seconds; its output, or Missing if it fails."""
+    say(f"{title} ...")
+    began = time.monotonic()
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=None if environment is None else dict(environment),
+        ) as process:
+            while True:
+                try:
+                    code = process.wait(timeout=10)
+                    break
+                except subprocess.TimeoutExpired:
+                    say(f"{title}: {time.monotonic() - began:.0f} s")
+        output.seek(0)
+        text = output.read()
+    if code:
+        raise Missing(reason(text) or f"{command[0]} ended with {code}")
+    say(f"{title}: done in {time.monotonic() - began:.0f} s")
+    return text
+
+
+def reason(output: str) -> str:
+    """The first line in which Maven or pip say what went wrong; else the last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith(("[ERROR]", "ERROR:")):
+            return line.removeprefix("[ERROR]").removeprefix("ERROR:").strip()
+    return lines[-1] if lines else ""
+
+
+def answer(command: Sequence[str]) -> str | None:
+    """What a quick command prints, stderr included; None if it cannot run or fails."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout + done.stderr if done.returncode == 0 else None
+
+
+def java_home() -> Path:
+    """The home of a Java that Spark 3.5 runs on: JAVA_HOME, the path's, or where Linux keeps them."""
+    homes = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
+    if found := shutil.which("java"):
+        homes.append(Path(found).resolve().parent.parent)
+    homes += sorted(Path("/usr/lib/jvm").glob(f"*{JAVA}*"))
+    seen = []
+    for home in homes:
+        said = answer([str(home / "bin" / "java"), "-version"])
+        if version := re.search(r'version "(\d+)', said or ""):
+            if int(version[1]) == JAVA:
+                return home
+            seen.append(f"{version[1]} in {home}")
+    has = f"there is only {', '.join(seen)}" if seen else "there is none"
+    raise Missing(f"Java {JAVA} is missing ({has}): install it and set JAVA_HOME to it.")
+
+
+def base_python() -> str:
+    """An interpreter to make the environment with: this one if it fits, else one on the path."""
+    if sys.version_info[:2] in PYTHONS:
+        return sys.executable
+    for major, minor in reversed(PYTHONS):
+        found = shutil.which(f"python{major}.{minor}")
+        # A name on the path may be a version manager's that leads nowhere.
+        if found and answer([found, "-c", "import ensurepip, venv"]) is not None:
+            return found
+    wanted = " or ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+    raise Missing(f"Python {wanted} with venv is missing on the path: PySpark 3.5 needs it.")
+
+
+def python_with_spark() -> Path:
+    """The interpreter of the separate environment, which is made if it is not there yet."""
+    where = HOME / "venv"
+    python, ready = where / "bin" / "python", where / "ready"
+    if ready.exists() and ready.read_text() == PYSPARK and answer([str(python), "-c", ""]) == "":
+        return python
+    base = base_python()
+    # Pip and the interpreter must not find the calling environment's packages.
+    clean = {k: v for k, v in os.environ.items() if k not in FOREIGN}
+    try:
+        run(
+            f"a virtual environment in {where}",
+            [base, "-m", "venv", "--clear", str(where)],
+            clean,
+        )
+        run(
+            f"{PYSPARK} (some 300 MB)",
+            [str(python), "-m", "pip", "install", "--disable-pip-version-check", PYSPARK],
+            clean,
+        )
+    except Missing as error:
+        raise Missing(
+            f"PySpark 3.5 could not be installed (is there a network, and room for 700 MB?): {error}"
+        ) from None
+    ready.write_text(PYSPARK)  # last, so that what was cut short is made again
+    return python
+
+
+def bundle() -> Path:
+    """The jar, which is fetched if it is not there yet: the newest 1.x, or at least the pinned one."""
+    where = HOME / "jars"
+    if found := _jar(where):
+        return found
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Missing("Maven is missing: put mvn on the path, it fetches the Hudi bundle.")
+    for version in (NEWEST, PINNED):
+        with tempfile.TemporaryDirectory(prefix="interop-") as scratch:
+            pom, target = Path(scratch, "pom.xml"), Path(scratch, "out")
+            pom.write_text(POM.format(group=BUNDLE[0], artifact=BUNDLE[1], version=version))
+            command = [maven, "--batch-mode", "--file", str(pom), f"-DoutputDirectory={target}",
+                       f"{DEPENDENCY_PLUGIN}:copy-dependencies"]  # fmt: skip
+            try:
+                run(f"{':'.join(BUNDLE)}:{version} with Maven (some 80 MB)", command)
+                jar = _jar(target)
+                if jar is None:
+                    raise Missing("Maven copied no jar")
+            except Missing as error:
+                say(f"failed: {error}")
+                problem = error
+                continue
+            where.mkdir(parents=True, exist_ok=True)
+            # Under another name until it is whole.
+            part = where / f"{jar.name}.part"
+            shutil.copyfile(jar, part)
+            return part.rename(where / jar.name)
+    raise Missing(f"The Hudi bundle could not be fetched (is there a network?): {problem}")
+
+
+def _jar(where: Path) -> Path | None:
+    return next(iter(sorted(where.glob(f"{BUNDLE[1]}-*.jar"))), None)
+
+
+def given(variable: str) -> Path | None:
+    """The file that the user named by an environment variable; Missing if it is not there."""
+    name = os.environ.get(variable)
+    if not name:
+        return None
+    if not Path(name).exists():
+        raise Missing(f"{variable} names {name}, which does not exist.")
+    return Path(name)
+
+
+def main(arguments: Sequence[str]) -> int:
+    command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
+    if not command:
+        print(__doc__)
+        return 2
+    try:
+        home = java_home()
+        jar = given(JAR_VARIABLE) or bundle()
+        python = given(PYTHON_VARIABLE) or python_with_spark()
+    except Missing as error:
+        say(str(error))
+        return 2
+    say(f"Java {JAVA} in {home}, {python}, {jar.name}")
+    found = {"JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar)}
+    return subprocess.run(command, env={**os.environ, **found}).returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
