@@ -18,7 +18,7 @@ VARIABLE = "HOODOO_GOLDEN"
 @pytest.fixture(scope="session")
 def golden_home() -> Path:
     """The folder of golden files; a run without it fails: a silent skip would prove nothing."""
-    home = Path(os.environ.get(VARIABLE) or ROOT.parent / "shared" / "golden")
+    home = Path(os.environ.get(VARIABLE) or ROOT / "tests/golden/data")
     if not (home / "tables").is_dir():
         pytest.fail(f"There are no golden tables in {home}: set {VARIABLE} to the folder of them.")
     return home

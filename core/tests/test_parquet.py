@@ -22,7 +22,7 @@ from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT.parent / "shared" / "golden"))
+GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 STORED = with_meta(pa.schema([*FLAT, *NESTED]))
 

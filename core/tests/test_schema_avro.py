@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT.parent / "shared" / "golden"))
+GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 
 LEAVES = st.one_of(

@@ -13,7 +13,7 @@ from hoodoo.timeline import codec, javaprops, names, partitions, properties, tim
 from hoodoo.timeline.names import parse_path
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT.parent / "shared" / "golden"))
+GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 pytestmark = pytest.mark.skipif(not ZIPS, reason="no golden tables: set HOODOO_GOLDEN")
 

@@ -18,7 +18,7 @@ hypothesis.settings.load_profile("hoodoo")
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """``golden(name)``: the directory of a real table, unzipped once; skips if there are none."""
-    beside = Path(__file__).resolve().parents[3].parent / "shared" / "golden"
+    beside = Path(__file__).resolve().parents[3] / "tests/golden/data"
     root = Path(os.environ.get("HOODOO_GOLDEN", beside)) / "tables"
     unzipped: dict[str, Path] = {}
 

@@ -44,7 +44,7 @@ class Door:
         storage.delete(self._open)
 
     def is_open(self, storage: Storage) -> bool:
-        return True
+        return storage.head(self._open) is not None
 
     def keeps(self, storage: Storage, path: str) -> bool:
         """Behind the closed door: whether the write counts the file ``path``, which the asking task

@@ -14,7 +14,7 @@ from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import Scan
 from hoodoo.read.step import ReadSlices, payloads
 
-from hoodoo_spark.native_read import arrow_scan, read_parquet_paths
+from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
 from hoodoo_spark.session import check_classic, find
 from hoodoo_spark.types import spark_schema
 
@@ -34,7 +34,9 @@ def to_dataframe(scan: Scan, spark: Any = None) -> Any:
     step, columns = scan.step, scan.plan.spec.columns
     if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
         step = _with_a_column(step, scan.plan.stored)
-    split = split_slices(step, scan.plan.slices)
+    split = Split((), tuple(scan.plan.slices))
+    if has_file_names(spark):
+        split = split_slices(step, scan.plan.slices)
     schema = spark_schema(step.out_schema)
     frames = []
     if split.native:

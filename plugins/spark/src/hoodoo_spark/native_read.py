@@ -36,9 +36,19 @@ def read_parquet_paths(
         # Files of Hudi's writers say so where they hold dates of the old calendar; others are new.
         .option("datetimeRebaseMode", "CORRECTED")
         .option("int96RebaseMode", "CORRECTED")
+        # The files are those that the timeline names: without one of them the answer is wrong.
+        .option("ignoreMissingFiles", "false")
+        .option("ignoreCorruptFiles", "false")
         .parquet(*[_literal(_below(root, path)) for path in _outermost(partition_dirs)])
     )
     return frame.where(_named(F.col("_metadata.file_name"), file_names))
+
+
+def has_file_names(spark: Any) -> bool:
+    """Whether Spark's Parquet reader tells the name of a row's file in this session: the first
+    version of its sources, which is the default, does."""
+    sources = spark.conf.get("spark.sql.sources.useV1SourceList", "parquet")
+    return "parquet" in (name.strip().lower() for name in sources.split(","))
 
 
 def _named(column: Any, names: Sequence[str]) -> Any:

@@ -1,0 +1,99 @@
+"""A storage plugin, ``gated:///path``: a local store whose base files meet what a test has prepared.
+
+The folder ``<path>.gates`` tells what, by the files in it:
+
+``fail-before``, ``fail-after``, ``die-after``
+    The first two attempts to put each base file end before, or after, the file is there: with an
+    error, or with the end of the process.
+``fail-always``
+    All of them do, with an error, before.
+``hold``
+    The first attempt to put a base file whose path contains the text in ``hold`` waits until there
+    is a file ``open``, and says so with a file ``held``.
+
+Each attempt leaves a mark when it begins and one when it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+from hoodoo.storage.local import LocalStorage
+from hoodoo.storage.uri import split
+
+__version__ = "1.0"
+TIMES = 2
+PATIENCE = 240  # seconds
+
+
+def mark(folder: Path, name: str) -> int:
+    """Leave one more mark called ``name``; how many there were before."""
+    before = sum(found.startswith(f"{name}#") for found in os.listdir(folder))
+    os.close(tempfile.mkstemp(prefix=f"{name}#", dir=folder)[0])
+    return before
+
+
+def marks(folder: Path) -> dict[str, int]:
+    """What was marked, and how often."""
+    found: dict[str, int] = {}
+    for name in (path.name.split("#")[0] for path in folder.iterdir() if "#" in path.name):
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for another process, with which files are all that is shared."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > end:
+            raise TimeoutError("what was waited for did not come")
+        time.sleep(0.02)
+
+
+def wait_for(path: Path) -> None:
+    until(path.exists)
+
+
+@frozen
+class GatedStorage(LocalStorage):
+    gates: Path = field(default=Path(), kw_only=True)
+
+    def put_file_if_absent(self, path: str, local: str) -> bool:
+        if path.startswith(".hoodie") or not path.endswith(".parquet"):
+            return super().put_file_if_absent(path, local)
+        name = path.replace("/", "!")
+        before = mark(self.gates, f"begin {name}")
+        asked = {p.name for p in self.gates.iterdir()}
+        fails = before < TIMES
+        if "fail-always" in asked or ("fail-before" in asked and fails):
+            raise OSError("the disk is slow")
+        if "hold" in asked and before == 0 and (self.gates / "hold").read_text() in path:
+            (self.gates / "held").touch()
+            wait_for(self.gates / "open")
+        made = super().put_file_if_absent(path, local)
+        if "die-after" in asked and fails:
+            os._exit(1)
+        if "fail-after" in asked and fails:
+            raise OSError("the answer got lost")
+        mark(self.gates, f"end {name}")
+        return made
+
+
+def from_settings(settings: Any) -> GatedStorage:
+    base = "/" + split(settings.get("hoodoo.storage.uri"))[1].lstrip("/")
+    gates = Path(f"{base}.gates")
+    gates.mkdir(parents=True, exist_ok=True)
+    return GatedStorage(base, gates=gates)
+
+
+@hookimpl
+def hoodoo_storages() -> list[Registration]:
+    return [Registration("gated", "hoodoo_gates:from_settings")]
