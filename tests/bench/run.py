@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.bench import memory, merges, writes
 from tests.bench.measure import Report
 
 PARTS = ("bulk", "merge", "local", "wide", "memory")
@@ -44,6 +43,8 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS), help="parts, comma separated")
     parser.add_argument("--json", default="bench.json", help="where the figures go")
     chosen = parser.parse_args()
+    from tests.bench import memory, merges, writes  # here, as these import the contenders
+
     if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     pa.set_cpu_count(2)
