@@ -67,3 +67,51 @@ def test_a_frame_of_every_type(spark: Any, engine: Any) -> None:
     found = engine.collect(stream)
     assert [f.type for f in found.schema] == [f.type for f in table.schema]
     assert found.to_pylist() == table.to_pylist()
+
+
+DEEP = pa.list_(
+    pa.field("element", pa.struct([("m", pa.map_(pa.string(), pa.list_(pa.string())))]))
+)
+
+
+def without_offsets(kind: pa.DataType) -> pa.Array:
+    """An array of no elements as PySpark 3.5's Java library makes it."""
+    if pa.types.is_struct(kind):
+        children = [without_offsets(kind.field(i).type) for i in range(kind.num_fields)]
+        return pa.Array.from_buffers(kind, 0, [None], children=children)
+    if pa.types.is_map(kind):
+        pairs = pa.struct([pa.field("key", kind.key_type, False), kind.item_field])
+        return pa.Array.from_buffers(kind, 0, [None, None], children=[without_offsets(pairs)])
+    if pa.types.is_list(kind):
+        child = without_offsets(kind.value_type)
+        return pa.Array.from_buffers(kind, 0, [None, None], children=[child])
+    return pa.Array.from_buffers(kind, 0, [None, None, pa.py_buffer(b"")])
+
+
+def test_empty_children_without_offsets() -> None:
+    """Not used as they are: that would end the process."""
+    from hoodoo_spark.shape import sound
+
+    offsets = pa.array([0, 0, 0, 0], pa.int32()).buffers()[1]
+    child = without_offsets(DEEP.value_type)
+    array = pa.Array.from_buffers(DEEP, 3, [pa.py_buffer(b"\x02"), offsets], 2, children=[child])
+    found = sound(array)
+    found.validate(full=True)
+    assert found.to_pylist() == [None, [], None] and found.type == DEEP
+    lists = found.values.field(0)
+    assert all(buffer is not None for buffer in (lists.buffers()[1], lists.items.buffers()[1]))
+    struct = pa.StructArray.from_arrays([array, pa.array([1, 2, 3])], ["a", "b"])
+    assert sound(struct).to_pylist()[1] == {"a": [], "b": 2}
+    whole = pa.array([None, [{"m": [("k", ["v"])]}]], DEEP)
+    assert sound(whole) is whole
+
+
+def test_a_frame_whose_lists_are_all_null(spark: Any, engine: Any) -> None:
+    from hoodoo.testing import engine_steps as steps
+
+    rows = "array<struct<m:map<string,array<string>>,s:struct<x:string,y:array<int>>>>"
+    frame = spark.range(3).selectExpr("id AS key", f"cast(null AS {rows}) AS deep")
+    stream = engine.source(frame)
+    stream = engine.map(stream, steps.Route(stream.schema, 2, 1))
+    found = engine.collect(engine.exchange(stream, 2))
+    assert found.column("deep").to_pylist() == [None] * 3

@@ -42,5 +42,30 @@ def received(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[p
     for batch in batches:
         if len(batch.schema) != len(schema):  # would be a fault of this distribution
             raise RuntimeError(f"{len(batch.schema)} columns came for {schema.names}")
-        named = pa.RecordBatch.from_arrays(batch.columns, names=schema.names)
-        yield conform(named, schema)
+        columns = [sound(column) for column in batch.columns]
+        yield conform(pa.RecordBatch.from_arrays(columns, names=schema.names), schema)
+
+
+def sound(array: pa.Array) -> pa.Array:
+    """``array``, which comes from a stream (it is no slice), with offsets in its empty children.
+
+    Arrow's format allows an array of no elements to have no offsets, and the Java library that PySpark
+    3.5 brings makes such children where all lists are null or empty. Arrow's kernels look at the
+    first offset all the same, and the process dies.
+    """
+    if not pa.types.is_nested(array.type):
+        return array
+    if len(array) == 0:
+        return pa.array([], array.type)
+    children = _children(array)
+    whole = [sound(child) if len(child) else pa.array([], child.type) for child in children]
+    if all(new is old for new, old in zip(whole, children)):
+        return array
+    buffers = array.buffers()[: array.type.num_buffers]
+    return pa.Array.from_buffers(array.type, len(array), buffers, array.null_count, 0, whole)
+
+
+def _children(array: pa.Array) -> list[pa.Array]:
+    if pa.types.is_struct(array.type):
+        return [array.field(i) for i in range(array.type.num_fields)]
+    return [array.values]  # of lists, and of maps: their structs of key and value
