@@ -115,3 +115,14 @@ def test_a_frame_whose_lists_are_all_null(spark: Any, engine: Any) -> None:
     stream = engine.map(stream, steps.Route(stream.schema, 2, 1))
     found = engine.collect(engine.exchange(stream, 2))
     assert found.column("deep").to_pylist() == [None] * 3
+
+
+def test_short_batches_become_longer_ones() -> None:
+    from hoodoo_spark.shape import gathered
+
+    table = pa.table({"a": range(200_000), "b": [f"x{i}" for i in range(200_000)]})
+    short = table.to_batches(max_chunksize=10_000)
+    found = list(gathered(iter([*short, short[0].slice(0, 0)])))
+    assert [b.num_rows for b in found] == [70_000, 70_000, 60_000]
+    assert pa.Table.from_batches(found).equals(table)
+    assert [b.num_rows for b in gathered(iter([]))] == []

@@ -14,7 +14,7 @@ from hoodoo.errors import EngineError, HoodooError, StorageError
 from hoodoo.hookspecs.engine import Step, Task
 
 from hoodoo_spark.packed import Arrived, Messages, by_part, error_json, error_row
-from hoodoo_spark.shape import received, returned
+from hoodoo_spark.shape import gathered, received, returned
 from hoodoo_spark.side import Payloads
 
 Batches = Iterator[pa.RecordBatch]
@@ -56,7 +56,7 @@ class ReadFrame:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        yield (context.partitionId() if context else 0), received(batches, self.schema)
+        yield (context.partitionId() if context else 0), gathered(received(batches, self.schema))
 
 
 @frozen
