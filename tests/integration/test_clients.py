@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -75,9 +76,14 @@ def test_pandas(scan: Any) -> None:
     assert len(scan.to_reader().read_pandas()) == 12
 
 
-def test_to_spark_names_what_is_missing(scan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+def test_without_spark_the_distribution_to_install_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What answers is whichever plugin is there: here, none."""
+    from hoodoo.read import scan
 
-    monkeypatch.setitem(sys.modules, "hoodoo_spark.dataframe", None)
-    with pytest.raises(EngineError, match="pip install hoodoo-spark"):
-        scan.to_spark()
+    table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
+    nothing = SimpleNamespace(implementations=lambda hook: [])
+    monkeypatch.setattr(scan, "kernel", lambda: nothing)
+    with pytest.raises(EngineError, match="hoodoo-spark"):
+        table.read().to_spark()

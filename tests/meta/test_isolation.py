@@ -205,3 +205,14 @@ def test_versions_are_equal() -> None:
     assert len(set(written.values())) == 1, written
     installed = {name: metadata.version(name) for name in DISTRIBUTIONS}
     assert installed == written
+
+
+def test_core_names_no_plugin() -> None:
+    """Not by an import that is hidden in a string either: plugins are found, never known."""
+    found = [
+        f"{path.relative_to(CORE)}:{number}"
+        for path in CORE.rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "hoodoo_spark" in line or "hoodoo_standard" in line or "hoodoo_keep_first" in line
+    ]
+    assert not found

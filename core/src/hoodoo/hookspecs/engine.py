@@ -130,3 +130,10 @@ class EngineHooks:
         of yours. When: a table is created with such a schema. Default: pyarrow schemas only. The
         first plugin that answers something wins.
         """
+
+    @hookspec
+    def hoodoo_dataframe(self, kind: str, scan: Any, session: Any) -> Any | None:
+        """Hand a scan's rows over as a lazy frame of ``kind`` (``spark``); None if it is none of yours.
+        ``session`` is what the user gave, or None. When: ``scan.to_spark()``. Default: nobody can.
+        The first plugin that answers something wins.
+        """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from hoodoo.errors import EngineError
+from hoodoo.kernel.registry import kernel
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.open import count_slice, pruned_rows, read_slice
 from hoodoo.read.plan import ScanPlan, plan_scan
@@ -81,15 +81,14 @@ class Scan:
 
         Raises EngineError when hoodoo-spark is not installed or there is no session.
         """
-        try:
-            made_by = import_module("hoodoo_spark.dataframe")
-        except ImportError as exc:
-            raise EngineError(
-                "scan.to_spark",
-                f"needs the distribution hoodoo-spark ({exc})",
-                "pip install hoodoo-spark.",
-            ) from exc
-        return made_by.to_dataframe(self, spark)
+        for _plugin, implementation in kernel().implementations("hoodoo_dataframe"):
+            frame = implementation.function("spark", self, spark)
+            if frame is not None:
+                return frame
+        raise EngineError(
+            "scan.to_spark", "needs the distribution hoodoo-spark, which is not installed.",
+            "pip install hoodoo-spark.",
+        )  # fmt: skip
 
     def count(self) -> int:
         """The number of rows; without a filter from the files' footers alone."""

@@ -27,3 +27,12 @@ def hoodoo_arrow_schema(schema: Any) -> Any:
     from hoodoo_spark.types import arrow_schema
 
     return arrow_schema(schema)
+
+
+@hookimpl
+def hoodoo_dataframe(kind: str, scan: Any, session: Any) -> Any:
+    if kind != "spark":
+        return None
+    from hoodoo_spark.dataframe import to_dataframe
+
+    return to_dataframe(scan, session)
