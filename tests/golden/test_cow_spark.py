@@ -68,7 +68,7 @@ def test_who_reads_what(name: str, golden: Golden) -> None:
         assert split_slices(filtered.step, filtered.plan.slices).native == ()
 
 
-@pytest.mark.parametrize("name", ["cow_v6_nonpartitioned", "cow_v9_txns_complex_nometa", *MIXED])
+@pytest.mark.parametrize("name", NAMES)
 def test_each_older_instant(
     name: str, golden: Golden, same: Same, collected: Collected, spark: Any
 ) -> None:
