@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hoodoo.errors import CorruptTableError
-from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema_door import conform, plain_schema
 from hoodoo.storage.api import Storage
 
@@ -111,7 +111,7 @@ class ParquetReader:
             for batch in self._as_dictionaries(kept).iter_batches(
                 batch_size=rows, row_groups=groups, columns=names, use_threads=False
             ):
-                yield conform(batch, _with_types_of(batch, wanted, kept) if kept else wanted)
+                yield conform(batch, encoded_as(wanted, batch.schema) if kept else wanted)
         except _BROKEN as error:
             raise self._corrupt(error) from error
 
@@ -203,10 +203,3 @@ class ParquetReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _with_types_of(batch: pa.RecordBatch, schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """``schema``, with those columns as the dictionaries that they are in ``batch``."""
-    return pa.schema(
-        [f.with_type(batch.schema.field(f.name).type) if f.name in names else f for f in schema]
-    )

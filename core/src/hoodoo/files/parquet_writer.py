@@ -13,7 +13,7 @@ from hoodoo.errors import StorageError
 from hoodoo.files.bloom import BloomOptions
 from hoodoo.files.encodings import dictionary_leaves, stored_schema
 from hoodoo.files.record_keys import KeyStats
-from hoodoo.model.meta import COMMIT_SEQNO, RECORD_KEY, REPEATED, repeated
+from hoodoo.model.meta import COMMIT_SEQNO, RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import conform, plain_schema
 
@@ -90,7 +90,7 @@ class ParquetWriter:
         """Append rows. Raises SchemaError if they can't be brought into the file's schema."""
         batches = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
         for one in batches:
-            rest = self._conformed(one)
+            rest = conform(one, encoded_as(self._schema, one.schema))
             if self._stats is not None:
                 self._stats.add(rest.column(RECORD_KEY), known)
             while rest.num_rows:
@@ -105,14 +105,6 @@ class ParquetWriter:
                 rest = rest.slice(part.num_rows)
                 if self._rows >= _MAX_ROWS or self._bytes + per_row > self._options.block_bytes:
                     self._flush()
-
-    def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = {f.name: f.type for f in batch.schema if f.type == REPEATED}
-        if not found:
-            return conform(batch, self._schema)
-        return conform(
-            batch, pa.schema([f.with_type(found.get(f.name, f.type)) for f in self._schema])
-        )
 
     def _flush(self) -> None:
         if not self._rows:

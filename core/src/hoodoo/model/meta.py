@@ -24,6 +24,17 @@ def repeated(value: str, rows: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([value], pa.string()))
 
 
+def encoded_as(schema: pa.Schema, found: pa.Schema) -> pa.Schema:
+    """``schema``, with those columns of text as :data:`REPEATED` that ``found`` has so."""
+    encoded = {f.name for f in found if f.type == REPEATED}
+    return pa.schema(
+        [
+            f.with_type(REPEATED) if f.name in encoded and f.type == pa.string() else f
+            for f in schema
+        ]
+    )
+
+
 def with_meta(schema: pa.Schema) -> pa.Schema:
     """The stored schema: meta columns first, then the table's own."""
     return pa.schema([*META_FIELDS, *(f for f in schema if f.name not in META_COLUMNS)])

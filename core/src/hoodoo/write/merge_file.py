@@ -19,7 +19,7 @@ from hoodoo.hookspecs.engine import SLOT, Side, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.meta import FILE_NAME, RECORD_KEY
+from hoodoo.model.meta import FILE_NAME, RECORD_KEY, encoded_as
 from hoodoo.model.schema_conform import conform
 from hoodoo.model.schema_promote import promoted
 from hoodoo.storage.api import Storage
@@ -111,7 +111,7 @@ class WriteSlots:
         kept = pa.schema([f for f in self.schema if f.name != FILE_NAME])
         names = [n for n in base.schema.names if n != FILE_NAME]
         for batch in base.batches(names, encoded=True):
-            stored = conform(promoted(batch, kept), _encoded_as(batch, kept))
+            stored = conform(promoted(batch, kept), encoded_as(kept, batch.schema))
             if not self.matches:
                 output.keep(stored)
                 continue
@@ -188,17 +188,6 @@ class _Output:
         name, slot = self.target["file_name"], self.target["slot"]
         made = stored_rows(rows, self.schema, self.instant, name, slot, start)
         self.writer.write(made, known)
-
-
-def _encoded_as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Schema:
-    """``schema``, with the columns of text that are dictionaries in ``batch`` left so."""
-    found = {f.name: f.type for f in batch.schema if pa.types.is_dictionary(f.type)}
-    return pa.schema(
-        [
-            f.with_type(found[f.name]) if f.name in found and pa.types.is_string(f.type) else f
-            for f in schema
-        ]
-    )
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
