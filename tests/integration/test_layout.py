@@ -6,8 +6,10 @@ from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import PluginError
+from hoodoo.files.record_keys import KeyFilter
 
 
 def rows(*ids: int) -> pa.Table:
@@ -29,3 +31,19 @@ def test_a_layout_that_no_plugin_offers(tmp_path: Path) -> None:
     table = hoodoo.create(str(tmp_path / "t"), rows().schema, record_key="id", options=options)
     with pytest.raises(PluginError, match="'small_file'"):
         table.insert(rows(1))
+
+
+@pytest.mark.parametrize("operation", ["insert", "upsert"])
+def test_a_small_file_that_is_filled_gets_a_larger_filter(tmp_path: Path, operation: str) -> None:
+    """The one that it had is made for few keys: with many more it would deny nothing."""
+    table = hoodoo.create(str(tmp_path / "t"), rows().schema, record_key="id")
+    table.insert(rows(*range(100)))
+    getattr(table, operation)(rows(*range(100, 20_000)))
+    (slice_,) = table.file_slices()
+    assert slice_.base_file is not None
+    footer = pq.read_metadata(tmp_path / "t" / slice_.base_file.path).metadata
+    found = KeyFilter.from_footer({k.decode(): v.decode() for k, v in footer.items()}).filter
+    assert found is not None
+    assert all(found.might_contain(pa.array([str(i) for i in range(20_000)])).to_pylist())
+    strange = pa.array([str(i) for i in range(10**6, 10**6 + 5000)])
+    assert sum(found.might_contain(strange).to_pylist()) <= 1

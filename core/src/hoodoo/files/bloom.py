@@ -163,9 +163,8 @@ def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
     for chunk in chunks:
         for block in rounds(chunk):
             for _ in range(hashes):
-                bits.put(
-                    block.next(size), 1, mode="clip"
-                )  # spares the check of bounds: 8 ns, not 13
+                # Clipping spares the check of bounds: 8 ns a bit, not 13.
+                bits.put(block.next(size), 1, mode="clip")
     return np.packbits(bits, bitorder="little")
 
 

@@ -88,7 +88,8 @@ class WriteSlots:
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
             else:
                 with self.file_format.reader(self.storage, target["base_path"]) as base:
-                    expected = base.num_rows + (0 if self.matches else rows.num_rows)
+                    # At the most: which of them are updates is known at the end only.
+                    expected = base.num_rows + rows.num_rows
                     writer = self.file_format.writer(local, self.schema, expected, base)
                     output = _Output(writer, self.schema, self.pending.requested, target, counts)
                     self._merge(rows, base, output)
