@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hoodoo.model.schema_door import plain_schema
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # helper modules, which are no package
 
 
 def _oracle(path: Path, as_of: str | None = None, read_optimized: bool = False) -> pa.Table | None:

@@ -10,29 +10,10 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from cow_tables import PARQUET
 
 pytestmark = pytest.mark.spark
 
-NAMES = [
-    "cow_v6_complexkeygen_hivestyle",
-    "cow_v6_empty",
-    "cow_v6_nonpartitioned",
-    "cow_v6_simplekeygen_hivestyle_no_metafields",
-    "cow_v6_simplekeygen_nonhivestyle",
-    "cow_v6_simplekeygen_nonhivestyle_overwritetable",
-    "cow_v8_empty",
-    "cow_v8_nonpartitioned",
-    "cow_v8_simplekeygen_hivestyle_no_metafields",
-    "cow_v8_simplekeygen_nonhivestyle",
-    "cow_v9_timebasedkeygen_epochmillis",
-    "cow_v9_timebasedkeygen_nonhivestyle",
-    "cow_v9_timebasedkeygen_unixtimestamp",
-    "cow_v9_txns_complex_meta",
-    "cow_v9_txns_complex_nometa",
-    "cow_v9_txns_nonpart_meta",
-    "cow_v9_txns_simple_nometa",
-    "cow_v9_txns_simple_overwrite",
-]
 # Tables that hold files from before a column's type changed: Spark's reader must not see those.
 MIXED = {"cow_v9_timebasedkeygen_epochmillis", "cow_v9_timebasedkeygen_unixtimestamp"}
 Golden = Callable[[str], Path]
@@ -40,7 +21,7 @@ Same = Callable[[pa.Table, "pa.Table | None", str], None]
 Collected = Callable[[Any], pa.Table]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PARQUET)
 def test_newest(
     name: str,
     golden: Golden,
@@ -54,7 +35,7 @@ def test_newest(
     same(collected(scan.to_spark(spark)), oracle(path), "newest")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PARQUET)
 def test_who_reads_what(name: str, golden: Golden) -> None:
     from hoodoo_spark.dataframe import split_slices
 
@@ -68,7 +49,7 @@ def test_who_reads_what(name: str, golden: Golden) -> None:
         assert split_slices(filtered.step, filtered.plan.slices).native == ()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PARQUET)
 def test_each_older_instant(
     name: str, golden: Golden, same: Same, collected: Collected, spark: Any
 ) -> None:

@@ -71,3 +71,23 @@ class Model:
         assert not missing and not surplus, f"{where}: missing {missing[:5]} surplus {surplus[:5]}"
         wrong = [(row, self.rows[self.key(row)]) for row in rows if row != self.rows[self.key(row)]]
         assert not wrong, f"{where}: {wrong[:3]}"
+
+
+# Keys with what separates fields, other alphabets, quotes.
+KEYS = [f"k{i}" for i in range(40)] + [
+    "a,b",
+    "c:d",
+    "ключ",
+    "𝄞 clef",
+    "with space",
+    "x:1,y:2",
+    "'q'",
+]
+
+
+def rows(keys: list[str], ts: int, name: str) -> list[dict[str, Any]]:
+    """One row a key; the region follows from the key, so that a key stays in its partition."""
+    return [
+        {"id": k, "name": f"{name}-{k}", "ts": ts, "region": "eu" if len(k) % 2 else "us"}
+        for k in keys
+    ]

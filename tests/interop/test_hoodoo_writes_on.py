@@ -2,28 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from both import Both, travel
-from model import SCHEMA, Model, table
-
-KEYS = [f"k{i}" for i in range(40)] + [
-    "a,b",
-    "c:d",
-    "ключ",
-    "𝄞 clef",
-    "with space",
-    "x:1,y:2",
-    "'q'",
-]
-
-
-def rows(keys: list[str], ts: int, name: str) -> list[dict[str, Any]]:
-    return [
-        {"id": k, "name": f"{name}-{k}", "ts": ts, "region": "eu" if len(k) % 2 else "us"}
-        for k in keys
-    ]
+from model import KEYS, SCHEMA, Model, rows, table
 
 
 @pytest.mark.parametrize("partitioned", [False, True], ids=["flat", "partitioned"])

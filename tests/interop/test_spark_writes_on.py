@@ -6,29 +6,9 @@ bucket numbers, file ids and key strings are right where no key ever occurs twic
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from both import Both
-from model import SCHEMA, Model, table
-
-KEYS = [f"k{i}" for i in range(40)] + [
-    "a,b",
-    "c:d",
-    "ключ",
-    "𝄞 clef",
-    "with space",
-    "x:1,y:2",
-    "'q'",
-]
-
-
-def rows(keys: list[str], ts: int, name: str) -> list[dict[str, Any]]:
-    """One row a key; the region follows from the key, so that a key stays in its partition."""
-    return [
-        {"id": k, "name": f"{name}-{k}", "ts": ts, "region": "eu" if len(k) % 2 else "us"}
-        for k in keys
-    ]
+from model import KEYS, SCHEMA, Model, rows, table
 
 
 @pytest.mark.parametrize("partitioned", [False, True], ids=["flat", "partitioned"])
