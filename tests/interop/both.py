@@ -71,6 +71,7 @@ class Both:
         partition_by: Sequence[str] = (),
         record_key: Sequence[str] = ("id",),
         buckets: int = 4,
+        table_type: str = "COPY_ON_WRITE",
         **more: str,
     ) -> Both:
         self.model, self.schema, self.version = model, schema, version
@@ -80,6 +81,9 @@ class Both:
             "hoodie.metadata.enable": str(metadata).lower(),
             "hoodie.index.type": index,
         }
+        if table_type == "MERGE_ON_READ":
+            self.options["hoodie.datasource.write.table.type"] = table_type
+            self.options["hoodie.compact.inline"] = "false"  # Spark's own default: every 5th write
         if partition_by:
             self.options["hoodie.datasource.write.partitionpath.field"] = ",".join(partition_by)
         if model.ordering:
@@ -99,6 +103,8 @@ class Both:
         keys = self.options["hoodie.datasource.write.recordkey.field"].split(",")
         parts = self.options.get("hoodie.datasource.write.partitionpath.field")
         chosen = dict(options or {})
+        if "hoodie.datasource.write.table.type" in self.options:
+            given["table_type"] = self.options["hoodie.datasource.write.table.type"]
         if self.options["hoodie.index.type"] == "BUCKET":
             given["index"] = "bucket"
             chosen["hoodie.bucket.index.num.buckets"] = self.options[

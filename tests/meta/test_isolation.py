@@ -32,6 +32,7 @@ ROOMS = (
     "hookspecs",
     "kernel",
     "engine",
+    "merge",
     "write",
     "read",
     "actions",

@@ -6,6 +6,7 @@ from hoodoo.hookspecs import Option, Registration, Settings, hookimpl
 from hoodoo.storage.api import Storage
 
 THREADS = Option("hoodoo.local.threads", "Partitions at a time; by default one per core.")
+SERIALIZER = Option("hoodoo.serializer", "How rows are packed between tasks.", "arrow")
 PARQUET = (
     Option("hoodie.parquet.compression.codec", "zstd, snappy, gzip, lz4 or uncompressed.", "zstd"),
     Option("hoodie.parquet.block.size", "Bytes of a row group.", str(120 << 20)),
@@ -39,6 +40,18 @@ def hoodoo_engines() -> list[Registration]:
             "hoodoo.engine.local:LocalEngine.from_settings",
             options=(THREADS,),
             summary="Threads of this process: no JVM, for tests, notebooks and small tables.",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_serializers() -> list[Registration]:
+    return [
+        Registration(
+            "arrow",
+            "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings",
+            options=(SERIALIZER,),
+            summary="Packed record batches, as they lie in memory.",
         )
     ]
 

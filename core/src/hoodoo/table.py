@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo import tables
+from hoodoo.actions import compaction
 from hoodoo.actions.rollback import heal, rollback
 from hoodoo.errors import (
     ConfigError,
@@ -32,6 +33,7 @@ from hoodoo.read.plan import ReadSource
 from hoodoo.read.scan import Scan
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, view
+from hoodoo.timeline.compaction_plan import pending_compactions, pending_groups
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write import operation
@@ -115,8 +117,14 @@ class Table:
             )
         except PluginError:
             file_format = None  # the scan names what is missing
-        generator = self._reading_generator()
-        source = ReadSource(self._storage, self._config, self.timeline(), file_format, generator)
+        source = ReadSource(
+            self._storage,
+            self._config,
+            self.timeline(),
+            file_format,
+            self._reading("key_generator", self._config.key_generator),
+            self._reading("merger", tables.merger_name(self._config)),
+        )
         return Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
 
     # --- writing ----------------------------------------------------------------------------------
@@ -173,6 +181,53 @@ class Table:
             target, operation.DELETE_PARTITION, wanted, self._undo, self._drop_metadata_table
         )
 
+    # --- services ---------------------------------------------------------------------------------
+    def compact(self, strategy: Any = None, *, engine: str | Engine | None = None) -> Commit:
+        """Make base files of the log files of a table that is merged on read; no row changes.
+
+        Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name,
+        a Java class or an object; by default ``hoodie.compaction.strategy`` says it. The commit has an
+        empty instant where nothing was there to do. Writers may go on meanwhile.
+        """
+        commit = Commit("", "commit", "compact")
+        for pending in pending_compactions(self.timeline()):
+            commit = self.run_compaction(pending.requested, engine=engine)
+        instant = self.schedule_compaction(strategy)
+        return commit if instant is None else self.run_compaction(instant, engine=engine)
+
+    def schedule_compaction(self, strategy: Any = None) -> str | None:
+        """Plan a compaction; its instant, or None where there is nothing to compact.
+
+        Raises CommitConflictError in version 6 while a write is under way.
+        """
+        self._check_writable()
+        self._check_merged("compaction")
+        wanted = strategy or self._options.get("hoodie.compaction.strategy", "log_size")
+        found, ref = resolve("compaction", wanted, self._settings)
+        instant = compaction.schedule(self._storage, self._config, found, ref.name)
+        return None if instant is None else instant.requested
+
+    def run_compaction(self, instant: str, *, engine: str | Engine | None = None) -> Commit:
+        """Run a planned compaction, from the start or where an earlier run stopped."""
+        self._check_writable()
+        self._check_merged("compaction")
+        plugins = self._plugins()
+        runner = self._resolve_engine(None, engine or self._engine)
+        runner.check(plugins.refs)
+        target = compaction.CompactionTarget(
+            storage=self._storage,
+            config=self._config,
+            schema=self._schema(self.timeline()),
+            engine=runner,
+            merger=plugins.merger,
+            file_format=plugins.file_format,
+            before_publish=self._drop_metadata_table,
+        )
+        return compaction.run(target, instant)
+
+    schedule_compact = schedule_compaction
+    run_compact = run_compaction
+
     def rollback(self) -> tuple[str, ...]:
         """Undo failed writes now instead of at the next write; the instants that were undone."""
         return tuple(done.instant for done in heal(self._storage, self._config))
@@ -187,13 +242,14 @@ class Table:
             self._loaded = tables.load_plugins(self._config, self._options, self._overrides)
         return self._loaded
 
-    def _reading_generator(self) -> Any:
-        """The key generator, for pruning; None where no plugin offers it (then nothing is pruned)."""
-        wanted = self._overrides.get("key_generator") or self._config.key_generator
+    def _reading(self, family: str, named: str | None) -> Any:
+        """The table's plugin of ``family``; None where no plugin offers it. A read may well do
+        without: the key generator prunes, the merger merges log files."""
+        wanted = self._overrides.get(family) or named
         if wanted is None:
             return None
         try:
-            return resolve("key_generator", wanted, self._settings).instance
+            return resolve(family, wanted, self._settings).instance
         except HoodooError:
             return None
 
@@ -212,7 +268,29 @@ class Table:
 
     def _write(self, kind: operation.WriteKind, data: Any, engine: str | Engine | None) -> Commit:
         target = self._target(data, engine or self._engine)
-        return run(target, kind, data, self._undo, self._drop_metadata_table)
+        commit = run(target, kind, data, self._undo, self._drop_metadata_table)
+        self._compact_inline(target.engine)
+        return commit
+
+    def _compact_inline(self, engine: Engine) -> None:
+        if self._options.get("hoodie.compact.inline", "false").lower() != "true":
+            return
+        if self._config.table_type != "MERGE_ON_READ":
+            return
+        key = "hoodie.compact.inline.max.delta.commits"
+        text = self._options.get(key, "5")
+        if not text.isdigit() or int(text) < 1:
+            raise ConfigError(f"option {key}", f"must be a number, not {text!r}.", "Correct it.")
+        if compaction.commits_since(self.timeline()) >= int(text):
+            self.compact(engine=engine)
+
+    def _check_merged(self, service: str) -> None:
+        if self._config.table_type != "MERGE_ON_READ":
+            raise UnsupportedTableError(
+                f"table {self._config.name} of type {self._config.table_type}",
+                f"has no log files, and needs no {service}",
+                "nothing: only tables of type MERGE_ON_READ have them.",
+            )
 
     def _undo(self, instant: Instant) -> None:
         rollback(self._storage, load(self._storage, self._config), instant)
@@ -228,6 +306,9 @@ class Table:
             self._drop_metadata_table()
         timeline = self.timeline()
         settings = self._settings
+        serializer = resolve(
+            "serializer", self._options.get("hoodoo.serializer", "arrow"), settings
+        )
         return WriteTarget(
             storage=self._storage,
             config=self._config,
@@ -245,7 +326,10 @@ class Table:
             file_format=plugins.file_format,
             anywhere=lambda: resolve("index", "global_simple", settings).instance,
             by_path=lambda: resolve("index", "simple", settings).instance,
-            plugins=plugins.refs,
+            logs=tables.log_settings(settings),
+            compacting=pending_groups(self._storage, timeline),
+            serializer=serializer.instance,
+            plugins=(*plugins.refs, serializer.ref),
             options=self._options,
         )
 
@@ -255,12 +339,6 @@ class Table:
                 f"table {self._config.name} of version {self._config.version}",
                 "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
                 "upgrade it with Hudi 1.1 or newer to version 9.",
-            )
-        if self._config.table_type != "COPY_ON_WRITE":
-            raise UnsupportedTableError(
-                f"table {self._config.name} of type {self._config.table_type}",
-                "is not written by this version of Hoodoo",
-                "write it with Hudi, or copy its rows into a table of type COPY_ON_WRITE.",
             )
         if not self._config.populate_meta_fields:
             raise UnsupportedTableError(

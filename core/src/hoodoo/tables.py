@@ -15,6 +15,7 @@ from hoodoo.errors import (
     OptionConflictError,
     UnsupportedTableError,
 )
+from hoodoo.files.parquet import ParquetFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
@@ -26,8 +27,10 @@ from hoodoo.model.schema_door import normalise_schema
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import split
 from hoodoo.write.prepare import has_column
+from hoodoo.write.target import LogSettings
 
 WRITABLE_VERSIONS = (6, 9)
+LOG_BLOCKS = "hoodie.logfile.data.block.format"
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -97,11 +100,6 @@ def new_config(
             f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
             'leave it out, or give table_type="COPY_ON_WRITE".',
         )  # fmt: skip
-    if table_type != "COPY_ON_WRITE":
-        raise UnsupportedTableError(
-            f"table type {table_type}", "is not written by this version",
-            "use COPY_ON_WRITE.",
-        )  # fmt: skip
     if not keys:
         raise ConfigError(
             "record_key", "is not given: rows need a key to be updated by",
@@ -150,6 +148,21 @@ def load_plugins(
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
     refs = (generator_ref, merger_ref, index_ref, format_ref)
     return Plugins(generator, merger, index, file_format, refs)
+
+
+def log_settings(settings: Settings) -> LogSettings | None:
+    """How log files are written; None for a table that is copied on write."""
+    if settings.table.table_type != "MERGE_ON_READ":
+        return None
+    block = (settings.options.get(LOG_BLOCKS) or "parquet").strip().upper()
+    if block not in ("PARQUET", "AVRO"):
+        raise ConfigError(
+            f"option {LOG_BLOCKS}", f"must be parquet or avro, not {block.lower()!r}.",
+            "Leave it out: parquet is smaller, and read and written faster.",
+        )  # fmt: skip
+    parquet = ParquetFormat.from_settings(settings).options
+    marker = "APPEND" if settings.table.layout_version < 2 else "CREATE"
+    return LogSettings(settings.table.name, marker, block, parquet.codec, parquet.level)
 
 
 def merger_name(config: TableConfig) -> str:

@@ -37,7 +37,7 @@ def settings(keys: str, partitions: str) -> Settings:
 def offers() -> list[tuple[str, str, str]]:
     return [
         (family, offer.name, name)
-        for family in ("key_generator", "merger", "index", "layout")
+        for family in ("key_generator", "merger", "index", "layout", "serializer")
         for offer in kernel().offers(family)
         if offer.plugin.distribution == "hoodoo-standard"
         for name in (offer.name, *offer.registration.aliases)
@@ -67,6 +67,9 @@ def test_every_name_and_alias_makes_an_object(family: str, name: str, alias: str
         ("index", "BUCKET"),
         ("layout", "small_file"),
         ("layout", "new_files"),
+        ("serializer", "arrow"),
+        ("serializer", "avro"),
+        ("serializer", "pickle"),
     ],
 )
 def test_names_found_in_tables(family: str, alias: str) -> None:

@@ -11,9 +11,11 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from hoodoo.actions.failed_logs import Group, failed_logs, touched_groups
 from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError, StorageError
+from hoodoo.files.log_writer import LogWriter
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.config import TableConfig
@@ -26,6 +28,7 @@ from hoodoo.timeline.names import ACTIONS, parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.timeline.view import list_data
+from hoodoo.write.scratch import scratch_file
 from hoodoo.write.target import MARKERS, STAGED
 
 _INSTANT = re.compile(r"\d{17}|\d{14}")
@@ -64,19 +67,17 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
 def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack:
     """Undo a pending ``instant``. Raises CommitUnknownError if the end of it is not known, and
     CommitConflictError (nothing is deleted) if it turns out to be completed."""
-    files = _files_of(storage, instant.requested)
+    files = _files_of(storage, timeline, instant.requested)
+    groups = _groups(storage, timeline, instant)
+    left = failed_logs(storage, groups, instant.requested)
+    requests = [
+        _ask(file, instant.requested, [_absolute(storage, file.path)])
+        for file in (*files, *left.whole)
+    ]
+    requests += [_ask(log, log.instant, [], {log.name: log.size}) for log in left.shared]
     plan = {
         "instantToRollback": {"commitTime": instant.requested, "action": instant.action},
-        "RollbackRequests": [
-            {
-                "partitionPath": file.partition_path,
-                "fileId": file.file_id,
-                "latestBaseInstant": instant.requested,
-                "filesToBeDeleted": [_absolute(storage, file.path)],
-                "logBlocksToBeDeleted": {},
-            }
-            for file in files
-        ],
+        "RollbackRequests": requests,
         "version": 1,
     }
     mine = publish.request(storage, timeline, "rollback", codec_avro.encode_rollback_plan(plan))
@@ -116,22 +117,32 @@ def _execute(
 ) -> RolledBack:  # fmt: skip
     mine = publish.inflight(storage, timeline, mine)
     # The files as they are now: a task that outlived its driver may have added some to the plan's.
-    files = _files_of(storage, requested)
-    planned = [_relative(storage, path) for ask in plan.get("RollbackRequests") or []
+    files = _files_of(storage, timeline, requested)
+    asks = plan.get("RollbackRequests") or []
+    groups = _groups(storage, timeline, Instant(requested, action, State.INFLIGHT))
+    if timeline.layout == 1:
+        groups |= {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in asks}
+    left = failed_logs(storage, groups, requested)
+    planned = [_relative(storage, path) for ask in asks
                for path in ask.get("filesToBeDeleted") or []]  # fmt: skip
     named = {p for p in planned if p is not None and _is_of(p, requested)}
-    paths = sorted({file.path for file in files} | named)
+    paths = sorted({file.path for file in (*files, *left.whole)} | named)
     for path in paths:
         storage.delete(path)
+    taken_back = [_take_back(storage, log, mine.requested, requested) for log in left.shared]
     for state in (State.INFLIGHT, State.REQUESTED):
         storage.delete(timeline.path(Instant(requested, action, state)))
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
     # inflight file after it has put its own (hoodoo.write.pending).
-    late = [file.path for file in _files_of(storage, requested)]
+    late = [file.path for file in _files_of(storage, timeline, requested)]
+    if timeline.layout == 1:
+        late += [log.path for log in failed_logs(storage, groups, requested).whole]
     for path in late:
         storage.delete(path)
     paths = sorted({*paths, *late})
-    content = codec_avro.encode_rollback(_metadata(storage, mine, requested, action, paths))
+    content = codec_avro.encode_rollback(
+        _metadata(storage, mine, requested, action, paths, taken_back)
+    )
     outcome = publish.complete(storage, timeline, mine, content)
     if outcome.result is Result.UNKNOWN:
         raise CommitUnknownError(
@@ -147,11 +158,20 @@ def _execute(
 
 
 def _metadata(
-    storage: Storage, mine: Instant, requested: str, action: str, paths: list[str]
+    storage: Storage,
+    mine: Instant,
+    requested: str,
+    action: str,
+    paths: list[str],
+    taken_back: list[LogFile],
 ) -> dict[str, Any]:
     partitions: dict[str, list[str]] = {}
     for path in paths:
         partitions.setdefault(path.rpartition("/")[0], []).append(_absolute(storage, path))
+    blocks: dict[str, dict[str, int]] = {}
+    for log in taken_back:
+        partitions.setdefault(log.partition_path, [])
+        blocks.setdefault(log.partition_path, {})[_absolute(storage, log.path)] = log.size
     return {
         "startRollbackTime": mine.requested,
         "timeTakenInMillis": 0,
@@ -162,7 +182,7 @@ def _metadata(
                 "partitionPath": partition,
                 "successDeleteFiles": files,
                 "failedDeleteFiles": [],
-                "rollbackLogFiles": {},
+                "rollbackLogFiles": blocks.get(partition, {}),
                 "logFilesFromFailedCommit": {},
             }
             for partition, files in partitions.items()
@@ -184,7 +204,7 @@ def _sweep(storage: Storage, timeline: Timeline) -> None:
                 storage.delete_prefix(entry.path)
     undone = _undone(storage, timeline)
     if undone:
-        for file in _listed(storage):
+        for file in _listed(storage, timeline):
             if file.instant in undone:
                 storage.delete(file.path)
     sweep = getattr(storage, "sweep", None)
@@ -213,14 +233,43 @@ def _is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bo
     return plan.get("clusteringPlan") is not None
 
 
-def _files_of(storage: Storage, instant: str) -> list[BaseFile | LogFile]:
-    return [file for file in _listed(storage) if file.instant == instant]
+def _ask(
+    file: BaseFile | LogFile, base: str, files: list[str], blocks: dict[str, int] | None = None
+) -> dict[str, Any]:
+    return {
+        "partitionPath": file.partition_path,
+        "fileId": file.file_id,
+        "latestBaseInstant": base,
+        "filesToBeDeleted": files,
+        "logBlocksToBeDeleted": blocks or {},
+    }
 
 
-def _listed(storage: Storage) -> list[BaseFile | LogFile]:
+def _take_back(storage: Storage, log: LogFile, mine: str, target: str) -> LogFile:
+    """Add a rollback block behind ``log``, in a log file of its own."""
+    made = evolve(log, version=log.version + 1, write_token=f"0-0-{int(mine[8:])}")
+    with scratch_file(storage) as local:
+        writer = LogWriter(local)
+        writer.rollback_block(mine, target)
+        made = evolve(made, size=writer.close())
+        storage.put_file_if_absent(made.path, local)
+    return made
+
+
+def _groups(storage: Storage, timeline: Timeline, instant: Instant) -> frozenset[Group]:
+    """Where log files of ``instant`` may be that don't say so; from version 8 on all do."""
+    return touched_groups(storage, timeline, instant) if timeline.layout == 1 else frozenset()
+
+
+def _files_of(storage: Storage, timeline: Timeline, instant: str) -> list[BaseFile | LogFile]:
+    return [file for file in _listed(storage, timeline) if file.instant == instant]
+
+
+def _listed(storage: Storage, timeline: Timeline) -> list[BaseFile | LogFile]:
+    """The files whose names say which instant wrote them: in version 6 a log file's name doesn't."""
     parsed = (parse_path(entry.path, entry.size) for entry in list_data(storage))
-    # Version 6 names logs by the base instant, which says nothing of who wrote them.
-    return [file for file in parsed if isinstance(file, BaseFile)]
+    logs = timeline.layout > 1
+    return [f for f in parsed if isinstance(f, BaseFile) or (logs and isinstance(f, LogFile))]
 
 
 def _absolute(storage: Storage, path: str) -> str:

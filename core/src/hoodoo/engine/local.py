@@ -15,11 +15,15 @@ from typing import Any, cast
 import pyarrow as pa
 from attrs import define, field, frozen
 
+from hoodoo.engine.crossing import Crossing
+from hoodoo.engine.declared import returned
+from hoodoo.engine.metered import LocalMeter
 from hoodoo.engine.sources import Partition, as_arrow, partitions
-from hoodoo.engine.spill import Spill
-from hoodoo.errors import ConfigError, EngineError
-from hoodoo.hookspecs.engine import PART, SLOT, Step, Stream, Task, Workspace
+from hoodoo.engine.spill import Places, Spill
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
+from hoodoo.hookspecs.serializer import Serializer
 
 
 @frozen
@@ -45,35 +49,27 @@ class _Exchange:
     engine: LocalEngine
     upstream: LocalStream
     count: int
+    crossing: Crossing
     spill: Spill = field(factory=Spill)
     lock: threading.Lock = field(factory=threading.Lock)
-    index: list[dict[tuple[int, int], list[int]]] | None = None
+    index: list[Places] | None = None
 
-    def run(self) -> list[dict[tuple[int, int], list[int]]]:
+    def run(self) -> list[Places]:
         with self.lock:
             if self.index is None:
                 self.index = self.engine.each(self.upstream, self._spill_one)
-                self._check(self.index)
             return self.index
 
-    def _spill_one(self, number: int, part: Partition) -> dict[tuple[int, int], list[int]]:
-        return self.spill.write_routed(number, self.upstream.schema, part())
-
-    def _check(self, index: list[dict[tuple[int, int], list[int]]]) -> None:
-        for part, _ in (key for found in index for key in found):
-            if not 0 <= part < self.count:
-                raise EngineError(
-                    f"part {part}", f"is not below the {self.count} parts of the exchange"
-                )
+    def _spill_one(self, number: int, part: Partition) -> Places:
+        return self.spill.write_routed(number, self.crossing, self.count, part())
 
     def read(self, part: int) -> Iterator[pa.RecordBatch]:
         index = self.run()
         slots = sorted({slot for found in index for p, slot in found if p == part})
         for slot in slots:
             for number, found in enumerate(index):
-                wanted = found.get((part, slot))
-                if wanted:
-                    yield from self.spill.read_some(number, wanted)
+                for message in self.spill.messages(number, found.get((part, slot), ())):
+                    yield self.crossing.unpack(message, part, slot)
 
 
 @frozen
@@ -116,8 +112,7 @@ class LocalEngine:
 
         def part(number: int, read: Partition) -> Partition:
             def run() -> Iterator[pa.RecordBatch]:
-                for batch in step(read(), Task(number)):
-                    yield _declared(batch, step)
+                yield from returned(step(read(), Task(number)), step)
 
             return run
 
@@ -125,12 +120,12 @@ class LocalEngine:
             step.out_schema, tuple(part(n, read) for n, read in enumerate(upstream.parts))
         )
 
-    def exchange(self, stream: Stream, parts: int) -> LocalStream:
+    def exchange(
+        self, stream: Stream, parts: int, serializer: Serializer | None = None
+    ) -> LocalStream:
         upstream = cast(LocalStream, stream)
-        for column in (PART, SLOT):
-            if column not in upstream.schema.names:
-                raise EngineError(f"column {column}", "is needed by an exchange and is not there")
-        exchange = _Exchange(self, upstream, parts)
+        crossing = Crossing.of(upstream.schema, parts, serializer, near=True)
+        exchange = _Exchange(self, upstream, parts, crossing)
 
         def part(number: int) -> Partition:
             return lambda: exchange.read(number)
@@ -166,6 +161,9 @@ class LocalEngine:
         found = self.each(upstream, lambda _, part: list(part()))
         return pa.Table.from_batches([b for batches in found for b in batches], upstream.schema)
 
+    def meter(self) -> LocalMeter:
+        return LocalMeter()
+
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """The worker is this process: nothing can differ."""
 
@@ -186,13 +184,3 @@ class LocalEngine:
 
 def _constant(batches: list[pa.RecordBatch]) -> Partition:
     return lambda: iter(batches)
-
-
-def _declared(batch: pa.RecordBatch, step: Step) -> pa.RecordBatch:
-    """A step keeps its word: its batches have the schema that it declares."""
-    wanted = step.out_schema
-    if batch.schema.equals(wanted):
-        return batch
-    if batch.schema.names != wanted.names:
-        batch = batch.select(wanted.names)
-    return batch.cast(wanted)

@@ -60,7 +60,10 @@ def _table_partitions(table: pa.Table, wanted: int) -> list[Partition]:
 
 
 def _dataset_partitions(dataset: ds.Dataset, wanted: int) -> list[Partition]:
-    pieces = [piece for fragment in dataset.get_fragments() for piece in _split(fragment)]
+    try:
+        pieces = [piece for fragment in dataset.get_fragments() for piece in _split(fragment)]
+    except ValueError:  # a dataset with a filter has no fragments: only itself knows its rows
+        return [lambda: dataset.to_batches(batch_size=1 << 17, use_threads=False)]
     groups: list[list[Any]] = [[] for _ in range(max(1, min(wanted, len(pieces))))]
     for number, piece in enumerate(pieces):  # contiguous runs keep the order of the rows
         groups[number * len(groups) // max(1, len(pieces))].append(piece)

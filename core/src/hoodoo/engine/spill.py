@@ -1,8 +1,9 @@
 """Rows on local disk between two steps: written once, memory-mapped when read.
 
-Each upstream partition has one Arrow IPC file. Rows are buffered up to BUFFER_BYTES, sorted by
-(part, slot) and cut, so that every batch on disk has one part and one slot; an index in memory says
-which batch is whose. Memory is bounded by one buffer per running thread.
+Each upstream partition has one file. What is staged is an Arrow IPC file; what is exchanged is a file
+of messages: rows are buffered, sorted by (part, slot), cut and serialized, so that every message has
+one part and one slot; an index in memory says where each lies. Memory is bounded by one buffer per
+running thread.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-import numpy as np
 import pyarrow as pa
 
+from hoodoo.engine.crossing import Crossing
+from hoodoo.engine.runs import buffers, routed
 from hoodoo.errors import EngineError
-from hoodoo.hookspecs.engine import PART, SLOT
 
-BUFFER_BYTES = 32 << 20
+# (part, slot) -> where its messages lie in the file: first byte, bytes
+Places = dict[tuple[int, int], list[tuple[int, int]]]
+_ALIGNED = 64  # messages begin at multiples of so many bytes: Arrow reads them in place
 
 
 class Spill:
@@ -78,52 +81,38 @@ class Spill:
                 yield reader.get_batch(index)
 
     def write_routed(
-        self, number: int, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
-    ) -> dict[tuple[int, int], list[int]]:
-        """``batches`` cut by part and slot; (part, slot) -> numbers of the batches in the file."""
-        index: dict[tuple[int, int], list[int]] = {}
-        written = 0
-        with self._file(number, schema) as append:
-            for buffer in _buffers(batches):
-                for part, slot, rows in _cut(buffer):
-                    index.setdefault((part, slot), []).append(written)
-                    append(rows)
-                    written += 1
-        return index
+        self, number: int, crossing: Crossing, parts: int, batches: Iterator[pa.RecordBatch]
+    ) -> Places:
+        """``batches`` cut by part and slot, as messages; where each lies."""
+        places: Places = {}
+        at = 0
+        with self._guard():
+            sink = pa.OSFile(self.path(number), "wb")
+        try:
+            for buffer in buffers(batches, crossing.shape.flat_schema):
+                flat, runs = routed(buffer, parts)
+                rows = crossing.rows(flat)
+                for part, slot, start, count in runs:
+                    message = crossing.pack(rows.slice(start, count))
+                    size = len(message)
+                    with self._guard():
+                        sink.write(message)
+                        sink.write(bytes(-size % _ALIGNED))
+                    places.setdefault((part, slot), []).append((at, size))
+                    at += size + -size % _ALIGNED
+        except BaseException:
+            with suppress(OSError):
+                sink.close()
+            raise
+        with self._guard():
+            sink.close()
+        return places
 
-    def read_some(self, number: int, wanted: list[int]) -> Iterator[pa.RecordBatch]:
+    def messages(self, number: int, places: Sequence[tuple[int, int]]) -> Iterator[pa.Buffer]:
+        """The messages that lie at ``places``, as views of the file."""
+        if not places:
+            return
         with pa.memory_map(self.path(number)) as source:
-            reader = pa.ipc.open_file(source)
-            for index in wanted:
-                yield reader.get_batch(index)
-
-
-def _buffers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        held.append(batch)
-        size += batch.nbytes
-        if size >= BUFFER_BYTES:
-            yield pa.Table.from_batches(held)
-            held, size = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-def _cut(table: pa.Table) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-    part = table.column(PART).to_numpy().astype(np.int64)
-    slot = table.column(SLOT).to_numpy().astype(np.int64)
-    key = (part << 32) | slot
-    if len(key) > 1 and (key[1:] < key[:-1]).any():
-        order = np.argsort(key, kind="stable")
-        table, key = table.take(pa.array(order)), key[order]
-    edges = np.flatnonzero(np.diff(key)) + 1
-    starts = np.concatenate(([0], edges))
-    ends = np.concatenate((edges, [len(key)]))
-    for start, end in zip(starts.tolist(), ends.tolist()):  # one turn per (part, slot), not per row
-        whole = table.slice(start, end - start).combine_chunks()
-        for batch in whole.to_batches():
-            yield int(key[start] >> 32), int(key[start] & 0xFFFFFFFF), batch
+            for start, size in places:
+                source.seek(start)
+                yield source.read_buffer(size)

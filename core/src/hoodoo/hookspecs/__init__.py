@@ -7,11 +7,13 @@ the objects made by the registered factories obey and that tasks call directly.
 
 Order of the families, as a row meets them on its way into a table:
 
-storage -> engine -> key generator -> merger -> index -> layout -> file format -> observer
+storage -> engine -> key generator -> merger -> index -> layout -> serializer -> file format
+-> compaction -> observer
 """
 
 from __future__ import annotations
 
+from hoodoo.hookspecs.compaction import CompactionHooks
 from hoodoo.hookspecs.engine import EngineHooks
 from hoodoo.hookspecs.file_format import FileFormatHooks
 from hoodoo.hookspecs.index import IndexHooks
@@ -21,6 +23,7 @@ from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.merger import MergerHooks
 from hoodoo.hookspecs.observer import ObserverHooks
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs.serializer import SerializerHooks
 from hoodoo.hookspecs.storage import StorageHooks
 
 # One entry per family: family name -> the class that holds its hookspecs.
@@ -31,7 +34,9 @@ FAMILIES: dict[str, type] = {
     "merger": MergerHooks,
     "index": IndexHooks,
     "layout": LayoutHooks,
+    "serializer": SerializerHooks,
     "file_format": FileFormatHooks,
+    "compaction": CompactionHooks,
     "observer": ObserverHooks,
 }
 

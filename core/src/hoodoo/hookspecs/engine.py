@@ -16,6 +16,7 @@ from attrs import frozen
 
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import PluginRef, Registration
+from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
 
 # Columns an exchange routes by. `part` is the number of the receiving task; `slot` tells apart the
@@ -63,6 +64,34 @@ class Workspace:
     prefix: str
 
 
+@frozen
+class Counted:
+    """What crossed an exchange. Seconds are processor time of the tasks."""
+
+    rows: int = 0
+    messages: int = 0
+    bytes: int = 0
+    serialize_seconds: float = 0.0
+    deserialize_seconds: float = 0.0
+
+    def __add__(self, other: Counted) -> Counted:
+        return Counted(
+            self.rows + other.rows,
+            self.messages + other.messages,
+            self.bytes + other.bytes,
+            self.serialize_seconds + other.serialize_seconds,
+            self.deserialize_seconds + other.deserialize_seconds,
+        )
+
+
+class Meter(Protocol):
+    """Tasks add, the driver reads. It travels to tasks. See :mod:`hoodoo.engine.metered`."""
+
+    def add(self, counted: Counted) -> None: ...
+
+    def read(self) -> Counted: ...
+
+
 @runtime_checkable
 class Engine(Protocol):
     """What an engine plugin answers. Contract suite: ``hoodoo.testing.contracts.engine``.
@@ -90,8 +119,11 @@ class Engine(Protocol):
     def map(self, stream: Stream, step: Step) -> Stream:
         """``step`` over each partition of ``stream``. Lazy."""
 
-    def exchange(self, stream: Stream, parts: int) -> Stream:
+    def exchange(self, stream: Stream, parts: int, serializer: Serializer | None = None) -> Stream:
         """Rows meet by the int32 column ``__part`` (0 <= part < parts): partition i holds part i.
+
+        What crosses are internal rows as ``serializer`` packs them (default: ``arrow``), by
+        :class:`hoodoo.model.row_shape.RowShape`; before and after, batches have the stream's schema.
 
         Within a partition rows are ordered by ``__slot``; all rows of a slot come in consecutive
         batches, and no batch holds rows of two slots. The order of rows within a slot is not defined:
@@ -109,6 +141,9 @@ class Engine(Protocol):
 
     def collect(self, stream: Stream) -> pa.Table:
         """Evaluate and bring a small result to the caller."""
+
+    def meter(self) -> Meter:
+        """A counter that starts at nothing, for :class:`hoodoo.engine.metered.Metered`."""
 
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """Raise unless every worker has the same Python, pyarrow, hoodoo and the given plugins."""

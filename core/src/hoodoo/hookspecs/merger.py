@@ -51,6 +51,12 @@ class Merger(Protocol):
         """
 
 
+def keeps_absent(merger: Merger) -> bool:
+    """Whether columns that incoming rows lack keep their stored values (partial update). A merger says
+    so with an attribute ``keeps_absent`` that is true; without it, they become null."""
+    return bool(getattr(merger, "keeps_absent", False))
+
+
 class MergerHooks:
     @hookspec
     def hoodoo_mergers(self) -> Iterable[Registration]:

@@ -41,6 +41,22 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "What insert does with keys that the table has: none (insert them again), drop or fail.",
         default="none",
     ),
+    Option(
+        "hoodie.logfile.data.block.format",
+        "The blocks that log files are written with: parquet or avro; both are always read.",
+        default="parquet",
+    ),
+    Option(
+        "hoodie.compaction.strategy",
+        "The compaction strategy: which file groups are compacted.",
+        default="log_size",
+    ),
+    Option("hoodie.compact.inline", "Compact after a write, every so often.", default="false"),
+    Option(
+        "hoodie.compact.inline.max.delta.commits",
+        "Deltacommits after which an inline compaction is due.",
+        default="5",
+    ),
     Option("hoodoo.layout", "The layout that finds places for inserts.", default="small_file"),
     Option(
         "hoodoo.naive.timestamps",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from hoodoo.hookspecs.compaction import CompactionStrategy
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
 
 # Family -> its Protocol; where there are several, one of them is enough. Observers have none: they
@@ -22,7 +24,9 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "merger": (Merger,),
     "index": (LookupIndex, ComputedIndex),
     "layout": (Layout,),
+    "serializer": (Serializer,),
     "file_format": (BaseFileFormat,),
+    "compaction": (CompactionStrategy,),
 }
 
 

@@ -45,7 +45,8 @@ class WriteStat:
 
     ``num_writes`` counts all rows of the new file; ``num_inserts``, ``num_updates`` and
     ``num_deletes`` count the change. ``prev_commit`` is ``"null"`` for a new file group.
-    ``extra`` keeps the fields that other writers set and Hoodoo does not interpret.
+    A log file has a ``log_version``; its ``base_file`` is the name of the base file that it belongs
+    to (table version 6; empty from 8 on), ``log_files`` are the names of the slice's log files (6) or its own (from 8 on). ``extra`` keeps the fields that other writers set and Hoodoo does not interpret.
     """
 
     partition_path: str
@@ -61,6 +62,9 @@ class WriteStat:
     file_size: int = 0
     min_event_time: int | None = None
     max_event_time: int | None = None
+    base_file: str | None = None
+    log_version: int | None = None
+    log_files: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(factory=dict)
 
 

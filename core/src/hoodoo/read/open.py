@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read import merge
 from hoodoo.read.project import columns_in, pushed_filter, shaped
 from hoodoo.read.spec import RowSpec
 from hoodoo.storage.api import Storage
 
 
 def read_slice(
-    storage: Storage, file_format: BaseFileFormat, spec: RowSpec, slice_: FileSlice
+    storage: Storage,
+    file_format: BaseFileFormat,
+    spec: RowSpec,
+    slice_: FileSlice,
+    rule: MergeRule | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily.
+    """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily. ``rule`` is needed where
+    the slice has log files.
 
     The file is opened on the first ``next`` and closed when the iterator ends or is closed. Memory:
-    one row group's pages and one batch.
+    one row group's pages and one batch; and the rows of the log files.
     """
-    merge.check(slice_)
+    if slice_.log_files:
+        assert rule is not None
+        pushed = partial(pushed_filter, spec=spec)
+        merged = merged_rows(storage, file_format, rule, slice_, pushed)
+        yield from shaped(merged, spec, slice_.file_id)
+        return
     if slice_.base_file is None:
         return
     with file_format.reader(storage, slice_.base_file.path) as reader:
@@ -32,10 +44,17 @@ def read_slice(
 
 
 def count_slice(
-    storage: Storage, file_format: BaseFileFormat, spec: RowSpec, slice_: FileSlice
+    storage: Storage,
+    file_format: BaseFileFormat,
+    spec: RowSpec,
+    slice_: FileSlice,
+    rule: MergeRule | None = None,
 ) -> int:
-    """How many rows :func:`read_slice` gives; from the footer alone where there is no filter."""
-    merge.check(slice_)
+    """How many rows :func:`read_slice` gives; from the footer alone where there is neither a filter
+    nor a log file."""
+    if slice_.log_files:
+        rule = rule and rule.narrowed(spec.schema.names)
+        return sum(b.num_rows for b in read_slice(storage, file_format, spec, slice_, rule))
     if slice_.base_file is None:
         return 0
     if spec.where is None:
@@ -45,7 +64,11 @@ def count_slice(
 
 
 def pruned_rows(
-    storage: Storage, file_format: BaseFileFormat, spec: RowSpec, slice_: FileSlice
+    storage: Storage,
+    file_format: BaseFileFormat,
+    spec: RowSpec,
+    slice_: FileSlice,
+    rule: MergeRule | None = None,
 ) -> tuple[int, int]:
     """(rows of the base file, those of them that its statistics don't rule out). Reads its footer."""
     if slice_.base_file is None:

@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read import merge, prune
+from hoodoo.read import prune
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_readable, no_format
 from hoodoo.read.spec import RowSpec, row_spec
@@ -33,7 +34,7 @@ class ScanPlan:
     ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None:
     there is none, so there are no rows). ``stored`` is the schema of the table at that instant, meta
     columns first. ``slices`` is what is left of ``considered`` file slices, sorted by partition path
-    and file id.
+    and file id. ``rule`` says how log files are merged; None where no slice has any.
     """
 
     table: str
@@ -44,6 +45,7 @@ class ScanPlan:
     spec: RowSpec
     slices: tuple[FileSlice, ...]
     considered: int
+    rule: MergeRule | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -84,7 +86,8 @@ def plan_scan(
     commit and no property tells the schema.
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
-    UnsupportedTableError (a base file format without a plugin, dropped partition columns, log files).
+    UnsupportedTableError (a base file format, merger or key generator without a plugin, dropped
+    partition columns).
     """
     if mode not in (SNAPSHOT, READ_OPTIMIZED):
         raise ConfigError(
@@ -100,7 +103,6 @@ def plan_scan(
     kept = _by_partition(found, spec, source.key_generator)
     for slice_ in kept:
         _check_extension(slice_, file_format)
-        merge.check(slice_)
     return ScanPlan(
         table=config.name or source.storage.root,
         mode=mode,
@@ -110,7 +112,27 @@ def plan_scan(
         spec=spec,
         slices=kept,
         considered=len(found),
+        rule=_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
     )
+
+
+def _rule(source: ReadSource, stored: pa.Schema, spec: RowSpec, bound: str | None) -> MergeRule:
+    config = source.config
+    if source.merger is None:
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            "no installed plugin of the family merger offers the one that its properties name "
+            f"({config.merge_mode or config.get('hoodie.compaction.payload.class')})",
+            'install one that does, or read with mode="read_optimized" (without the log files).',
+        )
+    if not config.populate_meta_fields and source.key_generator is None:
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            f"its keys are virtual, and no installed plugin offers {config.key_generator}",
+            'install one that does, or read with mode="read_optimized" (without the log files).',
+        )
+    visible = Visible.of(source.timeline, bound)
+    return MergeRule.of(spec.schema, stored, config, source.merger, visible, source.key_generator)
 
 
 def _check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hoodoo.model.schema_widen import widened
 from hoodoo.read.spec import RowSpec
-from hoodoo.read.widen import widened
 
 
 def columns_in(file: pa.Schema, spec: RowSpec) -> list[str]:

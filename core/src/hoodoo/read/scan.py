@@ -52,7 +52,9 @@ class Scan:
     @property
     def step(self) -> ReadSlices:
         """The same read as a step for an engine's tasks."""
-        return ReadSlices(self.source.storage, check_readable(self.source), self.plan.spec)
+        return ReadSlices(
+            self.source.storage, check_readable(self.source), self.plan.spec, self.plan.rule
+        )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, lazily: by partition path, file id and position in the file.
@@ -107,10 +109,11 @@ class Scan:
         storage, file_format = self.source.storage, check_readable(self.source)
 
         def one(slice_: FileSlice) -> Iterator[Answer]:
-            yield ask(storage, file_format, spec, slice_)
+            yield ask(storage, file_format, spec, slice_, self.plan.rule)
 
         return in_order([partial(one, s) for s in self.plan.slices], self.read_ahead)
 
     def _opener(self, slice_: FileSlice) -> Callable[[], Iterator[pa.RecordBatch]]:
         file_format = check_readable(self.source)
-        return partial(read_slice, self.source.storage, file_format, self.plan.spec, slice_)
+        spec, rule = self.plan.spec, self.plan.rule
+        return partial(read_slice, self.source.storage, file_format, spec, slice_, rule)

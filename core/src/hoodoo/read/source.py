@@ -7,6 +7,7 @@ from attrs import frozen
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -16,7 +17,7 @@ from hoodoo.timeline.timeline import Timeline
 class ReadSource:
     """What a read needs of an open table.
 
-    ``file_format`` is None where no plugin offers the table's base file format.
+    ``file_format`` and ``merger`` are None where no plugin offers the table's.
     """
 
     storage: Storage
@@ -24,6 +25,7 @@ class ReadSource:
     timeline: Timeline
     file_format: BaseFileFormat | None
     key_generator: KeyGenerator | None = None
+    merger: Merger | None = None
 
 
 def check_readable(source: ReadSource) -> BaseFileFormat:

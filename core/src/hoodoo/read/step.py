@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from attrs import asdict, frozen
+from attrs import frozen
 
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.merge.rule import MergeRule
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.slice_json import pack, unpack
 from hoodoo.read.open import read_slice
 from hoodoo.read.spec import RowSpec
 from hoodoo.storage.api import Storage
@@ -25,6 +26,7 @@ class ReadSlices:
     storage: Storage
     file_format: BaseFileFormat
     spec: RowSpec
+    rule: MergeRule | None = None
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -34,7 +36,9 @@ class ReadSlices:
         for batch in batches:
             for payload in batch.column(PAYLOAD):  # one turn per task, not per row of data
                 for slice_ in unpack(payload.as_py()):
-                    yield from read_slice(self.storage, self.file_format, self.spec, slice_)
+                    yield from read_slice(
+                        self.storage, self.file_format, self.spec, slice_, self.rule
+                    )
 
 
 def payloads(slices: Sequence[FileSlice], tasks: int) -> list[bytes]:
@@ -50,21 +54,3 @@ def payloads(slices: Sequence[FileSlice], tasks: int) -> list[bytes]:
         groups[min(len(groups) - 1, (before + weight // 2) * len(groups) // total)].append(slice_)
         before += weight
     return [pack(group) for group in groups if group]
-
-
-def pack(slices: Sequence[FileSlice]) -> bytes:
-    return json.dumps([asdict(slice_) for slice_ in slices], separators=(",", ":")).encode()
-
-
-def unpack(payload: bytes) -> list[FileSlice]:
-    return [_slice(data) for data in json.loads(payload)]
-
-
-def _slice(data: dict[str, object]) -> FileSlice:
-    base, logs = data.pop("base_file"), data.pop("log_files")
-    assert isinstance(logs, list)
-    return FileSlice(
-        **data,  # type: ignore[arg-type]  # the names are FileSlice's own: written by pack()
-        base_file=BaseFile(**base) if isinstance(base, dict) else None,
-        log_files=tuple(LogFile(**log) for log in logs),
-    )

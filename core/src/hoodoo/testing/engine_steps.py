@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
+from hoodoo.engine.arrow_serializer import ArrowMessages
+from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import DataError
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
 
@@ -210,3 +212,31 @@ class Upper:
             text = pc.utf8_upper(batch.column("payload").cast(pa.string()))
             number = pa.array([task.number] * batch.num_rows, pa.int32())
             yield pa.RecordBatch.from_arrays([text, number], schema=self.out_schema)
+
+
+@frozen
+class Backwards:
+    """A serializer like no other: the bytes of Arrow's, the last one first."""
+
+    name: str = "backwards"
+
+    def bind(self, schema: pa.Schema, near: bool = False) -> BackwardsMessages:
+        return BackwardsMessages(schema)
+
+    def open(self, header: bytes) -> BackwardsMessages:
+        return BackwardsMessages(pa.ipc.read_schema(pa.py_buffer(header)))
+
+
+@frozen
+class BackwardsMessages(Framed):
+    schema: pa.Schema
+
+    def header(self) -> bytes:
+        return self.schema.serialize().to_pybytes()  # type: ignore[no-any-return]
+
+    def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
+        return pa.py_buffer(bytes(ArrowMessages(self.schema).serialize(rows))[::-1])
+
+    def deserialize(self, message: pa.Buffer | bytes, reuse: Any = None) -> pa.RecordBatch:
+        refuse_reuse(reuse)
+        return ArrowMessages(self.schema).deserialize(bytes(message)[::-1])

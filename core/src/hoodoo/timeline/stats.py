@@ -112,6 +112,11 @@ def _stat_record(stat: WriteStat, form: str) -> dict[str, Any]:
         record.update(_AVRO_ONLY)
     if form == AVRO or stat.prev_base_file is not None:
         record["prevBaseFile"] = stat.prev_base_file
+    if stat.log_version is not None:
+        record["logVersion"] = stat.log_version
+        record["logOffset"] = 0
+        record["baseFile"] = stat.base_file
+        record["logFiles"] = list(stat.log_files)
     record.update(stat.extra)
     return record
 
@@ -132,6 +137,9 @@ def _stat(partition: str, raw: Mapping[str, Any], form: str) -> WriteStat:
         file_size=int(get("fileSizeInBytes") or 0),
         min_event_time=get("minEventTime"),
         max_event_time=get("maxEventTime"),
+        base_file=get("baseFile") if get("logVersion") is not None else None,
+        log_version=get("logVersion"),
+        log_files=tuple(get("logFiles") or ()) if get("logVersion") is not None else (),
     )
     plain = _stat_record(stat, form)
     missing = object()

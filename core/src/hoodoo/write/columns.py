@@ -8,16 +8,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from hoodoo.hookspecs.engine import PART, SLOT
+from hoodoo.merge.ops import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
-OP = "__op"
 SEQ = "__seq"
 FILE_ID = "__file_id"
-
-# Values of `__op`.
-PUT = 0
-DELETE = 1  # asked for by key: wins over anything that came before
-DELETE_ROW = 2  # a row marked `_hoodie_is_deleted`: takes part in the ordering like any other row
 
 _KEYED = (
     pa.field(OP, pa.int8()),

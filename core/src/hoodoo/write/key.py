@@ -11,8 +11,9 @@ from attrs import frozen
 
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import DELETE, DELETE_ROW, OP, PUT, SEQ, append_columns, keyed
+from hoodoo.write.columns import SEQ, append_columns, keyed
 
 # A row's place in the source: the partition in the upper bits, the row below.
 _ROW_BITS = 40

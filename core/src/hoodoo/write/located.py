@@ -8,17 +8,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext, LookupIndex
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.merge.ops import OP, PUT
+from hoodoo.merge.pairs import fold, merge_pairs
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
+from hoodoo.model import slice_json
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_promote import promoted
 from hoodoo.storage.api import Storage
-from hoodoo.write.columns import OP, PUT
 from hoodoo.write.key import KeysOnly
-from hoodoo.write.pairs import fold, merge_pairs
 from hoodoo.write.route import RouteByKey
 from hoodoo.write.summary import Arrivals
 from hoodoo.write.tag import TagGlobal, TagLocal
@@ -29,6 +32,7 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     """Where the staged keys lie: rows of LOCATIONS_SCHEMA."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
+    refuse_log_only(target)
     engine = target.engine
     context = IndexContext(
         engine=engine,
@@ -39,6 +43,18 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
         key_bytes=arriving.key_bytes,
     )
     return engine.collect(index.locate(engine.map(staged, KeysOnly(KEYS_SCHEMA)), context))
+
+
+def refuse_log_only(target: WriteTarget) -> None:
+    """An index that reads base files would not find keys that only logs have, and write them twice."""
+    for slice_ in target.slices:
+        if slice_.base_file is None:
+            raise UnsupportedTableError(
+                f"file group {slice_.file_id} in partition {slice_.partition_path!r}",
+                "has log files and no base file, and the index reads base files only",
+                "compact the table first, or open it with the index that wrote it "
+                '(index="bucket", with its hoodie.bucket.index.num.buckets).',
+            )
 
 
 def tag(target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table) -> Stream:
@@ -55,7 +71,7 @@ def meet_by_key(target: WriteTarget, stream: Stream, workspace: Workspace) -> St
     """One row per key, staged: what a global index needs, where one key may come with two paths."""
     engine = target.engine
     routed = engine.map(stream, RouteByKey(stream.schema, engine.parallelism))
-    met = engine.exchange(routed, engine.parallelism)
+    met = target.exchange(routed, engine.parallelism)
     return engine.stage(engine.map(met, FoldByKey(stream.schema, target.merger)), workspace)
 
 
@@ -84,11 +100,14 @@ def _settle_moves(target: WriteTarget, staged: Stream, found: pa.Table) -> Strea
     moving = engine.collect(engine.map(staged, MovingKeys(engine.side(found))))
     if not moving.num_rows:
         return staged
-    paths = {s.file_id: s.base_file.path for s in target.slices if s.base_file}
-    wanted = sorted({paths[i] for i in pc.unique(moving.column("file_id")).to_pylist()})
+    lying = set(pc.unique(moving.column("file_id")).to_pylist())
+    wanted = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
     table_schema = pa.schema([f for f in staged.schema if f.name not in (OP, "__seq")])
-    fetch = FetchRows(table_schema, engine.side(moving), target.storage, target.file_format)
-    stored = engine.collect(engine.map(engine.tasks([p.encode() for p in wanted]), fetch))
+    fetch = FetchRows(
+        table_schema, engine.side(moving), target.storage, target.file_format,
+        target.merge_rule(with_meta(without_meta(table_schema))),
+    )  # fmt: skip
+    stored = engine.collect(engine.map(engine.tasks(wanted), fetch))
     return engine.map(staged, SettleMoves(staged.schema, engine.side(stored), target.merger))
 
 
@@ -113,23 +132,22 @@ class MovingKeys:
 
 @frozen
 class FetchRows:
-    """Step: paths of base files in, their rows of the wanted keys out (keyed, without sequence)."""
+    """Step: file slices in, their rows of the wanted keys out (keyed, without sequence)."""
 
     out_schema: pa.Schema
     wanted: Side
     storage: Storage
     file_format: BaseFileFormat
+    rule: MergeRule
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         keys = self.wanted.table().column("record_key").combine_chunks()
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
-                with self.file_format.reader(self.storage, payload.decode()) as base:
-                    for rows in base.batches():
-                        rows = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
-                        own = [n for n in rows.schema.names if n in self.out_schema.names]
-                        rows = promoted(rows.select(own), self.out_schema)
-                        yield conform(rows, self.out_schema)
+                for slice_ in slice_json.unpack(payload):
+                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                        found = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
+                        yield conform(found.select(self.out_schema.names), self.out_schema)
 
 
 @frozen

@@ -9,8 +9,12 @@ from __future__ import annotations
 from hoodoo.storage.api import Storage
 from hoodoo.write.target import MARKERS
 
+CREATE = "CREATE"  # a base file of a new file group
+MERGE = "MERGE"  # a base file in place of another one
+APPEND = "APPEND"  # a log file
 
-def mark(storage: Storage, instant: str, partition_path: str, name: str, new: bool) -> None:
-    """Leave an empty marker before the file: CREATE for a new file group, MERGE for a rewrite."""
+
+def mark(storage: Storage, instant: str, partition_path: str, name: str, kind: str) -> None:
+    """Leave an empty marker before the file. ``kind``: CREATE, MERGE or APPEND."""
     folder = f"{MARKERS}/{instant}/{partition_path}" if partition_path else f"{MARKERS}/{instant}"
-    storage.put_if_absent(f"{folder}/{name}.marker.{'CREATE' if new else 'MERGE'}", b"")
+    storage.put_if_absent(f"{folder}/{name}.marker.{kind}", b"")

@@ -1,34 +1,35 @@
-"""Write: one new base file for each slot, merged with the file group's current one.
+"""Rewrite: the rows of one slot become a new base file, merged with the file group's current one.
 
 The base file is read row group by row group; only the incoming rows of one slot are held whole.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
 
-from hoodoo.hookspecs.engine import SLOT, Side, Task
+from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.merge.meet import Waiting
+from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.meta import FILE_NAME, RECORD_KEY, encoded_as
+from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY, encoded_as
 from hoodoo.model.schema_conform import conform
 from hoodoo.model.schema_promote import promoted
 from hoodoo.storage.api import Storage
-from hoodoo.write.columns import OP, PUT, SEQ
-from hoodoo.write.pairs import fold, merge_pairs, needed_columns
+from hoodoo.write.columns import SEQ
+from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
-from hoodoo.write.rows import renamed, stored_rows
+from hoodoo.write.rows import completed, renamed, stored_rows
 from hoodoo.write.scratch import scratch_file
-from hoodoo.write.stats import STATS_SCHEMA, stats_batch
+
+# What travels with a row and is no column of the table.
+_ASIDE = frozenset({SEQ, PART, SLOT})
 
 
 @define
@@ -48,38 +49,22 @@ class _Counts:
 
 
 @frozen
-class WriteSlots:
-    """Step: routed rows in, one row of STATS_SCHEMA out for each file written.
-
-    ``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces or
-    deletes the stored rows of its key; without, it is added (insert).
-    """
+class MergeFile:
+    """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
+    or deletes the stored rows of its key; without, it is added (insert)."""
 
     schema: pa.Schema
-    plan: Side
     storage: Storage
     file_format: BaseFileFormat
     merger: Merger
     pending: Pending
     matches: bool = True
 
-    @property
-    def out_schema(self) -> pa.Schema:
-        return STATS_SCHEMA
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        plan = self.plan.table()
-        mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
-        targets = {row["slot"]: row for row in mine}
-        filled = (batch for batch in batches if batch.num_rows)
-        for slot, group in itertools.groupby(filled, key=_slot):
-            rows = pa.Table.from_batches(list(group)).combine_chunks()
-            stat = self._write(rows, targets[slot])
-            if stat is not None:
-                yield stats_batch([stat])
-
-    def _write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
-        rows = fold(_in_order(rows), self.merger)
+    def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
+        """``rows``: keyed, one for each key. None if nothing changes."""
+        lacking = [n for n in self.schema.names if n not in rows.schema.names]
+        lacking = [n for n in lacking if n not in META_COLUMNS]
+        rows = completed(rows, self.schema, lacking)
         with scratch_file(self.storage) as local:
             counts = _Counts()
             if target["base_path"] is None:
@@ -92,22 +77,25 @@ class WriteSlots:
                     expected = base.num_rows + rows.num_rows
                     writer = self.file_format.writer(local, self.schema, expected, base)
                     output = _Output(writer, self.schema, self.pending.requested, target, counts)
-                    self._merge(rows, base, output)
+                    self._merge(rows, lacking, base, output)
             size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
             # False: an earlier attempt of this very task left the same file, which is adopted.
             path = _join(target["partition_path"], target["file_name"])
-            if not self.pending.put(self.storage, target["partition_path"], target["file_name"],
-                                    local, new=target["base_path"] is None):  # fmt: skip
+            kind = CREATE if target["base_path"] is None else MERGE
+            if not self.pending.put(
+                self.storage, target["partition_path"], target["file_name"], local, kind
+            ):
                 found = self.storage.head(path)
                 size = found.size if found else size
             return _stat(target, path, counts, size)
 
-    def _merge(self, rows: pa.Table, base: BaseFileReader, output: _Output) -> None:
-        rows = rows.combine_chunks()
-        keys = rows.column(RECORD_KEY).combine_chunks()
-        seen = np.zeros(rows.num_rows, bool)
+    def _merge(
+        self, rows: pa.Table, lacking: list[str], base: BaseFileReader, output: _Output
+    ) -> None:
+        absent = {name: np.ones(rows.num_rows, bool) for name in lacking}
+        waiting = Waiting(rows, self.merger, absent, _ASIDE)
         # All but the name of the file that they leave.
         kept = pa.schema([f for f in self.schema if f.name != FILE_NAME])
         names = [n for n in base.schema.names if n != FILE_NAME]
@@ -116,46 +104,11 @@ class WriteSlots:
             if not self.matches:
                 output.keep(stored)
                 continue
-            at = pc.index_in(stored.column(RECORD_KEY), value_set=keys)
-            if at.null_count == len(at):
-                output.keep(stored)
-                continue
-            hit = pc.is_valid(at)
-            incoming = np.asarray(at.drop_null())
-            seen[incoming] = True
-            self._merge_batch(stored, hit, rows, incoming, output)
-        fresh = rows.filter(pa.array(~seen))
-        output.insert(fresh.filter(pc.equal(fresh.column(OP), PUT)))
-
-    def _merge_batch(
-        self,
-        stored: pa.RecordBatch,
-        hit: pa.BooleanArray,
-        rows: pa.Table,
-        incoming: npt.NDArray[Any],
-        output: _Output,
-    ) -> None:
-        columns = needed_columns(self.merger, rows.drop_columns([SEQ]).schema)
-        newer = rows.select(columns).take(pa.array(incoming))
-        met = pa.Table.from_batches([stored]).filter(hit)
-        puts = pa.array(np.full(met.num_rows, PUT, np.int8))
-        older = pa.Table.from_arrays(
-            [puts if f.name == OP else met.column(f.name).cast(f.type) for f in newer.schema],
-            schema=newer.schema,
-        )
-        answer = merge_pairs(older, newer, self.merger)
-        if answer.newer_wins is not None:
-            wins = np.asarray(answer.newer_wins)
-            replaced = np.zeros(stored.num_rows, bool)
-            replaced[np.flatnonzero(np.asarray(hit))] = wins
-            output.keep(stored.filter(pa.array(~replaced)))
-            winners = rows.take(pa.array(incoming[wins]))
-        else:
-            output.keep(stored.filter(pc.invert(hit)))
-            assert answer.rows is not None
-            winners = answer.rows
-        lives = pc.equal(winners.column(OP), PUT)
-        output.update(winners.filter(lives), deleted=pc.sum(pc.invert(lives)).as_py() or 0)
+            met = waiting.meet(stored, stored.column(RECORD_KEY))
+            output.keep(met.kept)
+            if met.winners is not None:
+                output.update(met.winners, met.deleted)
+        output.insert(waiting.rest())
 
 
 @define
@@ -191,18 +144,8 @@ class _Output:
         self.writer.write(made, known)
 
 
-def _in_order(rows: pa.Table) -> pa.Table:
-    """``rows`` in the order in which they arrived; mostly they are already."""
-    seq = rows.column(SEQ).to_numpy()
-    return rows if (seq[1:] >= seq[:-1]).all() else rows.sort_by(SEQ)
-
-
-def _slot(batch: pa.RecordBatch) -> int:
-    return int(batch.column(SLOT)[0].as_py())
-
-
-def _join(partition_path: str, name: str) -> str:
-    return f"{partition_path}/{name}" if partition_path else name
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
 
 
 def _stat(target: dict[str, Any], path: str, counts: _Counts, size: int) -> WriteStat:

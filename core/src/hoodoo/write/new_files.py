@@ -14,10 +14,11 @@ from attrs import define, field, frozen
 
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
+from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.storage.api import Storage
-from hoodoo.write.columns import OP, PUT
+from hoodoo.write.markers import CREATE
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import stored_rows
 from hoodoo.write.scratch import discard, scratch_path
@@ -102,7 +103,7 @@ class WriteNewFiles:
     def _finish(self, file: _OpenFile) -> WriteStat:
         size = file.writer.close()
         rows = file.rows
-        if not self.pending.put(self.storage, file.partition_path, file.name, file.local, new=True):
+        if not self.pending.put(self.storage, file.partition_path, file.name, file.local, CREATE):
             # Another attempt of this task was first; its rows count, whatever ours were.
             with self.file_format.reader(self.storage, file.path) as found:
                 rows = found.num_rows

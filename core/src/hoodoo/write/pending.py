@@ -31,10 +31,8 @@ class Pending:
     def of(cls, timeline: Timeline, instant: Instant, door: Door | None = None) -> Pending:
         return cls(instant.requested, timeline.path(instant), door)
 
-    def put(
-        self, storage: Storage, partition_path: str, name: str, local: str, *, new: bool
-    ) -> bool:
-        """Put the ``local`` file under its final name, after its marker. ``new``: of a new file group.
+    def put(self, storage: Storage, partition_path: str, name: str, local: str, kind: str) -> bool:
+        """Put the ``local`` file under its final name, after its marker of ``kind``.
 
         False: an earlier attempt of the same task has left the file. Raises CommitConflictError,
         with no file left, if the instant does not stand any more, or the door is closed and the
@@ -45,7 +43,7 @@ class Pending:
         self._check(storage)
         if self.door is not None and not self.door.is_open(storage):
             raise self._late()
-        mark(storage, self.requested, partition_path, name, new)
+        mark(storage, self.requested, partition_path, name, kind)
         path = f"{partition_path}/{name}" if partition_path else name
         if not storage.put_file_if_absent(path, local):
             return False

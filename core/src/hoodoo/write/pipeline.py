@@ -10,29 +10,34 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import Instant
+from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import with_meta
+from hoodoo.model.schema_avro import avro_text
+from hoodoo.write.append_log import AppendLog
 from hoodoo.write.door import Door
 from hoodoo.write.key import AddKeys
 from hoodoo.write.located import locate, meet_by_key, tag
-from hoodoo.write.merge_file import WriteSlots
+from hoodoo.write.log_names import LogPlan
+from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pending import Pending
-from hoodoo.write.prepare import Conform, Only, has_column, target_schema
+from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.write.stats import read_stats
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
-from hoodoo.write.target import WriteTarget
+from hoodoo.write.target import LogSettings, WriteTarget
+from hoodoo.write.write_slots import WriteSlots
 
 # What one stored row costs on disk before any commit has told (Hudi's
 # hoodie.copyonwrite.record.size.estimate), and how much Parquet shrinks Arrow bytes, roughly.
@@ -81,8 +86,11 @@ def prepare(target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspac
     elif target.merger.columns:
         needed += [c for c in target.merger.columns if c in target.config.ordering_fields]
     schema = target_schema(target.schema, source.schema, fixed, needed, target.options)
-    conformed = target.engine.map(source, Conform(schema, target.options))
-    keyed: Stream = target.engine.map(conformed, AddKeys(schema, target.generator, kind.deletes))
+    travels = schema
+    if kind.matches and not kind.deletes and keeps_absent(target.merger):
+        travels = only_arriving(schema, source.schema, target.options)
+    conformed = target.engine.map(source, Conform(travels, target.options))
+    keyed: Stream = target.engine.map(conformed, AddKeys(travels, target.generator, kind.deletes))
     if kind.direct and target.computed is None:
         return Prepared(kind, schema, keyed, False, Arrivals())
     if kind.looks_up and target.index.is_global and target.computed is None:
@@ -98,7 +106,9 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     if not prepared.staged:
         return Planned((), 0, None)
     slices = _kept_slices(target, prepared)
-    slots = SlotPlan(instant, slices, target.file_format.extension)
+    slots = SlotPlan(
+        instant, slices, target.file_format.extension, _log_plan(target, prepared.kind, instant)
+    )
     if target.computed is not None and prepared.anywhere is None:
         keyed = prepared.keyed
         if prepared.kind.looks_up and not prepared.kind.matches:
@@ -137,17 +147,32 @@ def write(
     pending = Pending.of(target.timeline, instant)
     if not planned.slots:
         return ()
-    exchanged = target.engine.exchange(planned.routed, planned.parts)
+    exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
-        stored,
         target.engine.side(plan_table(planned.slots)),
-        target.storage,
-        target.file_format,
         target.merger,
-        pending,
-        prepared.kind.matches,
-    )
+        MergeFile(
+            stored, target.storage, target.file_format, target.merger, pending,
+            prepared.kind.matches,
+        ),
+        AppendLog(stored, target.storage, pending, _logs(target, stored)),
+    )  # fmt: skip
     return read_stats(target.engine.collect(target.engine.map(exchanged, step)))
+
+
+def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
+    if target.logs is None:
+        return LogSettings("")
+    return evolve(target.logs, schema_text=avro_text(stored, target.config.name, meta=True))
+
+
+def _log_plan(target: WriteTarget, kind: WriteKind, instant: str) -> LogPlan | None:
+    if target.logs is None or kind.replaces is not Replaces.NOTHING:
+        return None
+    knows = target.computed is not None
+    return LogPlan(
+        instant, target.timeline.layout, knows, knows and kind.begins_logs, target.compacting
+    )
 
 
 def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:
@@ -205,14 +230,18 @@ def _tagged(
         for row in _found_by_group(found):
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])
-            if not index.is_global:
+            if not index.is_global or target.logs is not None:
                 left = new.get(row["partition_path"], 0) - row["rows"]
                 new[row["partition_path"]] = max(left, 0)
     if not prepared.kind.deletes:
-        # Estimates may say that nothing is new where a row is: every path keeps a place for it.
-        weights = {path: max(1, rows) for path, rows in new.items()}
+        # Estimates may say that nothing is new where a row is: every path keeps a place for it. A
+        # table with log files keeps it in a new file group, as filling one means to rewrite it.
+        least = 1 if target.logs is None else 0
+        weights = {path: max(least, rows) for path, rows in new.items() if max(least, rows)}
         layout = target.filling_layout if prepared.kind.fills else target.new_layout
         slots.add_slots(layout.plan(weights, slices, _row_bytes(target, arriving)))
+        for path in sorted(new.keys() - weights.keys()):
+            slots.new(path, 1)
     return stream
 
 
@@ -245,8 +274,9 @@ def _found_by_group(found: pa.Table) -> list[dict[str, Any]]:
 def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
     """Bytes on disk of one row: from the newest commit that wrote some, else guessed from memory."""
     newest = sorted((i for i in target.timeline.completed()), reverse=True)
-    for instant in [i for i in newest if i.action in ("commit", "replacecommit")][:3]:
+    for instant in [i for i in newest if i.action in WRITE_ACTIONS][:3]:
         stats = target.timeline.metadata(target.storage, instant).stats
+        stats = tuple(s for s in stats if s.log_version is None)
         rows = sum(s.num_writes for s in stats)
         if rows >= 1000:  # footers outweigh the rows of small files
             return sum(s.file_size for s in stats) / rows

@@ -40,6 +40,12 @@ def target_schema(
     return evolve(table, arriving, tuple(fixed))
 
 
+def only_arriving(schema: pa.Schema, incoming: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
+    """The columns of ``schema`` that the ``incoming`` rows have: what travels of a partial update."""
+    arriving = set(normalise_schema(incoming, options).names)
+    return pa.schema([field for field in schema if field.name in arriving])
+
+
 def has_column(schema: pa.Schema, name: str) -> bool:
     """Whether ``schema`` has the column or, dotted, the nested field ``name``."""
     fields: Any = schema

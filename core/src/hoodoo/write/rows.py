@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,3 +34,12 @@ def renamed(batch: pa.RecordBatch, file_name: str) -> pa.RecordBatch:
     """Rows that stay, read without the old file name: commit time and sequence number are kept, the
     file name is the new one's."""
     return batch.append_column(FILE_NAME, repeated(file_name, batch.num_rows))
+
+
+def completed(rows: pa.Table, schema: pa.Schema, lacking: Sequence[str]) -> pa.Table:
+    """``rows`` with the columns ``lacking`` of ``schema``, null."""
+    for name in lacking:
+        rows = rows.append_column(
+            schema.field(name), pa.nulls(rows.num_rows, schema.field(name).type)
+        )
+    return rows

@@ -91,8 +91,9 @@ def drop_partitions(
 
 
 def _request(target: WriteTarget, kind: WriteKind) -> Instant:
-    plan_bytes = codec_avro.encode_requested_replace() if kind.action == "replacecommit" else b""
-    return publish.request(target.storage, target.timeline, kind.action, plan_bytes)
+    action = kind.action(target.logs is not None)
+    plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
+    return publish.request(target.storage, target.timeline, action, plan_bytes)
 
 
 def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> Instant:
@@ -118,13 +119,20 @@ def _reconcile(
 def _refuse_overtaken(target: WriteTarget, instant: Instant) -> None:
     """Nobody may have published since this write read the table: its files would undo theirs."""
     known = {i.requested for i in target.timeline.writes()}
-    for other in reload(target.storage, target.timeline).writes():
-        if other.requested not in known:
+    fresh = reload(target.storage, target.timeline)
+    for other in fresh.writes():
+        if other.requested not in known and not _is_compaction(target, other):
             raise CommitConflictError(
                 f"instant {instant.requested}",
                 f"another writer published {other} after this write had read the table.",
                 "Repeat the write.",
             )
+
+
+def _is_compaction(target: WriteTarget, commit: Instant) -> bool:
+    """Compactions go on beside writers: they change no row, and log files that complete after their
+    plan belong to the base files that they make."""
+    return target.logs is not None and commit.action == "commit"
 
 
 def _publish(target: WriteTarget, instant: Instant, metadata: CommitMetadata, undo: Undo) -> Commit:

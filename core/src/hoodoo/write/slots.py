@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.write.log_names import LogPlan, PlannedLog
 
 _NAMESPACE = uuid.UUID("6d5f6f1c-9a53-5d2e-9f0e-f00d00f00d00")
 
@@ -30,6 +31,11 @@ PLAN_SCHEMA = pa.schema(
         ("base_path", pa.string()),  # null for a new file group
         ("base_instant", pa.string()),
         ("base_name", pa.string()),
+        ("log_version", pa.int32()),  # null: a base file is written
+        ("log_base_file", pa.string()),
+        ("log_prev_commit", pa.string()),
+        ("log_files", pa.list_(pa.string())),
+        ("log_fresh", pa.bool_()),  # the log file begins a file group
     ]
 )
 
@@ -45,6 +51,7 @@ class PlannedSlot:
     bucket: int | None = None
     insert_weight: int = 0
     base: BaseFile | None = None
+    log: PlannedLog | None = None
     work: int = 1  # bytes to rewrite, or a stand-in for them: balances the tasks
     part: int = 0
 
@@ -57,9 +64,17 @@ def new_uuid(instant: str, *parts: object) -> str:
 class SlotPlan:
     """Collects the slots of one write and deals them out to tasks."""
 
-    def __init__(self, instant: str, slices: Iterable[FileSlice], extension: str) -> None:
+    def __init__(
+        self,
+        instant: str,
+        slices: Iterable[FileSlice],
+        extension: str,
+        logs: LogPlan | None = None,
+    ) -> None:
+        """``logs``: how log files are named, where the table is merged on read."""
         self._instant = instant
         self._extension = extension
+        self._logs = logs
         self._slices = {(s.partition_path, s.file_id): s for s in slices}
         self._slots: dict[tuple[str, str], PlannedSlot] = {}
 
@@ -73,8 +88,7 @@ class SlotPlan:
             slot = self._slots[key]
             self._slots[key] = evolve(slot, insert_weight=slot.insert_weight + inserts)
             return
-        base = self._slices[key].base_file
-        self._add(partition_path, file_id, None, inserts, base)
+        self._add(partition_path, file_id, None, inserts, self._slices[key])
 
     def new(self, partition_path: str, inserts: int) -> None:
         """A file group that does not exist yet, for new rows."""
@@ -84,7 +98,7 @@ class SlotPlan:
     def bucket(self, partition_path: str, bucket: int, file_id: str, rows: int) -> None:
         """The file group of a bucket, existing or not."""
         found = self._slices.get((partition_path, file_id))
-        self._add(partition_path, file_id, bucket, rows, found.base_file if found else None)
+        self._add(partition_path, file_id, bucket, rows, found)
 
     def add_slots(self, planned: Iterable[Slot]) -> None:
         """What the layout answered."""
@@ -95,21 +109,38 @@ class SlotPlan:
                 self.existing(slot.partition_path, slot.file_id, slot.weight)
 
     def _add(
-        self, path: str, file_id: str, bucket: int | None, inserts: int, base: BaseFile | None
+        self, path: str, file_id: str, bucket: int | None, inserts: int, slice_: FileSlice | None
     ) -> None:
         number = len(self._slots)
+        base = slice_.base_file if slice_ else None
         name = f"{file_id}_{number}-0-0_{self._instant}{self._extension}"
         work = (base.size if base else 0) + 100 * inserts + 1
         self._slots[path, file_id] = PlannedSlot(
-            number, path, file_id, name, bucket, inserts, base, work
+            number, path, file_id, name, bucket, inserts, base, work=work
         )
+
+    def _with_log(self, slot: PlannedSlot) -> PlannedSlot:
+        """``slot``, with a log file in the place of its base file where that will do."""
+        if self._logs is None:
+            return slot
+        slice_ = self._slices.get((slot.partition_path, slot.file_id))
+        if slice_ is None and not self._logs.begin_groups:
+            return slot
+        if slot.insert_weight and slice_ is not None and not self._logs.take_inserts:
+            # The index finds keys in base files only: an insert goes there. Layouts choose file
+            # groups without log files for it.
+            return slot
+        file, planned = self._logs.plan(slot.partition_path, slot.file_id, slot.slot, slice_)
+        return evolve(slot, file_name=file.name, log=planned, work=100 * slot.insert_weight + 1)
 
     def deal(self, tasks: int) -> tuple[list[PlannedSlot], int]:
         """Slots with their part, heaviest first to the least loaded task; and the number of parts."""
         parts = max(1, min(tasks, len(self._slots)))
         loads = [(0, part) for part in range(parts)]
         dealt = []
-        for slot in sorted(self._slots.values(), key=lambda s: (-s.work, s.slot)):
+        for slot in sorted(
+            map(self._with_log, self._slots.values()), key=lambda s: (-s.work, s.slot)
+        ):
             load, part = heapq.heappop(loads)
             heapq.heappush(loads, (load + slot.work, part))
             dealt.append(evolve(slot, part=part))
@@ -130,6 +161,11 @@ def plan_table(slots: Iterable[PlannedSlot]) -> pa.Table:
             "base_path": s.base.path if s.base else None,
             "base_instant": s.base.instant if s.base else None,
             "base_name": s.base.name if s.base else None,
+            "log_version": s.log.version if s.log else None,
+            "log_base_file": s.log.base_file if s.log else None,
+            "log_prev_commit": s.log.prev_commit if s.log else None,
+            "log_files": list(s.log.files) if s.log else None,
+            "log_fresh": s.log.fresh if s.log else None,
         }
         for s in slots
     ]

@@ -20,6 +20,9 @@ STATS_SCHEMA = pa.schema(
         ("num_updates", pa.int64()),
         ("num_deletes", pa.int64()),
         ("file_size", pa.int64()),
+        ("base_file", pa.string()),
+        ("log_version", pa.int32()),
+        ("log_files", pa.list_(pa.string())),
     ]
 )
 
@@ -33,4 +36,4 @@ def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
 def read_stats(table: pa.Table) -> tuple[WriteStat, ...]:
     """Sorted by path, so that metadata does not depend on which task finished first."""
     rows = table.sort_by("path").to_pylist()
-    return tuple(WriteStat(**row) for row in rows)
+    return tuple(WriteStat(**{**row, "log_files": tuple(row["log_files"] or ())}) for row in rows)

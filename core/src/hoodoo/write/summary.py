@@ -11,8 +11,8 @@ from attrs import Factory, frozen
 
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.index import ComputedIndex
+from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import OP, PUT
 
 SUMMARY_SCHEMA = pa.schema(
     [

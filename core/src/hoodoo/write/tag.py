@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import Side, Task
+from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import DELETE, FILE_ID, OP, PUT, SEQ, append_columns, tagged
+from hoodoo.write.columns import FILE_ID, SEQ, append_columns, tagged
 
 
 @frozen

@@ -8,13 +8,15 @@ import pyarrow as pa
 from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.engine import Engine, Workspace
+from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.registration import PluginRef
+from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -24,6 +26,20 @@ from hoodoo.timeline.timeline import Timeline
 # of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
 MARKERS = ".hoodie/.temp"
 STAGED = f"{MARKERS}/hoodoo-"
+
+
+@frozen
+class LogSettings:
+    """How a table that is merged on read writes its log files. ``block``: PARQUET or AVRO; ``codec``
+    and ``level`` are pyarrow's, for Parquet blocks. ``marker``: the kind of marker of a log file, which
+    is APPEND in table version 6. ``schema_text``: the stored schema as Avro, for delete blocks."""
+
+    table_name: str
+    marker: str = "CREATE"
+    block: str = "PARQUET"
+    codec: str = "zstd"
+    level: int | None = 1
+    schema_text: str | None = None
 
 
 @frozen
@@ -46,6 +62,11 @@ class WriteTarget:
     anywhere: Callable[[], LookupIndex]
     # Finds a key in its partition path: for inserts that are checked where the index only computes.
     by_path: Callable[[], LookupIndex]
+    # None: a table that is copied on write.
+    logs: LogSettings | None = None
+    # (partition path, file id) -> instant of the compaction that is pending for the group.
+    compacting: Mapping[tuple[str, str], str] = Factory(dict)
+    serializer: Serializer | None = None
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
 
@@ -62,6 +83,15 @@ class WriteTarget:
             "neither looks keys up (locate) nor computes their bucket (bucket)",
             "implement LookupIndex or ComputedIndex of hoodoo.hookspecs.index.",
         )
+
+    def exchange(self, stream: Stream, parts: int) -> Stream:
+        """Rows of a part meet, packed by the table's serializer on their way."""
+        return self.engine.exchange(stream, parts, self.serializer)
+
+    def merge_rule(self, stored: pa.Schema) -> MergeRule:
+        """How all columns of ``stored`` are read from slices with log files."""
+        visible = Visible.of(self.timeline, None)
+        return MergeRule.of(stored, stored, self.config, self.merger, visible, None)
 
     def workspace(self, instant: str) -> Workspace:
         """Where rows of ``instant`` wait between two steps."""

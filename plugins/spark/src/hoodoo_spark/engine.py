@@ -12,14 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.engine.crossing import Crossing
 from hoodoo.errors import EngineError, HoodooError
-from hoodoo.hookspecs.engine import PART, SLOT, Step, Stream, Workspace
+from hoodoo.hookspecs.engine import Step, Stream, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
+from hoodoo.hookspecs.serializer import Serializer
 
 from hoodoo_spark import probe, side, sources
 from hoodoo_spark import stage as staging
+from hoodoo_spark.meter import SparkMeter
 from hoodoo_spark.pack import PackResult, PackRouted
-from hoodoo_spark.packed import ERROR, LAST, MORE, SORT, Messages
+from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads, failure
 from hoodoo_spark.session import check_classic, find
@@ -78,19 +82,16 @@ class SparkEngine:
     def map(self, stream: Stream, step: Step) -> SparkStream:
         return mapped(own(stream), step)
 
-    def exchange(self, stream: Stream, parts: int) -> SparkStream:
+    def exchange(
+        self, stream: Stream, parts: int, serializer: Serializer | None = None
+    ) -> SparkStream:
         upstream = own(stream)
-        for column in (PART, SLOT):
-            if column not in upstream.schema.names:
-                raise EngineError(f"column {column}", "is needed by an exchange and is not there.")
-        if parts < 1:
-            raise EngineError("exchange", f"has {parts} parts.", "Give at least one.")
-        messages = Messages(upstream.schema)
+        crossing = Crossing.of(upstream.schema, parts, serializer)
         df = upstream.legs[0].df
-        end = PackRouted(messages, piece_bytes(self.spark), routes(df, parts))
+        end = PackRouted(crossing, piece_bytes(self.spark), routes(df, parts))
         packed = run(upstream, end).union(empty_rows(self.spark, parts, has_ids(df)))
         ordered = repartitioned(packed, parts).sortWithinPartitions(*SORT)
-        return SparkStream(upstream.schema, (Leg(ordered, ReadPacked(messages), parts),))
+        return SparkStream(upstream.schema, (Leg(ordered, ReadPacked(crossing), parts),))
 
     def stage(self, stream: Stream, workspace: Workspace) -> SparkStream:
         upstream = own(stream)
@@ -116,15 +117,18 @@ class SparkEngine:
 
     def collect(self, stream: Stream) -> pa.Table:
         upstream = own(stream)
-        messages = Messages(upstream.schema)
+        bound = ARROW.bind(upstream.schema)
         batches = []
         held: list[bytes] = []
-        for row in self._act(upstream, PackResult(messages, 1 << 20)):
+        for row in self._act(upstream, PackResult(bound, 1 << 20)):
             held.append(bytes(row["payload"]))
             if row["kind"] == LAST:
-                batches.append(messages.decode(row["size"], pa.py_buffer(b"".join(held))))
+                batches.append(bound.deserialize(pa.py_buffer(b"".join(held))))
                 held = []
         return pa.Table.from_batches(batches, upstream.schema)
+
+    def meter(self) -> SparkMeter:
+        return SparkMeter.on(self.spark.sparkContext)
 
     def check(self, plugins: Sequence[PluginRef]) -> None:
         probe.check(self.spark, plugins)

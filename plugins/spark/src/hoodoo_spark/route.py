@@ -99,15 +99,12 @@ def empty_rows(spark: Any, parts: int, by_id: bool) -> Any:
             .select(F.posexplode(F.split(F.lit(text), ",")).alias("part", "route"))
             .select(F.col("route").cast("int"), F.col("part").cast("int"))
         )
-    zero = F.lit(0)
     return base.select(
         "route",
         "part",
         F.lit(None).cast("int").alias("slot"),
         F.lit(None).cast("int").alias("origin"),
-        zero.alias("seq"),
+        F.lit(0).alias("seq"),
         F.lit(EMPTY).cast("tinyint").alias("kind"),
-        zero.alias("size"),
-        zero.alias("rows"),
         F.lit(b"").cast("binary").alias("payload"),
     )

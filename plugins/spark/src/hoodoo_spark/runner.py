@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.engine.crossing import Crossing
+from hoodoo.engine.declared import returned
 from hoodoo.errors import EngineError, HoodooError, StorageError
 from hoodoo.hookspecs.engine import Step, Task
 
-from hoodoo_spark.packed import Arrived, Messages, by_part, error_json, error_row
-from hoodoo_spark.shape import gathered, received, returned
+from hoodoo_spark.packed import Arrived, by_part, error_json, error_row
+from hoodoo_spark.shape import gathered, received
 from hoodoo_spark.side import Payloads
 
 Batches = Iterator[pa.RecordBatch]
@@ -64,10 +66,10 @@ class ReadPacked:
     """Packed rows after an exchange: the partition is the part that the rows name, wherever Spark
     put them. Parts without rows are there too."""
 
-    messages: Messages
+    crossing: Crossing
 
     def __call__(self, batches: Batches) -> Iterator[tuple[int, Batches]]:
-        return by_part(batches, self.messages)
+        return by_part(batches, self.crossing.unpack)
 
 
 @frozen

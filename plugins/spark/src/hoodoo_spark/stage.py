@@ -51,7 +51,7 @@ class WriteStaged:
             if os.path.exists(local):
                 os.unlink(local)
         out = Out(origin, 1 << 20)
-        yield from out.message(0, 0, None, 0, 0, pa.py_buffer(path.encode()))
+        yield from out.message(0, 0, None, pa.py_buffer(path.encode()))
         yield out.flush()
 
 

@@ -68,3 +68,20 @@ RECORD_SIZE = Option(
     "Bytes of a row on disk where nothing is known yet.", "1024",
 )  # fmt: skip
 SIZES = (SMALL_FILE_LIMIT, MAX_FILE_SIZE, RECORD_SIZE)
+
+# --- compaction -------------------------------------------------------------------------------
+TARGET_IO = Option(
+    "hoodie.compaction.target.io", "MB that one compaction reads and writes, about.", "512000"
+)
+LOG_SIZE = Option(
+    "hoodie.compaction.logfile.size.threshold",
+    "Bytes of log files from which on a file group is compacted.", "0",
+)  # fmt: skip
+LOG_COUNT = Option(
+    "hoodie.compaction.logfile.num.threshold",
+    "Log files from which on a file group is compacted.", "0",
+)  # fmt: skip
+DAYS = Option(
+    "hoodie.compaction.daybased.target.partitions",
+    "Newest partition paths that are compacted.", "10",
+)  # fmt: skip

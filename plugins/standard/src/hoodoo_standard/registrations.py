@@ -12,6 +12,7 @@ from hoodoo_standard import options
 
 _KEYGEN = "org.apache.hudi.keygen."
 _INDEX = "org.apache.hudi.index."
+_COMPACT = "org.apache.hudi.table.action.compact.strategy."
 _MODEL = "org.apache.hudi.common.model."
 
 
@@ -87,6 +88,51 @@ def hoodoo_layouts() -> Iterable[Registration]:
         Registration(
             "new_files", "hoodoo_standard.layout.new_files:NewFilesLayout.from_settings",
             options=options.SIZES, summary="never touches an existing file",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_serializers() -> Iterable[Registration]:
+    return [
+        Registration(
+            "avro", "hoodoo_standard.serialize.avro:AvroSerializer.from_settings",
+            summary="a generic Avro record of each row: slow, to compare with",
+        ),
+        Registration(
+            "pickle", "hoodoo_standard.serialize.pickled:PickleSerializer.from_settings",
+            summary="a Python object of each row: slow, to compare with",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_compactions() -> Iterable[Registration]:
+    module = "hoodoo_standard.compact.strategies"
+    return [
+        Registration(
+            "log_size", f"{module}:LogSize.from_settings",
+            (f"{_COMPACT}LogFileSizeBasedCompactionStrategy",),
+            (options.LOG_SIZE, options.TARGET_IO), "the largest log files first",
+        ),
+        Registration(
+            "log_count", f"{module}:LogCount.from_settings",
+            (f"{_COMPACT}LogFileNumBasedCompactionStrategy",),
+            (options.LOG_COUNT, options.TARGET_IO), "most log files first",
+        ),
+        Registration(
+            "bounded_io", f"{module}:BoundedIO.from_settings",
+            (f"{_COMPACT}BoundedIOCompactionStrategy",),
+            (options.TARGET_IO,), "as much as may be read and written",
+        ),
+        Registration(
+            "day_based", f"{module}:DayBased.from_settings",
+            (f"{_COMPACT}DayBasedCompactionStrategy",),
+            (options.DAYS,), "the newest partitions",
+        ),
+        Registration(
+            "unbounded", f"{module}:Unbounded.from_settings",
+            (f"{_COMPACT}UnBoundedCompactionStrategy",), summary="everything that has log files",
         ),
     ]  # fmt: skip
 

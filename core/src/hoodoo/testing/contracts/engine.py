@@ -28,8 +28,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.engine.metered import Metered
 from hoodoo.errors import DataError, EngineError, HoodooError
-from hoodoo.hookspecs.engine import PART, SLOT, Engine, Stream, Workspace
+from hoodoo.hookspecs.engine import PART, SLOT, Counted, Engine, Stream, Workspace
+from hoodoo.model.internal_row import FIELDS
 from hoodoo.testing import engine_steps as steps
 
 ROWS = pa.schema([("key", pa.int64()), ("name", pa.string())])
@@ -253,6 +256,73 @@ class EngineContract:
         found = by_key(engine.collect(stream))
         assert found.column(PART) == found.column("task")
         assert found.select(["key", "name"]) == rows(500)
+
+    # --- serializers ------------------------------------------------------------------------------
+    def test_exchange_uses_the_serializer(self, engine: Engine) -> None:
+        """Both ways, and what it is given are internal rows."""
+        metered = Metered(steps.Backwards(), engine.meter)
+        stream = engine.map(self.spread(engine, rows(300)), steps.Route(ROWS, 3, 2))
+        found = engine.collect(engine.exchange(stream, 3, metered))
+        assert by_key(found).select(ROWS.names) == rows(300)
+        (exchange,) = metered.exchanges
+        assert tuple(exchange.schema.names) == FIELDS
+        assert [f.name for f in exchange.schema.field("row_data").type] == ROWS.names
+
+    def test_exchange_of_keys_and_of_keyed_rows(self, engine: Engine) -> None:
+        metered = Metered(ARROW, engine.meter)
+        table = rows(60)
+        keys = table.column("key").cast(pa.string())
+        more = table.append_column("_hoodie_record_key", keys)
+        more = more.append_column("__op", pa.array([0, 1] * 30, pa.int8()))
+        stream = engine.map(self.spread(engine, more), steps.Route(more.schema, 2, 2))
+        found = by_key(engine.collect(engine.exchange(stream, 2, metered)))
+        assert found.select(more.schema.names) == more
+        only = pa.table({"record_key": keys, PART: pa.array([1] * 60, pa.int32())})
+        only = only.append_column(SLOT, pa.array([0] * 60, pa.int32()))
+        found = engine.collect(engine.exchange(engine.source(only), 2, metered))
+        assert found.sort_by("record_key").combine_chunks() == only.sort_by("record_key")
+        kinds = [exchange.schema.field("row_data").type for exchange in metered.exchanges]
+        assert [f.name for f in kinds[0]] == ROWS.names and kinds[1] == pa.null()
+
+    def test_exchanges_are_counted(self, engine: Engine) -> None:
+        metered = Metered(ARROW, engine.meter)
+        stream = engine.map(self.spread(engine, rows(1000)), steps.Route(ROWS, 2, 3))
+        stream = engine.map(engine.exchange(stream, 2, metered), steps.Narrow(ROWS))
+        stream = engine.exchange(engine.map(stream, steps.Route(ROWS, 5, 1)), 5, metered)
+        assert metered.total() == Counted(), "an exchange is lazy"
+        engine.collect(stream)
+        first, second = (exchange.read() for exchange in metered.exchanges)
+        for counted in (first, second):
+            assert counted.rows == 1000
+            assert counted.bytes > 1000 * 3 / 2 and counted.messages >= 5
+            assert counted.serialize_seconds > 0 and counted.deserialize_seconds > 0
+        assert metered.total() == first + second
+
+    def test_only_exchanges_serialize(self, engine: Engine, workspace: Workspace) -> None:
+        """Rows that are mapped, staged, joined, sent aside and collected are no internal rows."""
+        metered = Metered(ARROW, engine.meter)
+        routed = engine.map(self.spread(engine, rows(100)), steps.Route(ROWS, 2, 3))
+        exchanged = engine.exchange(routed, 2, metered)
+        words = engine.side(
+            pa.table({"key": pa.array(range(5), pa.int64()), "word": list("abcde")})
+        )
+        staged = engine.stage(
+            engine.map(self.spread(engine, rows(100)), steps.Same(ROWS)), workspace
+        )
+        stream = engine.map(engine.union([staged, staged]), steps.Lookup(ROWS, words))
+        assert engine.collect(stream).num_rows == 200
+        assert metered.total() == Counted()
+        engine.collect(exchanged)
+        alone = metered.total()
+        staged = engine.stage(engine.map(staged, steps.Same(ROWS)), workspace)
+        engine.collect(staged)
+        assert metered.total() == alone and alone.rows == 100
+
+    def test_meters_start_at_nothing(self, engine: Engine) -> None:
+        one, other = engine.meter(), engine.meter()
+        one.add(Counted(3, 2, 1, 0.5, 0.25))
+        one.add(Counted(rows=1))
+        assert one.read() == Counted(4, 2, 1, 0.5, 0.25) and other.read() == Counted()
 
     # --- what survives a crossing -----------------------------------------------------------------
     def test_nested_types_survive(self, engine: Engine, workspace: Workspace) -> None:

@@ -1,7 +1,8 @@
 """A lookup whose asked keys are too many for a side table: both sides meet in an exchange.
 
 Asked and stored keys are sent to parts by a hash of the record key and matched there. It costs one
-reading of the table's keys and moves them all, so it is for large askings only.
+reading of the table's keys and moves them all, so it is for large askings only. What crosses are index
+records (RFC-84): they carry no row data.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ _PART_BYTES = 32 << 20
 _KEY_SHARE = 2
 
 _PATHS = pa.schema([("partition_path", pa.string())])
-# A key with a partition path is asked for; one with the number of a file is stored in it. Stored
-# keys are many: the names of their files stay behind, in a side table.
+# A key without a file id is asked for; one with it is stored there. Stored keys are many: their
+# `file_id` is a number, as text, and the names that the numbers stand for are in a side table.
 _SIDES = pa.schema(
     [
         (PART, pa.int32()),
         (SLOT, pa.int32()),
         ("record_key", pa.string()),
         ("partition_path", pa.string()),
-        ("file", pa.int32()),
+        ("file_id", pa.string()),
     ]
 )
 
@@ -87,7 +88,7 @@ class _Asked:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            keys, none = batch.column("record_key"), pa.nulls(batch.num_rows, pa.int32())
+            keys, none = batch.column("record_key"), pa.nulls(batch.num_rows, pa.string())
             yield _side(keys, batch.column("partition_path"), none, self.parts)
 
 
@@ -104,7 +105,7 @@ class _Stored:
         for file in read_payload(batches):
             with self.reader.open(file) as opened:
                 for keys in self.reader.keys(opened):
-                    number = pa.array(np.full(len(keys), file.number, np.int32))
+                    number = pa.repeat(pa.scalar(str(file.number), pa.string()), len(keys))
                     yield _side(keys, pa.nulls(len(keys), pa.string()), number, self.parts)
 
 
@@ -122,6 +123,8 @@ class _Join:
         # First by key alone, which needs no names; then only what was found gets them.
         wanted = pc.unique(asked.column("record_key"))
         found = stored.filter(pc.is_in(stored.column("record_key"), value_set=wanted))
+        number = found.column("file_id").cast(pa.int32())
+        found = pa.table({"record_key": found.column("record_key"), "file": number})
         found = found.group_by(["record_key", "file"], use_threads=False).aggregate([])
         names = self.names.table()
         located = pa.table(
@@ -143,10 +146,11 @@ def _split(batches: Iterator[pa.RecordBatch]) -> tuple[pa.Table, pa.Table]:
     asked: list[pa.RecordBatch] = []
     stored: list[pa.RecordBatch] = []
     for batch in batches:
-        rows = batch.select(["record_key", "partition_path", "file"])
-        asked.append(rows.filter(pc.is_null(rows.column("file"))))
-        stored.append(rows.filter(pc.is_valid(rows.column("file"))).select(["record_key", "file"]))
-    kinds = [_SIDES.field(n) for n in ("record_key", "partition_path", "file")]
+        rows = batch.select(["record_key", "partition_path", "file_id"])
+        there = pc.is_valid(rows.column("file_id"))
+        asked.append(rows.filter(pc.invert(there)))
+        stored.append(rows.filter(there).select(["record_key", "file_id"]))
+    kinds = [_SIDES.field(n) for n in ("record_key", "partition_path", "file_id")]
     return (
         pa.Table.from_batches(asked, pa.schema(kinds)),
         pa.Table.from_batches(stored, pa.schema([kinds[0], kinds[2]])),

@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from cow_tables import PARQUET
+from golden_tables import READ
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +21,7 @@ Same = Callable[[pa.Table, "pa.Table | None", str], None]
 Collected = Callable[[Any], pa.Table]
 
 
-@pytest.mark.parametrize("name", PARQUET)
+@pytest.mark.parametrize("name", READ)
 def test_newest(
     name: str,
     golden: Golden,
@@ -35,7 +35,7 @@ def test_newest(
     same(collected(scan.to_spark(spark)), oracle(path), "newest")
 
 
-@pytest.mark.parametrize("name", PARQUET)
+@pytest.mark.parametrize("name", READ)
 def test_who_reads_what(name: str, golden: Golden) -> None:
     from hoodoo_spark.dataframe import split_slices
 
@@ -43,13 +43,15 @@ def test_who_reads_what(name: str, golden: Golden) -> None:
     scan = table.read()
     split = split_slices(scan.step, scan.plan.slices)
     assert {*split.native, *split.merged} == set(scan.plan.slices)
-    assert bool(split.merged) == (name in MIXED)
+    with_logs = [s for s in scan.plan.slices if s.log_files]
+    assert bool(split.merged) == (name in MIXED or bool(with_logs))
+    assert all(s in split.merged for s in with_logs)
     if scan.plan.slices:
         filtered = table.read(where=pc.scalar(True))
         assert split_slices(filtered.step, filtered.plan.slices).native == ()
 
 
-@pytest.mark.parametrize("name", PARQUET)
+@pytest.mark.parametrize("name", READ)
 def test_each_older_instant(
     name: str, golden: Golden, same: Same, collected: Collected, spark: Any
 ) -> None:

@@ -1,4 +1,4 @@
-"""Every copy-on-write table that Spark Hudi wrote reads as the independent reader reads it."""
+"""Every table that Spark Hudi wrote reads as the independent reader reads it."""
 
 from __future__ import annotations
 
@@ -10,37 +10,10 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from cow_tables import PARQUET
+from golden_tables import COPY_ON_WRITE, LANCE, MERGE_ON_READ, READ
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import META_COLUMNS
 
-# Newest slices without log files: nothing to merge.
-MERGED = [
-    "mor_parquet_v6_empty",
-    "mor_parquet_v6_simplekeygen_hivestyle_no_metafields",
-    "mor_parquet_v6_simplekeygen_nonhivestyle_overwritetable",
-]
-MOR = [
-    "mor_avro_v6_trips_8i1u",
-    "mor_avro_v9_timebasedkeygen_nonhivestyle",
-    "mor_avro_v9_txns_complex_nometa",
-    "mor_avro_v9_txns_nonpart_meta",
-    "mor_avro_v9_txns_nonpart_nometa",
-    "mor_avro_v9_txns_simple_meta",
-    "mor_avro_v9_txns_simple_nometa",
-    "mor_parquet_v6_nonpartitioned",
-    "mor_parquet_v6_nonpartitioned_rollback",
-    "mor_parquet_v6_simplekeygen_nonhivestyle",
-    *MERGED,
-]
-LANCE = [
-    "cow_v9_lance_nonpartitioned",
-    "cow_v9_lance_txns_nonpart",
-    "cow_v9_lance_txns_simple",
-    "cow_v9_trips_lance",
-    "mor_avro_v9_lance_nonhivestyle",
-    "mor_avro_v9_trips_lance",
-]
 # `hudi` gives rows of the past in today's types, Hoodoo in the types of that moment. These columns
 # were long until Spark's timestamp key generator rewrote them as text.
 CHANGED = {
@@ -54,16 +27,16 @@ Same = Callable[[pa.Table, "pa.Table | None", str], None]
 
 def test_all_tables_are_listed(golden_home: Path) -> None:
     names = {path.stem for path in (golden_home / "tables").glob("*.zip")}
-    assert names == {*PARQUET, *MOR, *LANCE}
+    assert names == {*READ, *LANCE}
 
 
-@pytest.mark.parametrize("name", [*PARQUET, *MERGED])
+@pytest.mark.parametrize("name", READ)
 def test_newest(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
     path = golden(name)
     same(hoodoo.open(str(path)).read().to_arrow(), oracle(path), "newest")
 
 
-@pytest.mark.parametrize("name", PARQUET)
+@pytest.mark.parametrize("name", READ)
 def test_each_older_instant(
     name: str,
     golden: Golden,
@@ -94,14 +67,25 @@ def test_the_past_has_its_own_types(name: str, golden: Golden) -> None:
     assert table.read().schema.field(column).type == pa.string()
 
 
-@pytest.mark.parametrize("name", MOR)
+@pytest.mark.parametrize("name", READ)
 def test_read_optimized(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
     path = golden(name)
     found = hoodoo.open(str(path)).read(mode="read_optimized").to_arrow()
     same(found, oracle(path, read_optimized=True), "newest")
 
 
-@pytest.mark.parametrize("name", PARQUET)
+@pytest.mark.parametrize("name", MERGE_ON_READ)
+def test_read_optimized_at_each_older_instant(
+    name: str, golden: Golden, oracle: Oracle, same: Same
+) -> None:
+    path = golden(name)
+    table = hoodoo.open(str(path))
+    for write in table.timeline().writes():
+        found = table.read(as_of=write.requested, mode="read_optimized").to_arrow()
+        same(found, oracle(path, write.requested, read_optimized=True), str(write))
+
+
+@pytest.mark.parametrize("name", COPY_ON_WRITE)
 def test_read_optimized_is_the_snapshot(name: str, golden: Golden) -> None:
     table = hoodoo.open(str(golden(name)))
     assert table.read(mode="read_optimized").to_arrow().equals(table.read().to_arrow())
@@ -113,7 +97,7 @@ def test_lance_is_refused(name: str, golden: Golden) -> None:
         hoodoo.open(str(golden(name))).read()
 
 
-@pytest.mark.parametrize("name", [n for n in PARQUET if "empty" not in n])
+@pytest.mark.parametrize("name", [n for n in READ if "empty" not in n])
 def test_filters_prune_without_losing_rows(name: str, golden: Golden) -> None:
     """For every column and some of its values: the filter on it finds the rows that have it."""
     table = hoodoo.open(str(golden(name)))

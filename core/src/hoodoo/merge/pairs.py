@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged, Merger
+from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.write.columns import DELETE, OP, PUT
 
 
 def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
@@ -50,7 +50,7 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
     Neighbours are merged in rounds (mergers are associative), so the number of merger calls grows
     with the logarithm of the largest number of duplicates.
     """
-    groups: npt.NDArray[Any] = _codes(rows.column(RECORD_KEY))
+    groups: npt.NDArray[Any] = codes(rows.column(RECORD_KEY))
     if not len(groups) or int(groups.max()) + 1 == len(groups):
         return rows
     current = np.argsort(groups, kind="stable")
@@ -89,7 +89,8 @@ def _narrow(pool: pa.Table, index: npt.NDArray[Any], merger: Merger) -> pa.Table
     return pool.select(needed_columns(merger, pool.schema)).take(pa.array(index))
 
 
-def _codes(keys: pa.ChunkedArray) -> npt.NDArray[Any]:
+def codes(keys: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """A number for each distinct key, from 0, in order of first appearance."""
     flat = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
     if isinstance(flat, pa.ChunkedArray):  # too long for one chunk
         flat = flat.cast(pa.large_string()).combine_chunks()

@@ -1,0 +1,234 @@
+"""Compaction: plan, run, publish. Log files are paid off; no row changes (tech specs, "Compaction").
+
+Writers go on meanwhile. From version 8 on a log file belongs to the slice that was the newest when it
+completed, so what completes after the plan waits for the next compaction. In version 6 its name says
+the slice: writers name the pending compaction's instant there, and a compaction can't be planned
+while a write that read the table before is under way.
+"""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from collections.abc import Callable
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_result
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    ConfigError,
+    HoodooWarning,
+)
+from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.meta import with_meta
+from hoodoo.model.schema_avro import avro_text
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import codec, publish
+from hoodoo.timeline.compaction_plan import (
+    COMPACTION,
+    CompactionPlan,
+    pending_compactions,
+    pending_groups,
+    read_plan,
+)
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import Result
+from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.timeline.view import build
+from hoodoo.write.commit import Commit
+from hoodoo.write.pending import Pending
+from hoodoo.write.target import MARKERS
+
+_ATTEMPTS = 5
+_MB = 1024 * 1024
+
+
+@frozen
+class CompactionTarget:
+    """What a compaction works with. ``schema`` is the table's own, without meta columns."""
+
+    storage: Storage
+    config: TableConfig
+    schema: pa.Schema
+    engine: Engine
+    merger: Merger
+    file_format: BaseFileFormat
+    before_publish: Callable[[], None]
+
+
+def schedule(
+    storage: Storage, config: TableConfig, strategy: CompactionStrategy, name: str
+) -> Instant | None:
+    """Put a plan on the timeline; None if there is nothing to compact. Runs nothing.
+
+    ``name`` is the strategy's, for the record. Raises CommitConflictError where writes are under way
+    that would be lost (version 6), or come in faster than a plan can be made.
+    """
+    for _ in range(_ATTEMPTS):
+        timeline = load(storage, config)
+        _refuse_writers(storage, timeline)
+        busy = pending_groups(storage, timeline)
+        candidates = [
+            Candidate(s)
+            for s in build(storage, timeline).slices
+            if any(not log.suffix for log in s.log_files)
+            and (s.partition_path, s.file_id) not in busy
+        ]
+        chosen = list(strategy.choose(candidates)) if candidates else []
+        if not chosen:
+            return None
+        plan = CompactionPlan(
+            tuple(c.slice for c in chosen), name, tuple(_metrics(c) for c in chosen)
+        )
+        instant = publish.request(storage, timeline, COMPACTION, plan.encode())
+        if not _overtaken(timeline, reload(storage, timeline), instant):
+            notify(Event("compaction.scheduled", config.name, instant.requested,
+                         {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
+            return instant
+        # A write completed that the plan does not know, and whose log files would be taken for a part
+        # of the base files that it makes.
+        storage.delete(timeline.path(instant))
+    raise CommitConflictError(
+        f"{storage.root}: compaction", f"writes came in between {_ATTEMPTS} times.",
+        "Schedule it again when there are fewer.",
+    )  # fmt: skip
+
+
+def run(target: CompactionTarget, requested: str) -> Commit:
+    """Run a planned compaction and publish it. One that an earlier run left is finished.
+
+    Raises ConfigError if no compaction of that instant is pending, CommitUnknownError if the end of
+    it is not known (run it again), CommitConflictError if somebody took it away.
+    """
+    storage, config = target.storage, target.config
+    timeline = load(storage, config)
+    found = [i for i in pending_compactions(timeline) if i.requested == requested]
+    if not found:
+        raise ConfigError(
+            f"compaction {requested}", "is not pending in this table.",
+            "table.timeline().pending() lists what is.",
+        )  # fmt: skip
+    plan = read_plan(storage, timeline, found[0])
+    instant = publish.inflight(storage, timeline, found[0].at(State.REQUESTED))
+    notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
+    stored = with_meta(target.schema)
+    rule = MergeRule.of(stored, stored, config, target.merger, Visible.of(timeline, None), None)
+    step = CompactSlices(storage, target.file_format, rule, Pending.of(timeline, instant))
+    jobs = [
+        Job(s, f"{s.file_id}_{n}-0-0_{requested}{target.file_format.extension}")
+        for n, s in enumerate(plan.slices)
+    ]
+    tasks = target.engine.tasks([payload(group) for group in _dealt(jobs, target.engine)])
+    stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
+    for damage in damages:
+        warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=4)
+    _reconcile(storage, requested, {s.path for s in stats}, {s.partition_path for s in plan.slices})
+    target.before_publish()
+    extra = {"schema": avro_text(target.schema, config.name)}
+    metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
+    return _publish(storage, timeline, instant, metadata)
+
+
+def commits_since(timeline: Timeline) -> int:
+    """Completed deltacommits since the last compaction was requested."""
+    done = [i for i in timeline.writes() if i.action == "commit"]
+    times = [i.requested for i in (*done, *pending_compactions(timeline))]
+    last = max(times, key=order_key, default="")
+    deltas = (i for i in timeline.writes() if i.action == "deltacommit")
+    return sum(1 for i in deltas if not last or order_key(i.completion_order) > order_key(last))
+
+
+def _publish(
+    storage: Storage, timeline: Timeline, instant: Instant, metadata: CommitMetadata
+) -> Commit:
+    content = codec.encode_commit(metadata, instant.action, timeline.layout)
+    outcome = publish.complete(storage, timeline, instant, content)
+    if outcome.result is Result.CONFLICTED:
+        raise CommitConflictError(
+            f"compaction {instant.requested}", f"was not published: {outcome.reason}.",
+            "Look at table.timeline(): if it was completed by somebody else, all is well.",
+        )  # fmt: skip
+    if outcome.result is Result.UNKNOWN:
+        raise CommitUnknownError(
+            f"compaction {instant.requested}", f"its end is unknown: {outcome.reason}.",
+            "Open the table again and run it again if it is still pending.",
+        )  # fmt: skip
+    storage.delete_prefix(f"{MARKERS}/{instant.requested}")
+    files = tuple(stat.path for stat in metadata.stats)
+    # Its counts are zero: no row has changed.
+    commit = Commit(
+        instant.requested, "commit", "compact", files=files, completed=outcome.instant.completed
+    )
+    notify(Event("compaction.committed", timeline.config.name, instant.requested,
+                 {"files": len(commit.files)}))  # fmt: skip
+    return commit
+
+
+def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
+    """Jobs of about equal bytes together, heaviest first."""
+    count = max(1, min(len(jobs), 2 * engine.parallelism))
+    groups: list[list[Job]] = [[] for _ in range(count)]
+    heap = [(0, i) for i in range(count)]
+    for job in sorted(jobs, key=lambda j: (-j.slice.size, j.path)):
+        load_, lightest = heapq.heappop(heap)
+        groups[lightest].append(job)
+        heapq.heappush(heap, (load_ + job.slice.size + 1, lightest))
+    return groups
+
+
+def _reconcile(storage: Storage, requested: str, named: set[str], partitions: set[str]) -> None:
+    """Files of this instant that no stat names go: an earlier run may have had another plan."""
+    for partition in sorted(partitions):
+        for entry in storage.list(partition):
+            file = None if entry.is_dir else parse_path(entry.path, entry.size)
+            base = file is not None and entry.name.endswith(f"_{requested}.parquet")
+            if base and entry.path not in named:
+                storage.delete(entry.path)
+
+
+def _refuse_writers(storage: Storage, timeline: Timeline) -> None:
+    if timeline.layout > 1:
+        return
+    for other in timeline.pending():
+        if other.action in WRITE_ACTIONS:
+            raise CommitConflictError(
+                f"{storage.root}: compaction",
+                f"{other} is under way, and in table version 6 a compaction planned now would lose "
+                "its log files.",
+                "Schedule it when the write has ended; if its writer died, table.rollback() first.",
+            )
+
+
+def _overtaken(before: Timeline, now: Timeline, instant: Instant) -> bool:
+    """Whether a write has completed, or in version 6 begun, that the plan does not know of."""
+    known = {i.requested for i in before.writes()}
+    for other in now.writes():
+        if other.requested not in known and (
+            now.layout == 1 or order_key(other.completion_order) < order_key(instant.requested)
+        ):
+            return True
+    return now.layout == 1 and any(i.action in WRITE_ACTIONS for i in now.pending())
+
+
+def _metrics(candidate: Candidate) -> dict[str, float]:
+    read, write = candidate.read_bytes / _MB, candidate.write_bytes / _MB
+    return {
+        "TOTAL_LOG_FILES": float(candidate.log_files),
+        "TOTAL_LOG_FILES_SIZE": float(candidate.log_bytes),
+        "TOTAL_IO_READ_MB": read,
+        "TOTAL_IO_WRITE_MB": write,
+        "TOTAL_IO_MB": read + write,
+    }

@@ -1,0 +1,126 @@
+"""A serializer that counts: what crossed each exchange, and the processor time it took.
+
+Usage, on either engine::
+
+    metered = Metered(ArrowSerializer(), engine.meter)
+    ...                                     # write with `metered` as the serializer
+    for exchange in metered.exchanges:      # in the order in which they were planned
+        print(exchange.schema, exchange.read())
+    print(metered.total())
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from attrs import Factory, define, field, frozen
+
+from hoodoo.hookspecs.engine import Counted, Meter
+from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
+
+
+@define
+class LocalMeter:
+    """Counts in this process."""
+
+    total: Counted = field(factory=Counted)
+    lock: Any = field(factory=threading.Lock, repr=False, eq=False)
+
+    def add(self, counted: Counted) -> None:
+        with self.lock:
+            self.total = self.total + counted
+
+    def read(self) -> Counted:
+        return self.total
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a lock stays where it is
+        return LocalMeter, (self.total,)
+
+
+@frozen
+class MeteredExchange:
+    """One exchange: the schema of its internal rows, and its counts so far."""
+
+    schema: pa.Schema
+    meter: Meter
+
+    def read(self) -> Counted:
+        return self.meter.read()
+
+
+@define
+class Metered:
+    """``inner``, with a meter of ``make`` (:meth:`Engine.meter`) for each exchange.
+
+    Counts of tasks that ran twice are in it twice. A copy that travels counts for itself: engines bind
+    on the driver.
+    """
+
+    inner: Serializer
+    make: Callable[[], Meter] = LocalMeter
+    exchanges: list[MeteredExchange] = Factory(list)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def bind(self, schema: pa.Schema, near: bool = False) -> BoundSerializer:
+        meter = self.make()
+        self.exchanges.append(MeteredExchange(schema, meter))
+        return _Bound(self.inner.bind(schema, near), meter)
+
+    def open(self, header: bytes) -> BoundSerializer:
+        bound = self.inner.open(header)
+        meter = self.make()
+        self.exchanges.append(MeteredExchange(bound.schema, meter))
+        return _Bound(bound, meter)
+
+    def total(self) -> Counted:
+        """All exchanges together."""
+        return sum((exchange.read() for exchange in self.exchanges), Counted())
+
+    def __reduce__(self) -> tuple[Any, ...]:  # `make` may hold a session
+        return Metered, (self.inner,)
+
+
+@frozen
+class _Bound:
+    inner: BoundSerializer
+    meter: Meter
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.inner.schema
+
+    @property
+    def length(self) -> int:
+        return self.inner.length
+
+    def header(self) -> bytes:
+        return self.inner.header()
+
+    def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
+        start = time.thread_time()
+        message = self.inner.serialize(rows)
+        spent = time.thread_time() - start
+        self.meter.add(Counted(rows.num_rows, 1, len(message), spent))
+        return message
+
+    def deserialize(self, message: pa.Buffer | bytes, reuse: Any = None) -> pa.RecordBatch:
+        start = time.thread_time()
+        rows = self.inner.deserialize(message, reuse)
+        self.meter.add(Counted(deserialize_seconds=time.thread_time() - start))
+        return rows
+
+    def copy(self, rows: Any, reuse: Any = None) -> Any:
+        return self.inner.copy(rows, reuse)
+
+    def copy_stream(self, source: Any, target: Any) -> int:
+        return self.inner.copy_stream(source, target)
+
+    def create(self) -> pa.RecordBatch:
+        return self.inner.create()

@@ -1,0 +1,123 @@
+"""Rows of log blocks become one row for each key, merged from the oldest to the newest.
+
+From the left, not in rounds of neighbours: deletes by key and puts mix here, and then the order of
+merging matters. Log rows are merged among themselves before they meet the base file, as Hudi's own
+readers do it (format page 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.merge.meet import Mask, Waiting
+from hoodoo.merge.ops import OP
+from hoodoo.merge.pairs import codes, merge_pairs, needed_columns
+from hoodoo.model.meta import RECORD_KEY
+
+_Places = npt.NDArray[np.int64]
+
+
+@frozen
+class Piece:
+    """The rows of one block. ``present``: the columns that a partial block has; None: all."""
+
+    rows: pa.Table
+    present: frozenset[str] | None = None
+
+
+def fold_pieces(
+    pieces: Sequence[Piece], merger: Merger, aside: frozenset[str] = frozenset()
+) -> Waiting:
+    """``pieces`` in order of arrival, all in one schema (`__op`, record key, columns). ``aside``: see
+    :class:`~hoodoo.merge.meet.Waiting`."""
+    pool = pa.concat_tables([piece.rows for piece in pieces])
+    groups = codes(pool.column(RECORD_KEY))
+    partial = any(piece.present is not None for piece in pieces)
+    count = int(groups.max()) + 1 if len(groups) else 0
+    if count == len(groups) and not partial:
+        return Waiting(pool, merger, aside=aside)
+    turns = _turns(groups, count)
+    if partial:
+        return evolve(_fold_partial(pieces, pool, groups, turns, merger), aside=aside)
+    current = turns[0]
+    for newer in turns[1:]:
+        group = groups[newer]
+        answer = merge_pairs(
+            _narrow(pool, current[group], merger), _narrow(pool, newer, merger), merger
+        )
+        if answer.newer_wins is not None:
+            current[group] = np.where(np.asarray(answer.newer_wins), newer, current[group])
+        elif answer.rows is not None:
+            built = np.arange(pool.num_rows, pool.num_rows + len(newer))
+            pool = pa.concat_tables([pool, answer.rows.select(pool.schema.names)])
+            current[group] = built
+    return Waiting(pool.take(pa.array(np.sort(current))), merger, aside=aside)
+
+
+def _turns(groups: npt.NDArray[Any], count: int) -> list[_Places]:
+    """The places of each group's first row (by group), then of the second ones, and so on."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
+    rank = np.arange(len(groups)) - starts[groups[order]]
+    return [order[rank == turn] for turn in range(int(rank.max(initial=-1)) + 1)]
+
+
+def _narrow(pool: pa.Table, places: _Places, merger: Merger) -> pa.Table:
+    return pool.select(needed_columns(merger, pool.schema)).take(pa.array(places))
+
+
+def _fold_partial(
+    pieces: Sequence[Piece],
+    pool: pa.Table,
+    groups: npt.NDArray[Any],
+    turns: list[_Places],
+    merger: Merger,
+) -> Waiting:
+    """Column by column: where the value of each key comes from; -1 where no row has the column.
+
+    The row that wins gives the columns that it has; the loser's fill what nobody had.
+    """
+    names = [n for n in pool.schema.names if n not in (OP, RECORD_KEY)]
+    piece_of = np.repeat(np.arange(len(pieces)), [piece.rows.num_rows for piece in pieces])
+    has: dict[str, Mask] = {
+        n: np.array([p.present is None or n in p.present for p in pieces]) for n in names
+    }
+    op = turns[0].copy()
+    sources = {n: np.where(has[n][piece_of[op]], op, -1) for n in names}
+    for newer in turns[1:]:
+        group = groups[newer]
+        current = {n: s[group] for n, s in sources.items()}
+        older = _gathered(pool, op[group], current, needed_columns(merger, pool.schema))
+        answer = merge_pairs(older, _narrow(pool, newer, merger), merger)
+        if answer.newer_wins is None:
+            raise PluginError(
+                f"merger {type(merger).__qualname__}",
+                "builds rows, and the log holds rows that lack columns",
+                "answer newer_wins: the kernel puts partial rows together.",
+            )
+        wins = np.asarray(answer.newer_wins)
+        op[group] = np.where(wins, newer, op[group])
+        for name in names:
+            takes = has[name][piece_of[newer]] & (wins | (current[name] < 0))
+            sources[name][group] = np.where(takes, newer, current[name])
+    rows = _gathered(pool, op, sources, pool.schema.names)
+    absent = {n: s < 0 for n, s in sources.items() if (s < 0).any()}
+    return Waiting(rows, merger, absent)
+
+
+def _gathered(
+    pool: pa.Table, op: _Places, sources: dict[str, _Places], names: Sequence[str]
+) -> pa.Table:
+    columns = []
+    for name in names:
+        places = sources.get(name, op)
+        columns.append(pool.column(name).take(pa.array(places, mask=places < 0)))
+    return pa.table(dict(zip(names, columns, strict=True)))

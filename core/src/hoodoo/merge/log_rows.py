@@ -1,0 +1,129 @@
+"""Log rows: the blocks of a slice's log files that count, as one row for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.files.log_blocks import BlockKind, Damage, LogBlock
+from hoodoo.files.log_reader import LogReader
+from hoodoo.merge.fold_log import Piece, fold_pieces
+from hoodoo.merge.meet import Waiting
+from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
+from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.model.filegroup import LogFile
+from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
+from hoodoo.model.schema_widen import widened
+from hoodoo.storage.api import Storage
+
+_DATA = (BlockKind.AVRO, BlockKind.PARQUET, BlockKind.HFILE)
+
+
+@frozen
+class LogRows:
+    """``waiting``: the merged rows; None if no block counts. ``damages``: bytes that were skipped.
+    ``blocks`` and ``rows`` count what was read."""
+
+    waiting: Waiting | None = None
+    damages: tuple[Damage, ...] = ()
+    blocks: int = 0
+    rows: int = 0
+
+
+def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) -> LogRows:
+    """The rows of ``logs``, which are in reading order; change data logs are passed over.
+
+    Memory: all rows of the logs, in the columns of the rule.
+    """
+    with ExitStack() as stack:
+        readers = [
+            stack.enter_context(LogReader(storage, log.path, log.size or None))
+            for log in logs
+            if not log.suffix
+        ]
+        found = [(reader, block) for reader in readers for block in reader.blocks]
+        counted = list(_counting(found, rule.visible))
+        pieces = [_piece(reader, block, rule) for reader, block in counted]
+        damages = tuple(damage for reader in readers for damage in reader.damages)
+    rows = sum(piece.rows.num_rows for piece in pieces)
+    aside = frozenset() if rule.keys is None else frozenset({RECORD_KEY})
+    waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
+    return LogRows(waiting, damages, len(counted), rows)
+
+
+def _counting(
+    found: Iterable[tuple[LogReader, LogBlock]], visible: Visible
+) -> Iterator[tuple[LogReader, LogBlock]]:
+    """The data and delete blocks that count, in the order in which they apply (format page 4.4).
+
+    A rollback block takes the earlier blocks of its target away. A block made by log compaction
+    stands for the blocks of the instants that it names, at the place of the last of them.
+    """
+    kept: list[tuple[LogReader, LogBlock]] = []
+    for reader, block in found:
+        if block.is_rollback:
+            kept = [pair for pair in kept if pair[1].instant != block.target_instant]
+        elif block.kind in (*_DATA, BlockKind.DELETE) and visible.shows(block.instant or ""):
+            kept.append((reader, block))
+    replaced = {instant for _, block in kept for instant in block.compacted_times}
+    if not replaced:
+        yield from kept
+        return
+    last = {block.instant: at for at, (_, block) in enumerate(kept)}
+
+    def place(at: int) -> tuple[int, int]:
+        times = [last[t] for t in kept[at][1].compacted_times if t in last]
+        return (max(times, default=at), at)
+
+    for at in sorted(range(len(kept)), key=place):
+        if kept[at][1].instant not in replaced:
+            yield kept[at]
+
+
+def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
+    if block.kind is BlockKind.DELETE:
+        return Piece(_deletes(reader, block, rule))
+    rows = reader.rows(block, rule.schema.names)
+    there = frozenset(rows.schema.names)
+    batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
+    table = pa.Table.from_batches(batches, rule.schema)
+    columns = [_operations(table), *table.columns]
+    names = [OP, *table.schema.names]
+    if rule.keys is not None:
+        keys = [rule.keys.record_keys(batch) for batch in batches]
+        columns.append(pa.chunked_array(keys, pa.string()))
+        names.append(RECORD_KEY)
+    return Piece(
+        pa.Table.from_arrays(columns, names=names),
+        there | set(META_COLUMNS) if block.is_partial else None,
+    )
+
+
+def _operations(rows: pa.Table) -> pa.Array:
+    if IS_DELETED not in rows.schema.names:
+        return pa.array(np.full(rows.num_rows, PUT, np.int8))
+    marked = pc.fill_null(rows.column(IS_DELETED), False)
+    return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
+
+
+def _deletes(reader: LogReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+    """A row for each deleted key: its ordering values are in their columns, the others are null."""
+    kinds = [rule.schema.field(name).type for name in rule.ordering]
+    found = reader.deletes(block, kinds)
+    made = {
+        OP: pc.if_else(
+            found.column("always"), pa.scalar(DELETE, pa.int8()), pa.scalar(DELETE_ROW, pa.int8())
+        ),
+        RECORD_KEY: found.column("record_key"),
+        **{name: found.column(f"o{i}") for i, name in enumerate(rule.ordering)},
+    }
+    fields = [pa.field(OP, pa.int8()), *rule.schema]
+    if rule.keys is not None:
+        fields.append(pa.field(RECORD_KEY, pa.string()))
+    columns = [made[f.name] if f.name in made else pa.nulls(found.num_rows, f.type) for f in fields]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))

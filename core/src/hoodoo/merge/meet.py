@@ -1,0 +1,111 @@
+"""Rows that arrived meet the stored rows of their keys: what a rewrite and a merging read share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import Factory, define, field, frozen
+
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.merge.ops import OP, PUT
+from hoodoo.merge.pairs import merge_pairs, needed_columns
+from hoodoo.model.meta import RECORD_KEY
+
+Mask = npt.NDArray[np.bool_]
+
+
+@frozen
+class Met:
+    """``kept``: stored rows that stay. ``winners``: rows in the place of stored ones, in the schema of
+    the arrived rows; None if no key was met. ``deleted``: stored rows that are gone."""
+
+    kept: pa.RecordBatch
+    winners: pa.Table | None = None
+    deleted: int = 0
+
+
+@define
+class Waiting:
+    """Rows, one for each key, that wait for the stored row of their key.
+
+    ``rows`` has `__op`, the record key and the columns of the table. ``absent``: column -> the rows
+    that don't have it (partial updates); the stored row's value stays there. ``aside`` are columns
+    of ``rows`` that stored rows lack and mergers don't see.
+    """
+
+    rows: pa.Table
+    merger: Merger
+    absent: Mapping[str, Mask] = Factory(dict)
+    aside: frozenset[str] = frozenset()
+    _seen: Mask = field(init=False)
+    _keys: pa.Array = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.rows = self.rows.combine_chunks()
+        self._seen = np.zeros(self.rows.num_rows, bool)
+        self._keys = _one(self.rows.column(RECORD_KEY))
+
+    def meet(self, stored: pa.RecordBatch, keys: pa.Array) -> Met:
+        """``keys`` are the record keys of ``stored``, which holds each key once."""
+        at = pc.index_in(keys, value_set=self._keys)
+        if at.null_count == len(at):
+            return Met(stored)
+        hit = pc.is_valid(at)
+        incoming = np.asarray(at.drop_null())
+        self._seen[incoming] = True
+        met = pa.Table.from_batches([stored]).filter(hit)
+        answer = self._answer(met, incoming)
+        if answer.rows is not None:
+            return self._met(stored.filter(pc.invert(hit)), answer.rows)
+        wins = np.asarray(answer.newer_wins)
+        if wins.all():
+            kept, won = stored.filter(pc.invert(hit)), incoming
+        else:
+            replaced = np.zeros(stored.num_rows, bool)
+            replaced[np.flatnonzero(np.asarray(hit))] = wins
+            kept, won = stored.filter(pa.array(~replaced)), incoming[wins]
+        winners = self.rows.take(pa.array(won))
+        return self._met(kept, self._completed(winners, won, met, wins))
+
+    def rest(self) -> pa.Table:
+        """The puts that met nobody: inserts."""
+        fresh = self.rows if not self._seen.any() else self.rows.filter(pa.array(~self._seen))
+        return fresh.filter(pc.equal(fresh.column(OP), PUT))
+
+    def _answer(self, met: pa.Table, incoming: npt.NDArray[Any]) -> Any:
+        seen = [f for f in self.rows.schema if f.name not in self.aside]
+        columns = needed_columns(self.merger, pa.schema(seen))
+        newer = self.rows.select(columns).take(pa.array(incoming))
+        puts = pa.array(np.full(met.num_rows, PUT, np.int8))
+        older = pa.Table.from_arrays(
+            [puts if f.name == OP else met.column(f.name).cast(f.type) for f in newer.schema],
+            schema=newer.schema,
+        )
+        return merge_pairs(older, newer, self.merger)
+
+    def _completed(
+        self, winners: pa.Table, won: npt.NDArray[Any], met: pa.Table, wins: Mask
+    ) -> pa.Table:
+        """What partial rows lack comes from the stored row."""
+        for name, mask in self.absent.items():
+            lacking = mask[won]
+            if lacking.any():
+                at = winners.schema.get_field_index(name)
+                stored = met.column(name).filter(pa.array(wins)).cast(winners.schema.field(at).type)
+                column = pc.if_else(pa.array(lacking), stored, winners.column(at))
+                winners = winners.set_column(at, winners.schema.field(at), column)
+        return winners
+
+    def _met(self, kept: pa.RecordBatch, winners: pa.Table) -> Met:
+        lives = pc.equal(winners.column(OP), PUT)
+        gone = winners.num_rows - (pc.sum(lives).as_py() or 0)
+        return Met(kept, winners.filter(lives) if gone else winners, gone)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

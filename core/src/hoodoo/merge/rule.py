@@ -1,0 +1,89 @@
+"""How the log rows of a slice meet its base file: the part of a read that a task needs for merging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.model.config import TableConfig
+from hoodoo.model.meta import IS_DELETED, RECORD_KEY
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class Visible:
+    """Which log blocks count, by the instant that wrote them.
+
+    ``committed`` None: all up to ``limit`` do, because files of other instants have been left out
+    (versions 8 and 9, whose log names say the instant). Else (version 6) those of completed
+    instants, and those older than ``start``, which are archived.
+    """
+
+    limit: str | None = None
+    committed: frozenset[str] | None = None
+    start: str | None = None
+
+    @classmethod
+    def of(cls, timeline: Timeline, as_of: str | None) -> Visible:
+        limit = None if as_of is None else order_key(as_of)
+        if timeline.layout > 1:
+            return cls(limit)
+        start = None if timeline.start is None else order_key(timeline.start)
+        return cls(limit, frozenset(i.requested for i in timeline.writes()), start)
+
+    def shows(self, instant: str) -> bool:
+        if self.limit is not None and order_key(instant) > self.limit:
+            return False
+        if self.committed is None or instant in self.committed:
+            return True
+        return self.start is not None and order_key(instant) < self.start
+
+
+@frozen
+class MergeRule:
+    """``schema``: the columns that merging reads, in the types of the table; of tables with stored
+    keys the record key is among them. ``keys`` makes the keys of tables with virtual ones.
+    ``ordering``: the columns whose values delete blocks carry. ``needed``: the columns of the schema
+    that merging itself looks at."""
+
+    merger: Merger
+    schema: pa.Schema
+    visible: Visible = Visible()
+    ordering: tuple[str, ...] = ()
+    keys: KeyGenerator | None = None
+    needed: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        wanted: pa.Schema,
+        stored: pa.Schema,
+        config: TableConfig,
+        merger: Merger,
+        visible: Visible,
+        keys: KeyGenerator | None,
+    ) -> MergeRule:
+        """The rule for a read of the columns ``wanted`` of a table with the schema ``stored``."""
+        needed = {IS_DELETED, *config.ordering_fields}
+        needed |= set(stored.names if merger.columns is None else merger.columns)
+        if config.populate_meta_fields:
+            needed.add(RECORD_KEY)
+            keys = None
+        elif keys is not None:
+            needed |= {name.split(".")[0] for name in keys.record_key_fields}
+        schema = pa.schema([f for f in stored if f.name in needed or f.name in wanted.names])
+        ordering = tuple(n for n in config.ordering_fields if n in schema.names)
+        return cls(merger, schema, visible, ordering, keys, frozenset(needed))
+
+    def narrowed(self, wanted: Iterable[str]) -> MergeRule:
+        """The rule for a read of the columns ``wanted`` alone."""
+        kept = self.needed.union(wanted)
+        return evolve(self, schema=pa.schema([f for f in self.schema if f.name in kept]))
+
+    def record_keys(self, rows: pa.RecordBatch) -> pa.Array:
+        return rows.column(RECORD_KEY) if self.keys is None else self.keys.record_keys(rows)

@@ -1,0 +1,112 @@
+"""How the flat columns of a stream are internal rows, and back: by name, without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from hoodoo.model.internal_row import (
+    FIELDS,
+    KINDS,
+    columns_of,
+    constant,
+    is_constant,
+    packed,
+    rows_schema,
+)
+from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
+
+# Rows of a stream may say of themselves that they are index records.
+IS_INDEX = "__is_index_record"
+
+# Field -> the column that holds it in a stream of rows, and in a stream of keys (which has no
+# `_hoodie_record_key`: a column called `file_id` of the user's is a column like any other).
+_OF_ROWS = {
+    "record_key": RECORD_KEY,
+    "partition_path": PARTITION_PATH,
+    "file_id": "__file_id",
+    "instant_time": COMMIT_TIME,
+    "operation_type": "__op",
+    "is_index_record": IS_INDEX,
+}
+_OF_KEYS = {name: name for name in FIELDS[:-1]}
+
+
+@frozen
+class RowShape:
+    """The two forms of one stream: ``flat_schema`` and, as seven fields, ``schema``.
+
+    ``outside`` are flat columns that are no part of a row (what an engine routes by). Columns found
+    by name and type are fields; fields that no column holds are constants; all other columns are
+    the row data. A stream without any is one of index records.
+    """
+
+    flat_schema: pa.Schema
+    outside: tuple[str, ...] = ()
+    places: Mapping[str, int] = field(init=False)  # field -> flat column
+    data: tuple[int, ...] = field(init=False)  # flat columns of the row data
+    schema: pa.Schema = field(init=False)
+
+    @places.default
+    def _places(self) -> Mapping[str, int]:
+        names = _OF_ROWS if RECORD_KEY in self.flat_schema.names else _OF_KEYS
+        found = {}
+        for name, column in names.items():
+            at = self.flat_schema.get_field_index(column)
+            if at >= 0 and self.flat_schema.field(at).type == KINDS[name]:
+                found[name] = at
+        if "record_key" not in found:
+            return {}  # not a stream of keyed rows at all
+        return found
+
+    @data.default
+    def _data(self) -> tuple[int, ...]:
+        taken = set(self.places.values())
+        return tuple(
+            i
+            for i, name in enumerate(self.flat_schema.names)
+            if i not in taken and name not in self.outside
+        )
+
+    @schema.default
+    def _schema(self) -> pa.Schema:
+        absent = {name: b"" for name in KINDS if name not in self.places}  # operation: null
+        if "is_index_record" in absent:
+            absent["is_index_record"] = b"false" if self.data else b"true"
+        rest = pa.schema([self.flat_schema.field(i) for i in self.data]) if self.data else None
+        return rows_schema(rest, **absent)
+
+    def rows(self, flat: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of ``flat_schema`` as internal rows, in the same memory."""
+        count = flat.num_rows
+        columns = []
+        for of in list(self.schema)[:-1]:
+            at = self.places.get(of.name)
+            columns.append(constant(of, count) if at is None else flat.column(at))
+        kind = self.schema.field("row_data").type
+        if not self.data:
+            data = pa.nulls(count, kind)
+        else:
+            mask = columns[-1] if "is_index_record" in self.places else None
+            data = packed([flat.column(i) for i in self.data], kind, mask)
+        return pa.RecordBatch.from_arrays([*columns, data], schema=self.schema)
+
+    def flat(self, rows: pa.RecordBatch, outside: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        """The inverse of :meth:`rows`, with the columns of ``outside``."""
+        columns: dict[int, pa.Array] = {
+            at: rows.column(FIELDS.index(name)) for name, at in self.places.items()
+        }
+        if self.data:
+            columns.update(zip(self.data, columns_of(rows.column(len(FIELDS) - 1)), strict=True))
+        names = self.flat_schema.names
+        columns.update({names.index(name): array for name, array in outside.items()})
+        return pa.RecordBatch.from_arrays(
+            [columns[i] for i in range(len(names))], schema=self.flat_schema
+        )
+
+
+def constants_of(schema: pa.Schema) -> tuple[int, ...]:
+    """Numbers of the columns that are constants of their stream."""
+    return tuple(i for i, of in enumerate(schema) if is_constant(of))

@@ -1,0 +1,40 @@
+"""Log files for tests: small ones with a block of each kind, and stores that count what is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from hoodoo.files.log_blocks import BlockKind, LogBlock
+from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log_writer import LogWriter
+from hoodoo.storage.local import LocalStorage
+
+INSTANT = "20250101000000001"
+ROWS = pa.table({"_hoodie_record_key": ["a", "b"], "n": pa.array([1, None], pa.int64())})
+
+
+def small_log(local: Path, rows: pa.Table = ROWS) -> tuple[LogBlock, ...]:
+    """Write a log file with Avro, delete, Parquet, command and Avro block, of ``rows`` without meta
+    columns of its own; what was written."""
+    writer = LogWriter(str(local))
+    keys = rows.column(0).combine_chunks()
+
+    def data(kind: BlockKind) -> LogBlock:
+        return writer.data_block(kind, rows, instant=INSTANT, table_name="t", meta=False)
+
+    blocks = (
+        data(BlockKind.AVRO),
+        writer.delete_block(keys, keys, None, None, INSTANT),
+        data(BlockKind.PARQUET),
+        writer.rollback_block(INSTANT, "20250101000000000"),
+        data(BlockKind.AVRO),
+    )
+    writer.close()
+    return blocks
+
+
+def opened(local: Path) -> LogReader:
+    """A reader of the local file ``local``."""
+    return LogReader(LocalStorage(str(local.parent)), local.name)

@@ -1,0 +1,96 @@
+"""Append: the rows of one slot become the blocks of a new log file; the base file is not opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.files.log_blocks import BlockKind
+from hoodoo.files.log_writer import LogWriter
+from hoodoo.merge.ops import DELETE, OP, PUT
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY
+from hoodoo.storage.api import Storage
+from hoodoo.write.pending import Pending
+from hoodoo.write.rows import stored_rows
+from hoodoo.write.scratch import scratch_file
+from hoodoo.write.target import LogSettings
+
+
+@frozen
+class AppendLog:
+    """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
+    partial block: readers keep what is stored there."""
+
+    schema: pa.Schema
+    storage: Storage
+    pending: Pending
+    settings: LogSettings
+
+    def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
+        """``rows``: keyed, one for each key. None if nothing of them matters."""
+        is_new = target["log_fresh"]
+        deleted = pc.equal(rows.column(OP), DELETE)
+        if is_new:  # nothing is stored that could be deleted
+            data, gone = rows.filter(pc.equal(rows.column(OP), PUT)), rows.slice(0, 0)
+        else:
+            data, gone = rows.filter(pc.invert(deleted)), rows.filter(deleted)
+        if not data.num_rows and not gone.num_rows:
+            return None
+        path = _join(target["partition_path"], target["file_name"])
+        with scratch_file(self.storage) as local:
+            size = self._blocks(local, data, gone, target)
+            if not self.pending.put(
+                self.storage,
+                target["partition_path"],
+                target["file_name"],
+                local,
+                self.settings.marker,
+            ):
+                found = self.storage.head(path)
+                size = found.size if found else size
+        puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
+        return WriteStat(
+            partition_path=target["partition_path"],
+            file_id=target["file_id"],
+            path=path,
+            prev_commit=target["log_prev_commit"],
+            num_writes=data.num_rows,
+            num_inserts=puts if is_new else 0,
+            num_updates=0 if is_new else puts,
+            num_deletes=gone.num_rows + data.num_rows - puts,
+            file_size=size,
+            base_file=target["log_base_file"],
+            log_version=target["log_version"],
+            log_files=tuple(target["log_files"]),
+        )
+
+    def _blocks(self, local: str, data: pa.Table, gone: pa.Table, target: dict[str, Any]) -> int:
+        instant, settings = self.pending.requested, self.settings
+        there = {*data.schema.names, *META_COLUMNS}
+        schema = pa.schema([f for f in self.schema if f.name in there])
+        writer = LogWriter(local)
+        if data.num_rows:
+            file_id, slot = target["file_id"], target["slot"]
+            made = stored_rows(data, schema, instant, file_id, slot, 0)
+            partial = len(schema) < len(self.schema)
+            writer.data_block(
+                BlockKind[settings.block],
+                made,
+                instant=instant,
+                table_name=settings.table_name,
+                partial=partial,
+                codec=settings.codec,
+                level=settings.level,
+            )
+        if gone.num_rows:
+            keys, paths = gone.column(RECORD_KEY), gone.column(PARTITION_PATH)
+            writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
+        return writer.close()
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name

@@ -1,0 +1,59 @@
+"""Log names: which log file a write adds to a file group (format page 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import Factory, frozen
+
+from hoodoo.model.filegroup import FileSlice, LogFile
+
+
+@frozen
+class PlannedLog:
+    """A log file instead of a base file. ``prev_commit``, ``base_file`` and ``files`` are for its write
+    stat;
+    ``fresh``: the file group has no file yet."""
+
+    version: int
+    prev_commit: str
+    base_file: str
+    files: tuple[str, ...]
+    fresh: bool
+
+
+@frozen
+class LogPlan:
+    """How a write names log files.
+
+    ``layout`` 1 (table version 6): by the instant of the slice that the log belongs to, which is that
+    of a pending compaction (``pending``: partition path and file id -> its instant), because the
+    rows must not be lost under it. Layout 2: by the write's own ``instant``.
+    ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
+    may begin with a log file.
+    """
+
+    instant: str
+    layout: int
+    take_inserts: bool
+    begin_groups: bool
+    pending: Mapping[tuple[str, str], str] = Factory(dict)
+
+    def plan(
+        self, path: str, file_id: str, slot: int, slice_: FileSlice | None
+    ) -> tuple[LogFile, PlannedLog]:
+        """The file, and what its write stat says."""
+        fresh = slice_ is None
+        if self.layout > 1:
+            file = LogFile(path, file_id, self.instant, 1, f"{slot}-0-0")
+            return file, PlannedLog(1, self.instant, "", (file.name,), fresh)
+        base = slice_.base_file if slice_ else None
+        instant = self.pending.get((path, file_id)) or (slice_.instant if slice_ else self.instant)
+        logs = slice_.log_files if slice_ else ()
+        version = 1 + max((log.version for log in logs if log.instant == instant), default=0)
+        # A name says nothing of who wrote it: the time of day in the token keeps a task that outlived
+        # a failed write from being taken for one of this write.
+        file = LogFile(path, file_id, instant, version, f"{slot}-0-{int(self.instant[8:])}")
+        named = base.name if base is not None and base.instant == instant else ""
+        files = (*(log.name for log in logs if log.instant == instant), file.name)
+        return file, PlannedLog(version, instant, named, files, fresh)

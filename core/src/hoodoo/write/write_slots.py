@@ -1,0 +1,56 @@
+"""Write: what each slot's rows become, a base file or a log file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import SLOT, Side, Task
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.merge.pairs import fold
+from hoodoo.write.append_log import AppendLog
+from hoodoo.write.columns import SEQ
+from hoodoo.write.merge_file import MergeFile
+from hoodoo.write.stats import STATS_SCHEMA, stats_batch
+
+
+@frozen
+class WriteSlots:
+    """Step: routed rows in, one row of STATS_SCHEMA out for each file written."""
+
+    plan: Side
+    merger: Merger
+    rewrite: MergeFile
+    append: AppendLog
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return STATS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        plan = self.plan.table()
+        mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
+        targets = {row["slot"]: row for row in mine}
+        filled = (batch for batch in batches if batch.num_rows)
+        for slot, group in itertools.groupby(filled, key=_slot):
+            rows = pa.Table.from_batches(list(group)).combine_chunks()
+            rows = fold(_in_order(rows), self.merger)
+            target = targets[slot]
+            to_log = target["log_version"] is not None
+            stat = (self.append if to_log else self.rewrite).write(rows, target)
+            if stat is not None:
+                yield stats_batch([stat])
+
+
+def _in_order(rows: pa.Table) -> pa.Table:
+    """``rows`` in the order in which they arrived; mostly they are already."""
+    seq = rows.column(SEQ).to_numpy()
+    return rows if (seq[1:] >= seq[:-1]).all() else rows.sort_by(SEQ)
+
+
+def _slot(batch: pa.RecordBatch) -> int:
+    return int(batch.column(SLOT)[0].as_py())

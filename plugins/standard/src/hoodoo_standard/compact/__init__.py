@@ -1,0 +1,1 @@
+"""Compaction strategies: which file slices become a base file next."""

@@ -1,0 +1,1 @@
+"""Serializers that make a Python object of every row: what `arrow` is compared with."""
