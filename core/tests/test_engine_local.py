@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hoodoo.engine.arrow_serializer import ARROW
 from hoodoo.engine.local import LocalEngine
+from hoodoo.engine.metered import MeteredEngine
 from hoodoo.hookspecs.engine import Engine, Workspace
 from hoodoo.storage.local import LocalStorage
-from hoodoo.testing.contracts.engine import EngineContract
+from hoodoo.testing import engine_steps as steps
+from hoodoo.testing.contracts.engine import ROWS, EngineContract, by_key, rows
 
 
 class TestLocal(EngineContract):
@@ -19,6 +22,22 @@ class TestLocal(EngineContract):
     @pytest.fixture
     def workspace(self, tmp_path: Path) -> Workspace:
         return Workspace(LocalStorage(str(tmp_path / "table"), durable=False), "stage")
+
+
+class TestMetered(TestLocal):
+    @pytest.fixture
+    def engine(self) -> Engine:
+        return MeteredEngine(LocalEngine(2))
+
+
+def test_a_metered_engine_counts_each_exchange() -> None:
+    engine = MeteredEngine(LocalEngine(2), steps.Backwards())
+    table = rows(100)
+    stream = engine.map(engine.source(table), steps.Route(ROWS, 2, 1))
+    found = engine.collect(engine.exchange(stream, 2, ARROW))
+    assert by_key(found).select(ROWS.names) == table
+    assert [exchange.read().rows for exchange in engine.exchanges] == [100]
+    assert engine.total().bytes > 0
 
 
 class TestOneThread(TestLocal):

@@ -38,7 +38,8 @@ def log(tmp_path: Path) -> tuple[bytes, tuple[LogBlock, ...]]:
 
 def text_places(block: LogBlock) -> set[int]:
     """The offsets of the header texts of a block; all else of its frame is structure."""
-    at, places = block.offset + 26, set()
+    at = block.offset + 26
+    places: set[int] = set()
     for text in block.headers.values():
         places.update(range(at + 8, at + 8 + len(text)))
         at += 8 + len(text)
@@ -77,7 +78,7 @@ def test_each_byte_of_each_frame_flipped(log: tuple[bytes, tuple[LogBlock, ...]]
     texts_all = sum(n for (where, _), n in seen.items() if where == "text")
     print("structure: recovered", seen["structure", "recovered"] / structure)
     print("header texts: reported", seen["text", "lost"] / texts_all)
-    assert seen["structure", "recovered"] > 0.6 * structure
+    assert seen["structure", "recovered"] > 0.5 * structure
     assert seen["text", "lost"] > 0.3 * texts_all
 
 
@@ -178,9 +179,6 @@ def test_a_log_inside_a_content_is_no_log(tmp_path: Path) -> None:
                 bad = bytearray(data)
                 bad[place] ^= 0x10
                 found, damages = scanned(bytes(bad))
-                tail = place >= block.offset + block.size - 8
-                if tail and blob in (inner, inner[:-5]):
-                    continue  # a whole block within: the outer one can't be told from a torn one
                 assert [b for b in found if b.offset != block.offset] == [
                     b for b in blocks if b is not block
                 ], place
@@ -206,6 +204,19 @@ def test_one_scan_reads_frames_only(tmp_path: Path) -> None:
         blocks, damages = scan(Counting(file, mode="r"), "x.log", size)
     assert len(blocks) == 3 and not damages
     assert 0 < read < 200_000 < size
+
+
+def test_two_damages_prove_nothing(log: tuple[bytes, tuple[LogBlock, ...]]) -> None:
+    """Without its magic, a block needs all its lengths."""
+    data, blocks = log
+    for block in blocks:
+        for place in (block.offset + 13, block.content_start - 1, block.offset + block.size - 1):
+            bad = bytearray(data)
+            bad[block.offset] ^= 1
+            bad[place] ^= 2
+            found, damages = scanned(bytes(bad))
+            assert found == [b for b in blocks if b is not block]
+            assert damages == [(block.offset, block.size)]
 
 
 def test_names_of_damages(log: tuple[bytes, tuple[LogBlock, ...]], tmp_path: Path) -> None:

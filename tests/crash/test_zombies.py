@@ -43,8 +43,8 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table import Table
 from hoodoo.testing.stores import Delegating
-from hoodoo.write.merge_file import WriteSlots
 from hoodoo.write.new_files import WriteNewFiles
+from hoodoo.write.write_slots import WriteSlots
 
 Tables = Callable[..., Path]
 Batches = list[pa.RecordBatch]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from both import Both
+from model import table
 from mor import (
     base_files,
     check,
@@ -35,7 +36,7 @@ def test_life(both: Both, version: int, index: str, blocks: str, ordering: str |
     setup(both, version, index, blocks, ordering).create()
     both.hoodoo_upsert(rows(range(30), 5, "first"))
     both.hoodoo_upsert(rows(range(4), 4, "late") + rows(range(4, 12), 6, "newer"))
-    # assert log_files(both), "the update was not written to log files"
+    assert log_files(both), "the update was not written to log files"
     both.hoodoo_delete(rows(range(10, 16), 5, ""))
     check(both, "after updates and deletes")
     marks = rows(range(2), 4, "", True) + rows(range(2, 4), 5, "", True)
@@ -62,8 +63,6 @@ def test_life(both: Both, version: int, index: str, blocks: str, ordering: str |
 @pytest.mark.parametrize("version", [9, 6])
 def test_other_operations(both: Both, version: int) -> None:
     """Overwriting replaces log files too; insert and bulk_insert add base files that Spark knows."""
-    from model import table
-
     setup(both, version).create()
     t = both.hoodoo()
     model, schema = both.model, both.schema
@@ -85,6 +84,8 @@ def test_other_operations(both: Both, version: int) -> None:
     t.delete_partitions(["us"])
     model.drop("region", "us")
     check(both, "after a partition was dropped")
+    t.upsert(table(model.upsert(rows(range(41, 44, 2), 2, "up")), schema))
+    check(both, "after the last upsert")
     spark_compact(both)
     check(both, "compacted")
 

@@ -23,6 +23,7 @@ from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
+from hoodoo.hookspecs import serializer as serializer_family
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
@@ -262,6 +263,8 @@ TYPES: dict[str, tuple[type, ...]] = {
         engine_family.Step,
         engine_family.Stream,
         engine_family.Side,
+        engine_family.Meter,
+        engine_family.Counted,
         engine_family.Task,
         engine_family.Workspace,
     ),
@@ -274,6 +277,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         index_family.IndexContext,
     ),
     "layout": (Layout, Slot),
+    "serializer": (serializer_family.Serializer, serializer_family.BoundSerializer),
     "file_format": (
         format_family.BaseFileFormat,
         format_family.BaseFileReader,

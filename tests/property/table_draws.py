@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 from hypothesis import strategies as st
 from table_model import Setup
 from table_values import ORDERED
@@ -11,6 +11,7 @@ UPSERT, INSERT, BULK_INSERT, APPEND = "upsert", "insert", "bulk_insert", "append
 DELETE_KEYS, DELETE_ROWS, DELETE_ANYWHERE = "delete keys", "delete rows", "delete anywhere"
 OVERWRITE, OVERWRITE_TABLE, DROP = "insert_overwrite", "insert_overwrite_table", "delete_partitions"
 REWRITE = "upsert what was read"
+COMPACT, SCHEDULE = "compact", "schedule or run a compaction"
 
 
 @frozen
@@ -37,6 +38,20 @@ class Op:
     narrow: bool = False
     backwards: bool = False
     reopen: bool = False
+
+
+@st.composite
+def merged_setups(draw: st.DrawFn) -> Setup:
+    """Tables that are merged on read. One ordering column at most: more are refused by `hudi`."""
+    setup = draw(setups())
+    ordering = setup.ordering[:1]
+    return evolve(
+        setup,
+        merge_on_read=True,
+        blocks=draw(st.sampled_from(["parquet", "avro"])),
+        ordering=ordering,
+        ordering_types=setup.ordering_types[:1],
+    )
 
 
 @st.composite
@@ -75,16 +90,20 @@ _KINDS = st.sampled_from(
     [UPSERT] * 6 + [INSERT, BULK_INSERT, APPEND] * 2 + [DELETE_KEYS, DELETE_ROWS, DELETE_ANYWHERE]
     + [OVERWRITE, OVERWRITE_TABLE, DROP, REWRITE]
 )  # fmt: skip
+_MOR_KINDS = st.one_of(_KINDS, st.sampled_from([COMPACT, SCHEDULE, SCHEDULE, UPSERT, UPSERT]))
 _SOURCES = st.sampled_from(["table", "sliced", "reader", "files", "views"])
 _CHANGES = st.sampled_from([""] * 6 + ["widen w", "widen f", "later_text", "later_long",
                                        "later_inner", "later_list"])  # fmt: skip
 
 
-def ops(most_rows: int = 8) -> st.SearchStrategy[Op]:
+def ops(most_rows: int = 8, merged: bool = False) -> st.SearchStrategy[Op]:
     rows = st.lists(_DRAWS, max_size=most_rows).map(tuple)
-    return st.builds(Op, _KINDS, rows, _SOURCES, _CHANGES, st.booleans(), st.booleans(),
+    kinds = _MOR_KINDS if merged else _KINDS
+    return st.builds(Op, kinds, rows, _SOURCES, _CHANGES, st.booleans(), st.booleans(),
                      st.booleans(), st.booleans())  # fmt: skip
 
 
-def sequences(least: int = 2, most: int = 9, most_rows: int = 8) -> st.SearchStrategy[list[Op]]:
-    return st.lists(ops(most_rows), min_size=least, max_size=most)
+def sequences(
+    least: int = 2, most: int = 9, most_rows: int = 8, merged: bool = False
+) -> st.SearchStrategy[list[Op]]:
+    return st.lists(ops(most_rows, merged), min_size=least, max_size=most)

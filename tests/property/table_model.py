@@ -36,6 +36,8 @@ class Setup:
     small_file_limit: int | None = None
     max_file_size: int | None = None
     bloom: bool = False
+    merge_on_read: bool = False
+    blocks: str = "parquet"  # of log files
 
     @property
     def is_global(self) -> bool:
@@ -106,6 +108,10 @@ class Model:
         if not self.setup.is_global:
             return self.rows.get((path, key))
         return next((row for row in self.rows.values() if row.key == key), None)
+
+    def stored(self) -> Iterable[Stored]:
+        """Every row that the table holds, seen or not."""
+        return self.rows.values()
 
     def place(self, row: Row) -> tuple[str, str]:
         return self.setup.partition_path(row.values), self.setup.record_key(row.values)

@@ -15,6 +15,7 @@ from hoodoo.write.commit import Commit
 from table_checks import check_files, check_stats, compare, hudi_rows
 from table_draws import Draw, Op
 from table_model import Counts, Model, Row, Setup
+from table_model_mor import LogModel
 from table_values import (
     DAYS,
     ENCODED_PARTITIONS,
@@ -47,6 +48,9 @@ def options(setup: Setup) -> dict[str, Any]:
     found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom}
     if setup.small_file_limit is not None:
         found["hoodie.parquet.small.file.limit"] = setup.small_file_limit
+    if setup.merge_on_read:
+        # Updates always go to logs: what a rewrite would do instead is the other trial's.
+        found |= {"hoodie.logfile.data.block.format": setup.blocks, "hoodoo.layout": "new_files"}
     if setup.max_file_size is not None:
         found["hoodie.parquet.max.file.size"] = setup.max_file_size
     return found
@@ -64,6 +68,7 @@ def create(setup: Setup, path: Path, engine: str | None) -> hoodoo.Table:
     return hoodoo.create(
         str(path), base_schema(setup), record_key=setup.key, partition_by=setup.partition,
         ordering=setup.ordering, table_version=setup.version, index=setup.index, engine=engine,
+        table_type="MERGE_ON_READ" if setup.merge_on_read else "COPY_ON_WRITE",
         merger="event_time" if setup.event_time else "commit_time",
         options={**properties, **options(setup)},
     )  # fmt: skip
@@ -81,11 +86,12 @@ class Trial:
     table: hoodoo.Table = field(init=False)
     done: list[tuple[str, pa.Schema, Model]] = field(factory=list)
     seqnos: dict[tuple[str, str], tuple[str, str]] = field(factory=dict)
+    pending: str | None = None
     fresh: int = 0
     files: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self.model = Model(self.setup)
+        self.model = (LogModel if self.setup.merge_on_read else Model)(self.setup)
         self.schema = base_schema(self.setup)
         self.table = create(self.setup, self.path, self.engine)
 
@@ -99,32 +105,53 @@ class Trial:
         for instant, schema, model in self.done:
             found = self.table.read(as_of=instant).to_arrow()
             compare(found, schema, model, f"as of {instant}")
-            theirs = hudi_rows(self.path, as_of=instant)
-            compare(theirs, schema, model, f"`hudi` as of {instant}", exact=False)
+            self._compare_theirs(schema, model, f"`hudi` as of {instant}", instant)
+
+    def _compare_theirs(
+        self, schema: pa.Schema, model: Model, where: str, as_of: str | None = None
+    ) -> None:
+        try:
+            theirs = hudi_rows(self.path, as_of)
+        except Exception as error:
+            # It takes log rows of before a change of the schema for a partial update, and refuses.
+            if not (self.setup.merge_on_read and "partial-update column" in str(error)):
+                raise
+            assert not self.schema.equals(base_schema(self.setup)), where
+            return
+        compare(theirs, schema, model, where, exact=False)
 
     def step(self, op: Op, where: str) -> None:
         if op.reopen:
             self.table = hoodoo.open(str(self.path), options(self.setup), engine=self.engine)
+        planned = self.pending
         commit, counts = self._write(op)
         if commit is None:
             return
-        for place, row in self.model.rows.items():  # the model wrote without knowing the instant
+        for row in self.model.stored():  # the model wrote without knowing the instant
             if not row.instant:
                 object.__setattr__(row, "instant", commit.instant)
-            assert place == (row.path, row.key)
-        assert (commit.inserted, commit.updated, commit.deleted) == counts, where
+        assert all(place == (row.path, row.key) for place, row in self.model.rows.items())
+        if not self.setup.merge_on_read or self.setup.index == "simple":
+            assert (commit.inserted, commit.updated, commit.deleted) == counts, where
         assert self.table.schema.equals(self.schema), where
         found = self.table.read().to_arrow()
         compare(found, self.schema, self.model, where)
-        theirs = hudi_rows(self.path)
-        compare(theirs, self.schema, self.model, f"`hudi` after {where}", exact=False)
-        self.seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
+        # `hudi` loses log rows that version 6 keeps under a pending compaction (format page 7.3).
+        if self.setup.version > 6 or not self.pending:
+            self._compare_theirs(self.schema, self.model, f"`hudi` after {where}")
+        if not self.setup.merge_on_read:
+            self.seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
         check_stats(self.path, self.setup, commit, where)
+        # What was written under a pending compaction is merged in another order once that has run.
+        if planned or self.pending:
+            return
         self.done.append((commit.instant, self.schema, self.model.copy()))
 
     # --- one write --------------------------------------------------------------------------------
     def _write(self, op: Op) -> tuple[Commit | None, Counts]:
         model, table = self.model, self.table
+        if op.kind in (draws.COMPACT, draws.SCHEDULE):
+            return self._compact(op), (0, 0, 0)
         if op.kind == draws.DROP:
             paths = model.paths()
             chosen = sorted({paths[d.part % len(paths)] for d in op.rows}) if paths else []
@@ -152,7 +179,28 @@ class Trial:
             return table.insert_overwrite(data), model.overwrite(rows, "")
         if op.kind == draws.OVERWRITE_TABLE:
             return table.insert_overwrite_table(data), model.overwrite_table(rows, "")
-        return getattr(table, op.kind)(data), model.insert(rows, "")
+        # A bulk insert begins a bucket with a base file; the model has no eye for buckets.
+        kind = draws.INSERT if self._in_logs else op.kind
+        return getattr(table, kind)(data), model.insert(rows, "")
+
+    def _compact(self, op: Op) -> Commit | None:
+        assert isinstance(self.model, LogModel)
+        if op.kind == draws.SCHEDULE and self.pending is None:
+            self.pending = self.table.schedule_compaction()
+            if self.pending is not None:
+                self.model.schedule()
+            return None
+        if self.pending is not None:
+            self.model.compact()
+        if op.kind == draws.SCHEDULE:
+            assert self.pending is not None
+            commit = self.table.run_compaction(self.pending)
+        else:
+            commit = self.table.compact()
+            self.model.schedule()
+            self.model.compact()
+        self.pending = None
+        return commit if commit.instant else None
 
     def _delete(self, op: Op) -> tuple[Commit, Counts]:
         rows = [self._row(d, op) for d in op.rows]
@@ -166,6 +214,10 @@ class Trial:
         if op.kind == draws.DELETE_ROWS or not self.setup.partition:
             return commit, self.model.delete(rows)
         return commit, self.model.delete_keys(self.setup.record_key(r.values) for r in rows)
+
+    @property
+    def _in_logs(self) -> bool:
+        return self.setup.merge_on_read and self.setup.index == "bucket"
 
     # --- rows -------------------------------------------------------------------------------------
     def _row(self, draw: Draw, op: Op) -> Row:
@@ -185,6 +237,9 @@ class Trial:
             self.setup.ordering, self.setup.ordering_types, draw.order, strict=False
         ):
             values[name], place = ordering_value(kind, number)
+            # How a null compares with log rows is nobody's rule: Spark fails, `hudi` takes it for 0.
+            if place == 0 and self.setup.merge_on_read:
+                values[name], place = ordering_value(kind, 1)
             rank.append(place)
         for name, (_, pool) in {**PAYLOAD, **LATER}.items():
             if name in values:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, event, given, note, settings
-from table_draws import Op, sequences, setups
+from table_draws import Op, merged_setups, sequences, setups
 from table_model import Setup
 from table_trial import Trial
 
@@ -30,14 +30,23 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
         shutil.rmtree(folder)
 
 
-@pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-@settings(
+often = settings(
     max_examples=200,
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+
+
+@often
 @given(setup=setups(), ops=sequences())
 def test_writes(setup: Setup, ops: list[Op]) -> None:
+    trial(setup, ops)
+
+
+@often
+@given(setup=merged_setups(), ops=sequences(merged=True))
+def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op]) -> None:
     trial(setup, ops)

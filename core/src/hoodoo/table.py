@@ -32,7 +32,8 @@ from hoodoo.model.schema_avro import arrow_schema
 from hoodoo.read.plan import ReadSource
 from hoodoo.read.scan import Scan
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import properties, view
+from hoodoo.timeline import batches, properties, view
+from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.compaction_plan import pending_compactions, pending_groups
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import Timeline, load, reload
@@ -128,11 +129,19 @@ class Table:
         return Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
 
     # --- writing ----------------------------------------------------------------------------------
-    def upsert(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
-        """Update rows whose key the table has, insert the others. See docs/writing.md for all."""
-        return self._write(operation.UPSERT, data, engine)
+    def upsert(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
+        """Update rows whose key the table has, insert the others. See docs/writing.md for all.
 
-    def insert(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+        A ``batch`` (here and in the other writes) that is in the table already, or older than the newest of
+        its stream there, is not written: the commit then has an empty instant. See docs/streaming.md.
+        """
+        return self._write(operation.UPSERT, data, engine, batch)
+
+    def insert(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
         """Add rows; small files are filled first. Stored keys are looked at only under
         ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
         policy = self._options.get("hoodie.datasource.insert.dup.policy", "none").lower()
@@ -143,28 +152,38 @@ class Table:
                 "give one of them, or leave the option out: then stored keys are not looked at.",
             )
         kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
-        return self._write(kind, data, engine)
+        return self._write(kind, data, engine, batch)
 
-    def append(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+    def append(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
         """Add rows in new files, without an exchange and without looking at stored keys."""
-        return self._write(self._combined(operation.APPEND), data, engine)
+        return self._write(self._combined(operation.APPEND), data, engine, batch)
 
-    def bulk_insert(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+    def bulk_insert(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
         """Load rows in new files as they come: the fastest way in, for first loads."""
-        return self._write(self._combined(operation.BULK_INSERT), data, engine)
+        return self._write(self._combined(operation.BULK_INSERT), data, engine, batch)
 
-    def delete(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+    def delete(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
         """Delete by key. ``data`` has the key columns, or whole rows; without the partition columns
         a key is deleted wherever it lies. A list of keys will do where the key is one column."""
-        return self._write(operation.DELETE, self._as_keys(data), engine)
+        return self._write(operation.DELETE, self._as_keys(data), engine, batch)
 
-    def insert_overwrite(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+    def insert_overwrite(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
         """Replace the partition paths that occur in ``data`` by its rows."""
-        return self._write(operation.INSERT_OVERWRITE, data, engine)
+        return self._write(operation.INSERT_OVERWRITE, data, engine, batch)
 
-    def insert_overwrite_table(self, data: Any, *, engine: str | Engine | None = None) -> Commit:
+    def insert_overwrite_table(
+        self, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
+    ) -> Commit:
         """Replace all rows of the table by those of ``data``."""
-        return self._write(operation.INSERT_OVERWRITE_TABLE, data, engine)
+        return self._write(operation.INSERT_OVERWRITE_TABLE, data, engine, batch)
 
     def delete_partitions(self, paths: str | Sequence[str]) -> Commit:
         """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
@@ -266,9 +285,17 @@ class Table:
     def _as_keys(self, data: Any) -> Any:
         return as_keys(data, self._config.record_key_fields, self.schema)
 
-    def _write(self, kind: operation.WriteKind, data: Any, engine: str | Engine | None) -> Commit:
+    def _write(
+        self,
+        kind: operation.WriteKind,
+        data: Any,
+        engine: str | Engine | None,
+        batch: Batch | None,
+    ) -> Commit:
         target = self._target(data, engine or self._engine)
-        commit = run(target, kind, data, self._undo, self._drop_metadata_table)
+        if batch is not None and batches.applied(target.storage, target.timeline).has(batch):
+            return Commit("", kind.action(target.logs is not None), kind.operation.value.lower())
+        commit = run(target, kind, data, self._undo, self._drop_metadata_table, batch)
         self._compact_inline(target.engine)
         return commit
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.errors import SchemaError
-from hoodoo.testing.contracts.engine import nested
+from hoodoo.testing.samples import nested
 
 pytestmark = pytest.mark.spark
 

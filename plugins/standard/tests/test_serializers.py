@@ -10,8 +10,8 @@ from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.engine import nested
 from hoodoo.testing.contracts.serializer import SerializerContract, keyed
+from hoodoo.testing.samples import nested
 from hoodoo_standard.serialize.avro import AvroSerializer
 from hoodoo_standard.serialize.pickled import PickleSerializer
 from hoodoo_standard.serialize.python_values import from_python, to_python

@@ -69,6 +69,10 @@ class CompactSlices:
 
     Rows keep their commit time and sequence number, and get the new file's name. The base file is
     streamed; the rows of the log files of one slice are held.
+
+    Damaged bytes of log files don't stop it: every read skips the same bytes, so no row changes, and
+    they stay in their file, which compaction does not delete. Hudi does the same. They are reported
+    with the result, and counted in the commit.
     """
 
     storage: Storage
@@ -183,6 +187,6 @@ def _stat(job: Job, counts: _Counts, logs: LogRows, size: int) -> WriteStat:
             if logs.waiting is None
             else logs.waiting.rows.num_rows,
             "totalLogBlocks": logs.blocks,
-            "totalCorruptLogBlock": len(logs.damages),
+            "totalCorruptLogBlock": sum(1 for damage in logs.damages if damage.size),
         },
     )

@@ -11,16 +11,19 @@ from __future__ import annotations
 import heapq
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_result
+from hoodoo.actions.compaction_slices import slices_now
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
     ConfigError,
     HoodooWarning,
+    StorageError,
 )
 from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo.hookspecs.engine import Engine
@@ -31,6 +34,7 @@ from hoodoo.kernel.events import notify
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema_avro import avro_text
@@ -47,7 +51,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, load, reload
-from hoodoo.timeline.view import build
+from hoodoo.timeline.view import build, list_data
 from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS
@@ -111,7 +115,8 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     """Run a planned compaction and publish it. One that an earlier run left is finished.
 
     Raises ConfigError if no compaction of that instant is pending, CommitUnknownError if the end of
-    it is not known (run it again), CommitConflictError if somebody took it away.
+    it is not known (run it again), CommitConflictError if somebody took it away, or (run it again) if
+    log files came in meanwhile that belong to it. Warns of damaged log files.
     """
     storage, config = target.storage, target.config
     timeline = load(storage, config)
@@ -127,15 +132,23 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     stored = with_meta(target.schema)
     rule = MergeRule.of(stored, stored, config, target.merger, Visible.of(timeline, None), None)
     step = CompactSlices(storage, target.file_format, rule, Pending.of(timeline, instant))
+    slices = slices_now(storage, timeline, plan, requested)
+    # The number of log files tells this run's file from that of a run which saw fewer of them.
     jobs = [
-        Job(s, f"{s.file_id}_{n}-0-0_{requested}{target.file_format.extension}")
-        for n, s in enumerate(plan.slices)
+        Job(s, f"{s.file_id}_{n}-{len(s.log_files)}-0_{requested}{target.file_format.extension}")
+        for n, s in enumerate(slices)
     ]
     tasks = target.engine.tasks([payload(group) for group in _dealt(jobs, target.engine)])
     stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
     for damage in damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=4)
-    _reconcile(storage, requested, {s.path for s in stats}, {s.partition_path for s in plan.slices})
+    timeline = reload(storage, timeline)
+    if slices_now(storage, timeline, plan, requested) != slices:
+        raise CommitConflictError(
+            f"compaction {requested}", "a write came in that had begun to complete before its plan.",
+            "Run it again: it is still pending.",
+        )  # fmt: skip
+    _reconcile(target, timeline, instant, {s.path for s in stats})
     target.before_publish()
     extra = {"schema": avro_text(target.schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
@@ -166,7 +179,8 @@ def _publish(
             f"compaction {instant.requested}", f"its end is unknown: {outcome.reason}.",
             "Open the table again and run it again if it is still pending.",
         )  # fmt: skip
-    storage.delete_prefix(f"{MARKERS}/{instant.requested}")
+    with suppress(StorageError):  # it is published; leftovers are the next write's sweep's
+        storage.delete_prefix(f"{MARKERS}/{instant.requested}")
     files = tuple(stat.path for stat in metadata.stats)
     # Its counts are zero: no row has changed.
     commit = Commit(
@@ -189,14 +203,22 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
     return groups
 
 
-def _reconcile(storage: Storage, requested: str, named: set[str], partitions: set[str]) -> None:
-    """Files of this instant that no stat names go: an earlier run may have had another plan."""
-    for partition in sorted(partitions):
-        for entry in storage.list(partition):
-            file = None if entry.is_dir else parse_path(entry.path, entry.size)
-            base = file is not None and entry.name.endswith(f"_{requested}.parquet")
-            if base and entry.path not in named:
-                storage.delete(entry.path)
+def _reconcile(
+    target: CompactionTarget, timeline: Timeline, instant: Instant, named: set[str]
+) -> None:
+    """Files of this instant that no stat names go: an earlier run, or another tool's, left them."""
+    paths = {path.rpartition("/")[0] for path in named}
+    strays = [
+        entry.path
+        for entry in list_data(target.storage, paths)
+        if isinstance(file := parse_path(entry.path, entry.size), BaseFile)
+        and file.instant == instant.requested
+        and entry.path not in named
+    ]
+    # Looked at after the listing: if another one has completed it, these files may be its own.
+    if strays and reload(target.storage, timeline).find(instant.requested) is None:
+        for path in strays:
+            target.storage.delete(path)
 
 
 def _refuse_writers(storage: Storage, timeline: Timeline) -> None:

@@ -7,9 +7,11 @@ Hudi's) and by its inflight file; which of their log files, and which blocks, by
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from attrs import frozen
 
+from hoodoo.errors import CorruptTableError
 from hoodoo.files.log_reader import LogReader
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
@@ -85,12 +87,32 @@ def failed_logs(storage: Storage, groups: frozenset[Group], instant: str) -> Fai
     return FailedLogs(tuple(whole), tuple(shared))
 
 
+def left_behind(storage: Storage, files: Iterable[LogFile], undone: set[str]) -> list[LogFile]:
+    """Those of ``files`` that a task of Hoodoo's put after its write, one of the instants ``undone``,
+    had been rolled back.
+
+    No marker need be left that says so. But a name ends with the time of day of the instant that it
+    was planned for, and where that fits, the blocks tell.
+    """
+    by_token = {str(int(i[8:])): i for i in undone if i[8:].isdigit()}
+    named = ((file, by_token.get(file.write_token.rpartition("-")[2])) for file in files)
+    return [f for f, instant in named if instant and _writers(storage, f, instant) == {instant}]
+
+
 _ROLLED_BACK = "rolled back"
+_UNKNOWN = "unknown"
 
 
 def _writers(storage: Storage, file: LogFile, instant: str) -> set[str]:
-    """The instants of the file's data and delete blocks; or that it takes ``instant`` back."""
-    with LogReader(storage, file.path, file.size) as reader:
-        if any(b.is_rollback and b.target_instant == instant for b in reader.blocks):
-            return {_ROLLED_BACK}
-        return {b.instant for b in reader.blocks if not b.is_rollback}
+    """The instants of the file's data and delete blocks; or that it takes ``instant`` back. Bytes
+    that no block can be read from may be anybody's. Empty if the file went away meanwhile."""
+    try:
+        with LogReader(storage, file.path, file.size) as reader:
+            if any(b.is_rollback and b.target_instant == instant for b in reader.blocks):
+                return {_ROLLED_BACK}
+            lost = {_UNKNOWN for damage in reader.damages if damage.size}
+            return {b.instant for b in reader.blocks if not b.is_rollback} | lost
+    except CorruptTableError:
+        if storage.head(file.path) is not None:
+            raise
+        return set()  # a late task has taken its own file away

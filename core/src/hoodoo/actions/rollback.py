@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from hoodoo.actions.failed_logs import Group, failed_logs, touched_groups
+from hoodoo.actions.failed_logs import Group, failed_logs, left_behind, touched_groups
 from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError, StorageError
 from hoodoo.files.log_writer import LogWriter
 from hoodoo.hookspecs.observer import Event
@@ -24,6 +24,7 @@ from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline import codec_avro, publish
+from hoodoo.timeline.compaction_plan import pending_compactions, read_plan
 from hoodoo.timeline.names import ACTIONS, parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, load, reload
@@ -204,13 +205,31 @@ def _sweep(storage: Storage, timeline: Timeline) -> None:
                 storage.delete_prefix(entry.path)
     undone = _undone(storage, timeline)
     if undone:
-        for file in _listed(storage, timeline):
-            if file.instant in undone:
-                storage.delete(file.path)
+        for path in _left_behind(storage, timeline, undone):
+            storage.delete(path)
     sweep = getattr(storage, "sweep", None)
     if sweep is not None:
         with suppress(StorageError):  # it only saves room
             sweep()
+
+
+def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
+    """Data files of the instants ``undone``, which tasks put after the rollback."""
+    files = [f for e in list_data(storage) if (f := parse_path(e.path, e.size)) is not None]
+    if timeline.layout > 1:
+        return [file.path for file in files if file.instant in undone]
+    found = [f.path for f in files if isinstance(f, BaseFile) and f.instant in undone]
+    logs = left_behind(storage, (f for f in files if isinstance(f, LogFile)), undone)
+    if not logs:
+        return found
+    # A compaction that was planned meanwhile names them (they change no row), and would miss them.
+    planned = {
+        log.path
+        for compaction in pending_compactions(timeline)
+        for slice_ in read_plan(storage, timeline, compaction).slices
+        for log in slice_.log_files
+    }
+    return [*found, *(log.path for log in logs if log.path not in planned)]
 
 
 def _undone(storage: Storage, timeline: Timeline) -> set[str]:

@@ -81,7 +81,7 @@ class ArrowMessages(Framed):
         return whole[:-8]  # the mark of the stream's end
 
     def header(self) -> bytes:
-        return self.schema.serialize().to_pybytes()  # type: ignore[no-any-return]
+        return self.schema.serialize().to_pybytes()
 
     def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
         wire = rows.select(self.wire.names) if self.constants else rows

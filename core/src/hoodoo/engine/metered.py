@@ -1,25 +1,27 @@
-"""A serializer that counts: what crossed each exchange, and the processor time it took.
+"""Counting: what crossed each exchange, and the processor time it took to pack and unpack it.
 
-Usage, on either engine::
+Usage, with any engine and any serializer::
 
-    metered = Metered(ArrowSerializer(), engine.meter)
-    ...                                     # write with `metered` as the serializer
-    for exchange in metered.exchanges:      # in the order in which they were planned
+    engine = MeteredEngine(LocalEngine())        # or MeteredEngine(SparkEngine(spark), AvroSerializer())
+    hoodoo.open(path, engine=engine).upsert(data)
+    for exchange in engine.exchanges:            # in the order in which they were planned
         print(exchange.schema, exchange.read())
-    print(metered.total())
+    print(engine.total())
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 from attrs import Factory, define, field, frozen
 
-from hoodoo.hookspecs.engine import Counted, Meter
+from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.hookspecs.engine import Counted, Engine, Meter, Side, Step, Stream, Workspace
+from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
 
 
@@ -124,3 +126,60 @@ class _Bound:
 
     def create(self) -> pa.RecordBatch:
         return self.inner.create()
+
+
+@define
+class MeteredEngine:
+    """``inner``, with each exchange counted. ``serializer``, if given, takes the place of the one that
+    the write would use. Implements :class:`~hoodoo.hookspecs.engine.Engine`."""
+
+    inner: Engine
+    serializer: Serializer | None = None
+    exchanges: list[MeteredExchange] = Factory(list)
+
+    def total(self) -> Counted:
+        """All exchanges together."""
+        return sum((exchange.read() for exchange in self.exchanges), Counted())
+
+    def exchange(self, stream: Stream, parts: int, serializer: Serializer | None = None) -> Stream:
+        chosen = self.serializer or serializer or ARROW
+        metered = Metered(chosen, self.inner.meter, self.exchanges)
+        return self.inner.exchange(stream, parts, metered)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def parallelism(self) -> int:
+        return self.inner.parallelism
+
+    def accepts(self, data: Any) -> bool:
+        return self.inner.accepts(data)
+
+    def source(self, data: Any) -> Stream:
+        return self.inner.source(data)
+
+    def tasks(self, payloads: Sequence[bytes]) -> Stream:
+        return self.inner.tasks(payloads)
+
+    def map(self, stream: Stream, step: Step) -> Stream:
+        return self.inner.map(stream, step)
+
+    def stage(self, stream: Stream, workspace: Workspace) -> Stream:
+        return self.inner.stage(stream, workspace)
+
+    def union(self, streams: Sequence[Stream]) -> Stream:
+        return self.inner.union(streams)
+
+    def side(self, table: pa.Table) -> Side:
+        return self.inner.side(table)
+
+    def collect(self, stream: Stream) -> pa.Table:
+        return self.inner.collect(stream)
+
+    def meter(self) -> Meter:
+        return self.inner.meter()
+
+    def check(self, plugins: Sequence[PluginRef]) -> None:
+        self.inner.check(plugins)

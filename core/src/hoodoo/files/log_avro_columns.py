@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.files.log_avro_frames import Places
+from hoodoo.files.log_lanes import Bytes, Places
 
-Bytes = npt.NDArray[np.uint8]
 # Rows decoded at a time: what a column needs stays in a core's cache.
 _ROWS = 16_384
 _BYTES = 64 << 20
@@ -92,7 +91,7 @@ def _batch(
     begin, end = int(places[0]), int(places[-1])
     own = np.zeros(end - begin + _PAD, np.uint8)
     own[: end - begin] = data[begin:end]
-    rows = _Rows(own, places[:-1] - begin + 4, places[1:] - begin)
+    rows = Rows(own, places[:-1] - begin + 4, places[1:] - begin)
     left = set(wanted.names)
     columns: dict[str, pa.Array] = {}
     for field in fields:
@@ -108,7 +107,7 @@ def _batch(
     return pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], schema=wanted)
 
 
-class _Rows:
+class Rows:
     """The rows of a batch, all at the same column: ``at`` is where it begins in each."""
 
     def __init__(self, data: Bytes, at: Places, ends: Places) -> None:
@@ -138,9 +137,9 @@ class _Rows:
                 valid = None
             elif field.null is None or not (valid | (branch == 2 * field.null)).all():
                 raise Undecodable(f"column {field.name} has a value of no known type")
-        return self._value(field, valid, kind)
+        return self.value(field, valid, kind)
 
-    def _value(
+    def value(
         self, field: FlatField, valid: npt.NDArray[np.bool_] | None, kind: pa.DataType | None
     ) -> pa.Array | None:
         code = field.kind
@@ -148,14 +147,14 @@ class _Rows:
             sizes = np.full(self.count, field.size) if code == "fixed" else self._number(valid)
             if valid is not None:
                 sizes = np.where(valid, sizes, 0)
-            if sizes.min(initial=0) < 0:
-                raise Undecodable(f"column {field.name} has a value of negative length")
+            if sizes.min(initial=0) < 0 or sizes.max(initial=0) > len(self.data):
+                raise Undecodable(f"column {field.name} has a value of impossible length")
             start = self.at
             self._forward(sizes)
             if kind is None:
                 return None
             if pa.types.is_decimal(kind):
-                return _decimals(self.data, start, sizes, valid, kind)
+                return self._decimals(start, sizes, valid, kind)
             return self._texts(start, valid, kind)
         if code in ("int", "long", "enum"):
             numbers = self._number(valid)
@@ -232,6 +231,39 @@ class _Rows:
             return made
         return pa.Array.from_buffers(kind, self.count, [_bitmap(valid), *made.buffers()[1:]])
 
+    def _decimals(
+        self, start: Places, sizes: Places, valid: npt.NDArray[np.bool_] | None, kind: pa.DataType
+    ) -> pa.Array:
+        """Big-endian numbers of up to 16 bytes; Arrow has them little-endian, in 16 bytes."""
+        longest = int(sizes.max(initial=0))
+        if longest > 16:
+            raise Undecodable("a decimal has more than 16 bytes")
+        if ((sizes == 0) if valid is None else (sizes == 0) & valid).any():
+            raise Undecodable("a decimal has no bytes")
+        if longest <= 8:
+            # The number at the upper end of a word, moved down with its sign.
+            made = np.empty((self.count, 2), "<i8")
+            words = self.words[start].byteswap().view(np.int64)
+            made[:, 0] = words >> np.where(sizes > 0, 64 - 8 * sizes, 0)
+            made[:, 1] = made[:, 0] >> 63
+        else:
+            made = self._wide_decimals(start, sizes)
+        data = pa.py_buffer(made)
+        array = pa.Array.from_buffers(kind, self.count, [_bitmap(valid), data])
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise Undecodable(f"a decimal does not fit {kind}") from error
+        return array
+
+    def _wide_decimals(self, start: Places, sizes: Places) -> npt.NDArray[Any]:
+        sign = np.where((sizes > 0) & (self.data[start] > 127), 255, 0).astype(np.uint8)
+        made = np.empty((self.count, 16), np.uint8)
+        for place in range(16):
+            digit = self.data[np.maximum(start + sizes - 1 - place, 0)]
+            made[:, place] = np.where(place < sizes, digit, sign)
+        return made
+
 
 def _bitmap(valid: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
     return None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
@@ -270,33 +302,3 @@ def _whole(
         return _primitive(numbers.astype(np.int32), valid, kind)
     codes = pa.array(numbers, mask=None if valid is None else ~valid)
     return pa.array(field.symbols, pa.string()).take(codes)
-
-
-def _decimals(
-    data: Bytes,
-    start: Places,
-    sizes: Places,
-    valid: npt.NDArray[np.bool_] | None,
-    kind: pa.DataType,
-) -> pa.Array:
-    """Big-endian numbers of up to 16 bytes, as Arrow has them: little-endian, with their sign."""
-    longest = int(sizes.max(initial=0))
-    if longest > 16:
-        raise Undecodable("a decimal has more than 16 bytes")
-    if valid is None and (sizes == 0).any():
-        raise Undecodable("a decimal has no bytes")
-    sign = np.where((sizes > 0) & (data[start] > 127), 255, 0).astype(np.uint8)
-    made = np.empty((len(start), 16), np.uint8)
-    for place in range(16):
-        if place >= longest:
-            made[:, place] = sign
-        else:
-            digit = data[np.maximum(start + sizes - 1 - place, 0)]
-            made[:, place] = np.where(place < sizes, digit, sign)
-    array = _primitive(made.reshape(-1), None, pa.uint8())
-    array = pa.Array.from_buffers(kind, len(start), [_bitmap(valid), array.buffers()[1]])
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise Undecodable(f"a decimal does not fit {kind}") from error
-    return array

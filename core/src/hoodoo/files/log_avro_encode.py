@@ -1,8 +1,8 @@
 """Avro bytes of Arrow columns, all rows of a column at a time.
 
 Every part of a datum (a union's branch, a length, a value) is made as an Arrow array of bytes, and
-Arrow's own element-wise join, which is compiled, puts the parts of a row together. Measured on
-600,000 lineitem rows with meta columns: see :mod:`hoodoo.files.log_avro`.
+Arrow's own element-wise join, which is compiled, puts the parts of a row together. Figures are at
+:mod:`hoodoo.files.log_avro`.
 """
 
 from __future__ import annotations
@@ -118,9 +118,8 @@ def value_parts(column: pa.Array) -> list[Part]:
         return [decimal_part(column, decimal_bytes(kind.precision))]
     if pa.types.is_floating(kind):
         values = column.to_numpy(zero_copy_only=False)
-        return [
-            fixed(values.astype(values.dtype.newbyteorder("<")).view(np.uint8).reshape(rows, -1))
-        ]
+        little = values.astype(values.dtype.newbyteorder("<"))
+        return [fixed(little.view(np.uint8).reshape(rows, values.itemsize))]
     whole = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
     return [zigzag(whole.to_numpy(zero_copy_only=False).astype(np.int64))]
 

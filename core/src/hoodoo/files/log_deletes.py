@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 from hoodoo.errors import SchemaError, UnsupportedTableError
 from hoodoo.files.log_avro import Undecodable
 from hoodoo.files.log_avro_encode import content, decimal_part, join, value_parts, zero, zigzag
+from hoodoo.files.log_delete_columns import delete_columns
+from hoodoo.files.log_lanes import Bytes
 
 _HEAD = struct.Struct(">ii")
 _VERSION = 3
@@ -72,6 +74,7 @@ def _schema() -> Any:
 
 
 _SCHEMA = _schema()
+_LONG = fastavro.parse_schema({"type": "long"})
 
 
 def decode_deletes(data: pa.Buffer, ordering: Sequence[pa.DataType], obj: str) -> pa.Table:
@@ -88,16 +91,8 @@ def decode_deletes(data: pa.Buffer, ordering: Sequence[pa.DataType], obj: str) -
         )
     if size != data.size - _HEAD.size:
         raise Undecodable(f"{size} bytes are claimed, and {data.size - _HEAD.size} are there")
-    stream = io.BytesIO(data.slice(_HEAD.size))
-    try:
-        found = fastavro.schemaless_reader(stream, _SCHEMA, None)
-        rows = pa.array(found, _ROW)
-    # fastavro lets whatever the bytes provoke escape.
-    except Exception as error:
-        raise Undecodable(f"{type(error).__name__}: {error}") from error
-    if stream.tell() != size:
-        raise Undecodable(f"{size - stream.tell()} bytes follow the last delete")
-    keys, paths, values = (rows.field(i) for i in range(3))
+    found = _by_columns(np.frombuffer(data, np.uint8)[_HEAD.size :])
+    keys, paths, values = found or _by_rows(data.slice(_HEAD.size))
     if keys.null_count:
         raise Undecodable("a delete has no record key")
     try:
@@ -106,6 +101,37 @@ def decode_deletes(data: pa.Buffer, ordering: Sequence[pa.DataType], obj: str) -
         raise Undecodable(f"an ordering value does not fit: {error}") from error
     names = ["record_key", "partition_path", "always", *(f"o{i}" for i in range(len(columns)))]
     return pa.table([keys, paths.fill_null(""), always, *columns], names)
+
+
+def _by_columns(body: Bytes) -> tuple[pa.Array, pa.Array, pa.StructArray] | None:
+    stream = io.BytesIO(body[:10].tobytes())
+    try:
+        count = fastavro.schemaless_reader(stream, _LONG, None)
+    except EOFError:
+        return None
+    # A negative count, which Hudi never writes, has the size of the array in bytes after it.
+    if not isinstance(count, int) or count < 0:
+        return None
+    found = delete_columns(body, count, stream.tell(), [kind for _, _, kind in _WRAPPERS])
+    if found is None:
+        return None
+    keys, paths, values = found
+    fields = list(_ROW.field("value").type)
+    children = [values.get(i, pa.nulls(len(keys), f.type)) for i, f in enumerate(fields, 1)]
+    return keys, paths, pa.StructArray.from_arrays(children, fields=fields)
+
+
+def _by_rows(body: pa.Buffer) -> tuple[pa.Array, pa.Array, pa.StructArray]:
+    """Through fastavro's compiled reader and dictionaries."""
+    stream = io.BytesIO(body)
+    try:
+        rows = pa.array(fastavro.schemaless_reader(stream, _SCHEMA, None), _ROW)
+    # fastavro lets whatever the bytes provoke escape.
+    except Exception as error:
+        raise Undecodable(f"{type(error).__name__}: {error}") from error
+    if stream.tell() != body.size:
+        raise Undecodable(f"{body.size - stream.tell()} bytes follow the last delete")
+    return rows.field("key"), rows.field("path"), rows.field("value")
 
 
 def _ordering(values: pa.StructArray, kinds: list[pa.DataType]) -> tuple[pa.Array, list[pa.Array]]:

@@ -10,14 +10,21 @@ produce the same 64 bits by chance:
   no other block can have lent it.
 * size and trailing agree, headers make sense and the content begins (and Parquet's ends) as its kind
   does: the content length is damaged, and follows from the others.
-* size and chain agree: the trailing length is damaged, *or* the block was cut short and what
-  follows now lies within its length. It is the first if no whole block lies within, the footer is
-  as it should be, and a magic or the end of the file follows. Only who can search decides that:
-  :mod:`hoodoo.files.log_scan`.
+* size and chain agree, the content begins and ends as its kind does, the footer is as it should be,
+  and a magic or the end of the file follows: the trailing length is damaged; *unless* the block was
+  cut short and what was appended ends just there. Then the trailing length is that of another whole
+  block, which begins within; so that one is looked for, and taken.
 
 Where size and trailing agree and the headers make no sense, the block is lost, but its extent is
 known: nothing inside is taken for a block. Headers make sense if their keys are known and occur once,
 the block has those of its kind, an instant is made of digits and a schema is JSON.
+
+What can't be seen: the format has no checksum, so a changed digit of an instant, or letter of a
+schema, is another instant or schema (13 % of flips in the header texts of a small log; none of flips
+elsewhere in a frame go unseen). Of flips of one bit in contents of 500 lineitem rows reading them
+reports 26 % in Avro blocks and 33 % in delete blocks, where lengths, branches and UTF-8 contradict
+each other; the rest are other values. Our Parquet blocks carry a checksum in each page: 84 % are
+reported, 16 % change nothing that is read, and 0.4 % of bits (in the footer) change rows.
 """
 
 from __future__ import annotations
@@ -57,12 +64,11 @@ Fetch = Callable[[int, int], bytes]  # the bytes of the file from a start to an 
 class Frame:
     """What is at an offset. ``block`` None: nothing that is provably whole; ``extent`` is then how
     many bytes are known to belong to the damaged block, 0 if that is not known either. ``damage``
-    is empty if all is well. ``torn``: whole only if the search finds no block within."""
+    is empty if all is well."""
 
     block: LogBlock | None
     extent: int = 0
     damage: str = ""
-    torn: bool = False
 
 
 class _Nonsense(Exception):
@@ -92,7 +98,8 @@ def frame(fetch: Fetch, start: int, end: int, magic: bool = True) -> Frame:
         footer = chained and fetch(at + length, at + length + 4) == bytes(4)
         last = _LONG.unpack(fetch(at + length + 4, at + length + 12))[0] if footer else -1
         if not (footer and at + length + 4 - start == last):
-            return _without_chain(fetch, start, end, kind, headers, at, length, size, agreed)
+            found = _without_chain(fetch, start, end, kind, headers, at, length, size, agreed)
+            return found if magic else Frame(None, 0, found.damage)
         check_content(fetch, kind, at, length)
     except _Nonsense as error:
         return Frame(None, extent, str(error))
@@ -115,31 +122,43 @@ def _without_chain(
     stop = start + size + 14
     if agreed:
         rest = stop - 12 - at
-        if rest < 0 or fetch(stop - 12, stop - 8) != bytes(4):
+        footer = fetch(stop - 12, stop - 8) == bytes(4)
+        if rest < 0 or not (footer or rest == length):
             return Frame(None, size + 14, "its content length and footer are wrong")
         try:
             check_content(fetch, kind, at, rest)
         except _Nonsense as error:
             return Frame(None, size + 14, f"its content length is wrong, and {error}")
         block = LogBlock(kind, start, size + 14, headers, at, rest)
-        why = "its content length is wrong; its size and its trailing length agree"
-        if length == rest:
-            why = "its footer is wrong; its three lengths agree"
-        return Frame(block, 0, why)
-    if at + length + 12 == stop <= end and length >= 0:
-        try:
-            check_content(fetch, kind, at, length)
-        except _Nonsense as error:
-            return Frame(None, 0, f"its trailing length is wrong, and {error}")
-        follows = stop == end or fetch(stop, min(stop + 6, end)) == MAGIC
-        if follows and fetch(stop - 12, stop - 8) == bytes(4):
-            block = LogBlock(kind, start, size + 14, headers, at, length)
-            why = "its trailing length is wrong; its size and its contents agree"
-            return Frame(block, 0, why, torn=True)
+        if rest == length:
+            return Frame(block, 0, "its footer is wrong; its three lengths agree")
+        return Frame(
+            block, 0, "its content length is wrong; its size and its trailing length agree"
+        )
+    if length < 0 or at + length + 12 != stop or stop > end:
+        if size > end - start - 14:
+            return Frame(None, 0, f"its size, {size} bytes, runs past the end of the file")
+        return Frame(None, 0, "its size, content length and trailing length contradict each other")
+    try:
+        check_content(fetch, kind, at, length)
+    except _Nonsense as error:
+        return Frame(None, 0, f"its trailing length is wrong, and {error}")
+    follows = stop == end or fetch(stop, min(stop + 6, end)) == MAGIC
+    if not follows or fetch(stop - 12, stop - 8) != bytes(4):
         return Frame(None, 0, "its trailing length is wrong and nothing that fits follows it")
-    if size > end - start - 14:
-        return Frame(None, 0, f"its size, {size} bytes, runs past the end of the file")
-    return Frame(None, 0, "its size, content length and trailing length contradict each other")
+    if _ends_another(fetch, start, stop):
+        return Frame(None, 0, "it was cut short: another block begins within its length")
+    block = LogBlock(kind, start, size + 14, headers, at, length)
+    return Frame(block, 0, "its trailing length is wrong; its size and its contents agree")
+
+
+def _ends_another(fetch: Fetch, start: int, stop: int) -> bool:
+    """Whether a whole block that begins after ``start`` ends at ``stop``."""
+    within = stop - 8 - _LONG.unpack(fetch(stop - 8, stop))[0]
+    if not start < within <= stop - FRAME_BYTES or fetch(within, within + 6) != MAGIC:
+        return False
+    found = frame(fetch, within, stop).block
+    return found is not None and found.offset + found.size == stop
 
 
 def _kind(ordinal: int) -> BlockKind:

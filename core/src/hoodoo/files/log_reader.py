@@ -149,13 +149,15 @@ class LogReader:
         file = pq.ParquetFile(
             source,
             pre_buffer=False,
+            page_checksum_verification=True,
             coerce_int96_timestamp_unit="us",
             thrift_string_size_limit=_FOOTER_BYTES,
         )
         schema = plain_schema(file.schema_arrow)
         if len(set(schema.names)) < len(schema.names):
             raise self._corrupt(block, Undecodable("two of its columns have one name"))
-        names = schema.names if columns is None else [n for n in columns if n in schema.names]
+        wanted_names = schema.names if columns is None else dict.fromkeys(columns)
+        names = [n for n in wanted_names if n in schema.names]
         wanted = pa.schema([schema.field(n) for n in names])
         if not names:
             return pa.table({"none": pa.nulls(file.metadata.num_rows)}).select([])

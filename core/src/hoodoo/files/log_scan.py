@@ -55,19 +55,14 @@ def scan(file: pa.NativeFile, path: str, end: int) -> tuple[list[LogBlock], list
     while at < end:
         magic = window(at, min(at + 6, end)) == MAGIC
         found = frame(window, at, end, magic)
-        block = found.block
-        if block is not None and found.torn and _within(window, at, block.offset + block.size):
-            block = None
-        if block is not None:
+        if found.block is not None:
             if found.damage:
                 damages.append(Damage(path, at, 0, found.damage))
-            blocks.append(block)
-            at += block.size
+            blocks.append(found.block)
+            at += found.block.size
             continue
         skipped = found.extent if magic else 0
         reason = found.damage if magic else "no block begins there"
-        if found.torn:
-            reason = "its trailing length is wrong and another block begins within it"
         stop = at + skipped if skipped else _next(window, at, end)
         damages.append(Damage(path, at, stop - at, reason))
         at = stop
@@ -87,23 +82,10 @@ def _candidates(window: Window, start: int, end: int) -> Iterator[int]:
         start += len(data) - len(MAGIC) + 1
 
 
-def _within(window: Window, start: int, stop: int) -> bool:
-    """Whether a whole block lies within the one that begins at ``start``."""
-    for at in _candidates(window, start + 1, stop):
-        found = frame(window, at, stop)
-        if found.block is not None and not found.torn:
-            return True
-    return False
-
-
 def _next(window: Window, start: int, end: int) -> int:
     """The next offset after ``start`` at which a block, or one of known extent, begins."""
     for at in _candidates(window, start + 1, end):
         found = frame(window, at, end)
-        if found.extent:
-            return at
-        if found.block is not None and not (
-            found.torn and _within(window, at, at + found.block.size)
-        ):
+        if found.extent or found.block is not None:
             return at
     return end

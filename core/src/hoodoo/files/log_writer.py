@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -29,7 +30,9 @@ _DISTINCT = (COMMIT_SEQNO, RECORD_KEY)
 class LogWriter:
     """Appends blocks to the new file ``local``. Each method writes one whole block and returns it.
 
-    Holds no more than what is being encoded. Raises StorageError if the local file can't be written.
+    A block that could not be written leaves nothing behind. Holds no more than what is being
+    encoded. A context manager, which closes the file. Raises StorageError if the local file can't
+    be written.
     """
 
     def __init__(self, local: str) -> None:
@@ -38,6 +41,17 @@ class LogWriter:
             self._file: BinaryIO = open(local, "wb")  # noqa: SIM115
         except OSError as error:
             raise self._failed(error) from error
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
 
     def data_block(
         self,
@@ -124,31 +138,44 @@ class LogWriter:
     def _block(
         self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], None]
     ) -> LogBlock:
-        file = self._file
         try:
-            start = file.tell()
-            file.write(MAGIC + _FORMAT.pack(0, _VERSION, kind))
-            file.write(len(headers).to_bytes(4, "big"))
-            for key, text in headers.items():
-                coded = text.encode()
-                file.write(_PAIR.pack(key, len(coded)) + coded)
-            file.write(_LONG.pack(0))
-            begin = file.tell()
-            content()
-            size = file.tell() - begin
-            file.write(bytes(4))  # no footers
-            end = file.tell()
-            file.write(_LONG.pack(end - start))
-            # Sizes are known only now.
-            file.seek(start + len(MAGIC))
-            file.write(_LONG.pack(end - start - 6))
-            file.seek(begin - 8)
-            file.write(_LONG.pack(size))
-            file.seek(end + 8)
+            start = self._file.tell()
+            try:
+                begin, size, end = self._framed(kind, headers, content)
+            except BaseException:
+                self._file.seek(start)
+                self._file.truncate()
+                raise
         except OSError as error:
             raise self._failed(error) from error
         named = {int(key): text for key, text in headers.items()}
-        return LogBlock(kind, start, end + 8 - start, named, begin, size)
+        return LogBlock(kind, start, end - start, named, begin, size)
+
+    def _framed(
+        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], None]
+    ) -> tuple[int, int, int]:
+        """Write a block; where its content begins, the content's size, and where the block ends."""
+        file = self._file
+        start = file.tell()
+        file.write(MAGIC + _FORMAT.pack(0, _VERSION, kind))
+        file.write(len(headers).to_bytes(4, "big"))
+        for key, text in headers.items():
+            coded = text.encode()
+            file.write(_PAIR.pack(key, len(coded)) + coded)
+        file.write(_LONG.pack(0))
+        begin = file.tell()
+        content()
+        size = file.tell() - begin
+        file.write(bytes(4))  # no footers
+        end = file.tell() + _LONG.size
+        file.write(_LONG.pack(end - _LONG.size - start))
+        # Sizes are known only now.
+        file.seek(start + len(MAGIC))
+        file.write(_LONG.pack(end - start - len(MAGIC) - _LONG.size))
+        file.seek(begin - _LONG.size)
+        file.write(_LONG.pack(size))
+        file.seek(end)
+        return begin, size, end
 
     def _write(self, pieces: Iterable[bytes | pa.Buffer]) -> None:
         for piece in pieces:
@@ -174,6 +201,8 @@ class LogWriter:
             use_dictionary=dictionary_leaves(stored, batches, distinct),
             column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
             store_schema=False,
+            # The log format has no checksum of its own.
+            write_page_checksum=True,
         ) as file:
             columns = [
                 pa.chunked_array([_as(b.column(i), f.type) for b in batches], f.type)

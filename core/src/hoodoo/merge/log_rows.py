@@ -8,9 +8,9 @@ from contextlib import ExitStack
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 
-from hoodoo.files.log_blocks import BlockKind, Damage, LogBlock
+from hoodoo.files.log_blocks import BlockKind, Damage, Header, LogBlock
 from hoodoo.files.log_reader import LogReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import Waiting
@@ -26,8 +26,8 @@ _DATA = (BlockKind.AVRO, BlockKind.PARQUET, BlockKind.HFILE)
 
 @frozen
 class LogRows:
-    """``waiting``: the merged rows; None if no block counts. ``damages``: bytes that were skipped.
-    ``blocks`` and ``rows`` count what was read."""
+    """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the bytes,
+    skipped or not. ``blocks`` and ``rows`` count what was read."""
 
     waiting: Waiting | None = None
     damages: tuple[Damage, ...] = ()
@@ -42,18 +42,42 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
     """
     with ExitStack() as stack:
         readers = [
-            stack.enter_context(LogReader(storage, log.path, log.size or None))
+            (log, stack.enter_context(LogReader(storage, log.path, log.size or None)))
             for log in logs
             if not log.suffix
         ]
-        found = [(reader, block) for reader in readers for block in reader.blocks]
+        found: list[tuple[LogReader, LogBlock]] = []
+        damages: list[Damage] = []
+        for log, reader in readers:
+            named, foreign = _named(log, reader, rule.visible)
+            found += ((reader, block) for block in named)
+            damages += sorted((*reader.damages, *foreign), key=lambda d: d.offset)
         counted = list(_counting(found, rule.visible))
         pieces = [_piece(reader, block, rule) for reader, block in counted]
-        damages = tuple(damage for reader in readers for damage in reader.damages)
     rows = sum(piece.rows.num_rows for piece in pieces)
     aside = frozenset() if rule.keys is None else frozenset({RECORD_KEY})
     waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
-    return LogRows(waiting, damages, len(counted), rows)
+    return LogRows(waiting, tuple(damages), len(counted), rows)
+
+
+def _named(
+    log: LogFile, reader: LogReader, visible: Visible
+) -> tuple[list[LogBlock], list[Damage]]:
+    """The blocks of ``log`` as of the instant that wrote them, and those that say another one.
+
+    From version 8 on the file's name says it too, and the commit has named that file: a block that
+    contradicts it is damaged (nothing else would show a changed digit). It is read all the same.
+    """
+    if visible.committed is not None:  # version 6: the name is that of the slice
+        return list(reader.blocks), []
+    named, damages = [], []
+    for block in reader.blocks:
+        if block.instant != log.instant and not block.is_rollback:
+            reason = f"its instant is {block.instant or 'missing'}, and the file's name says {log.instant}"
+            damages.append(Damage(log.path, block.offset, 0, reason))
+            block = evolve(block, headers={**block.headers, Header.INSTANT_TIME: log.instant})
+        named.append(block)
+    return named, damages
 
 
 def _counting(

@@ -116,7 +116,8 @@ class InternalRow:
         data = None
         if not at["is_index_record"]:
             data = _unpacked(rows.column("row_data").slice(number, 1))
-        return cls(**{k: "" if v is None else v for k, v in at.items()}, row_data=data)
+        at = {k: "" if v is None else v for k, v in at.items()}
+        return cls(**at, row_data=data)
 
     def batch(self, schema: pa.Schema) -> pa.RecordBatch:
         """The row as a batch of internal rows in ``schema`` (of :func:`rows_schema`)."""

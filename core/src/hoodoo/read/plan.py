@@ -15,6 +15,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read import prune
+from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_readable, no_format
 from hoodoo.read.spec import RowSpec, row_spec
@@ -101,6 +102,8 @@ def plan_scan(
     newest, stored = stored_schema(source, file_format, bound, found)
     spec = row_spec(stored, columns, where)
     kept = _by_partition(found, spec, source.key_generator)
+    if any(slice_.log_files for slice_ in kept):
+        kept = with_committed_sizes(source.storage, source.timeline, kept)
     for slice_ in kept:
         _check_extension(slice_, file_format)
     return ScanPlan(

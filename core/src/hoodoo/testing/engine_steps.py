@@ -232,7 +232,7 @@ class BackwardsMessages(Framed):
     schema: pa.Schema
 
     def header(self) -> bytes:
-        return self.schema.serialize().to_pybytes()  # type: ignore[no-any-return]
+        return self.schema.serialize().to_pybytes()
 
     def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
         return pa.py_buffer(bytes(ArrowMessages(self.schema).serialize(rows))[::-1])

@@ -187,14 +187,16 @@ def _attach_by_base(
     """Version 6: the name of a log holds the instant of its slice.
 
     Where that slice has no base file yet (a compaction is pending, or the base is not visible) the
-    log continues the slice before; before any base file it makes a slice of its own.
+    log continues the slice before. Logs older than any base file make one slice.
     """
     starts = sorted(bases, key=order_key)
     found: dict[str, list[LogFile]] = {start: [] for start in starts}
+    early: list[LogFile] = []
     for log in logs:
         position = bisect_right(starts, order_key(log.instant), key=order_key)
-        start = starts[position - 1] if position else log.instant
-        found.setdefault(start, []).append(log)
+        (found[starts[position - 1]] if position else early).append(log)
+    if early:
+        found[min((log.instant for log in early), key=order_key)] = early
     return _slices(key, bases, found)
 
 

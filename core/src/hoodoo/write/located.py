@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext, LookupIndex
@@ -22,6 +21,7 @@ from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_met
 from hoodoo.model.schema_conform import conform
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
+from hoodoo.write.log_keys import with_log_keys
 from hoodoo.write.route import RouteByKey
 from hoodoo.write.summary import Arrivals
 from hoodoo.write.tag import TagGlobal, TagLocal
@@ -32,7 +32,6 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     """Where the staged keys lie: rows of LOCATIONS_SCHEMA."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
-    refuse_log_only(target)
     engine = target.engine
     context = IndexContext(
         engine=engine,
@@ -42,19 +41,9 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
         key_rows=arriving.total,
         key_bytes=arriving.key_bytes,
     )
-    return engine.collect(index.locate(engine.map(staged, KeysOnly(KEYS_SCHEMA)), context))
-
-
-def refuse_log_only(target: WriteTarget) -> None:
-    """An index that reads base files would not find keys that only logs have, and write them twice."""
-    for slice_ in target.slices:
-        if slice_.base_file is None:
-            raise UnsupportedTableError(
-                f"file group {slice_.file_id} in partition {slice_.partition_path!r}",
-                "has log files and no base file, and the index reads base files only",
-                "compact the table first, or open it with the index that wrote it "
-                '(index="bucket", with its hoodie.bucket.index.num.buckets).',
-            )
+    keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
+    found = engine.collect(index.locate(keys, context))
+    return with_log_keys(target, keys, found, index.is_global)
 
 
 def tag(target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table) -> Stream:

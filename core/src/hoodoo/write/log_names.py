@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import Factory, frozen
 
 from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.timeline.instants import order_key
 
 
 @frozen
@@ -48,8 +49,10 @@ class LogPlan:
             file = LogFile(path, file_id, self.instant, 1, f"{slot}-0-0")
             return file, PlannedLog(1, self.instant, "", (file.name,), fresh)
         base = slice_.base_file if slice_ else None
-        instant = self.pending.get((path, file_id)) or (slice_.instant if slice_ else self.instant)
         logs = slice_.log_files if slice_ else ()
+        # Behind what is there, also where a compaction that named some of the logs was given up.
+        names = [slice_.instant, *(log.instant for log in logs)] if slice_ else [self.instant]
+        instant = self.pending.get((path, file_id)) or max(names, key=order_key)
         version = 1 + max((log.version for log in logs if log.instant == instant), default=0)
         # A name says nothing of who wrote it: the time of day in the token keeps a task that outlived
         # a failed write from being taken for one of this write.

@@ -21,12 +21,10 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema_avro import avro_text
-from hoodoo.write.append_log import AppendLog
 from hoodoo.write.door import Door
 from hoodoo.write.key import AddKeys
 from hoodoo.write.located import locate, meet_by_key, tag
 from hoodoo.write.log_names import LogPlan
-from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pending import Pending
@@ -149,14 +147,15 @@ def write(
         return ()
     exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
+        stored,
         target.engine.side(plan_table(planned.slots)),
+        target.storage,
+        target.file_format,
         target.merger,
-        MergeFile(
-            stored, target.storage, target.file_format, target.merger, pending,
-            prepared.kind.matches,
-        ),
-        AppendLog(stored, target.storage, pending, _logs(target, stored)),
-    )  # fmt: skip
+        pending,
+        _logs(target, stored),
+        prepared.kind.matches,
+    )
     return read_stats(target.engine.collect(target.engine.map(exchanged, step)))
 
 

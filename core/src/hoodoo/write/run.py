@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
@@ -13,13 +15,15 @@ from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.model.schema_avro import avro_text
-from hoodoo.timeline import codec, codec_avro, partitions, publish
+from hoodoo.timeline import batches, codec, codec_avro, partitions, publish
+from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.operation import Replaces, WriteKind
+from hoodoo.write.overtaken import refuse_under_compaction
 from hoodoo.write.pipeline import plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
 
@@ -29,10 +33,16 @@ _log = get_logger(__name__)
 
 
 def run(
-    target: WriteTarget, kind: WriteKind, data: Any, undo: Undo, before_publish: Step
+    target: WriteTarget,
+    kind: WriteKind,
+    data: Any,
+    undo: Undo,
+    before_publish: Step,
+    batch: Batch | None = None,
 ) -> Commit:
     """Write ``data``. ``undo`` takes back an instant that has begun to write files;
-    ``before_publish`` is the last thing to happen before the rows can be seen.
+    ``before_publish`` is the last thing to happen before the rows can be seen; the commit says that
+    it is ``batch``.
 
     Raises the errors of bad input (the table is as it was), CommitConflictError (undone), or
     CommitUnknownError (nothing is undone: the timeline has to be read again first).
@@ -58,8 +68,8 @@ def run(
         replaced = {}
         if kind.replaces is not Replaces.NOTHING:
             replaced = replaced_groups(target.slices, replaced_partitions(prepared))
-        extra = {"schema": avro_text(prepared.schema, target.config.name)}
-        _refuse_overtaken(target, instant)
+        extra = _extra(target, instant, prepared.schema, batch)
+        _refuse_overtaken(target, instant, stats)
         before_publish()
     except Exception:
         _tidy(target, instant, lambda: undo(instant))
@@ -80,12 +90,12 @@ def drop_partitions(
     _tell(target, "write.started", instant, operation=kind.operation.value)
     try:
         instant = _inflight(target, instant, profile(kind.operation, (), {}))
-        _refuse_overtaken(target, instant)
+        _refuse_overtaken(target, instant, ())
         before_publish()
     except Exception:
         _tidy(target, instant, lambda: undo(instant))
         raise
-    extra = {"schema": avro_text(target.schema, target.config.name)}
+    extra = _extra(target, instant, target.schema, None)
     replaced = replaced_groups(target.slices, paths)
     return _publish(target, instant, CommitMetadata(kind.operation, (), replaced, extra), undo)
 
@@ -94,6 +104,14 @@ def _request(target: WriteTarget, kind: WriteKind) -> Instant:
     action = kind.action(target.logs is not None)
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
     return publish.request(target.storage, target.timeline, action, plan_bytes)
+
+
+def _extra(
+    target: WriteTarget, instant: Instant, schema: pa.Schema, batch: Batch | None
+) -> dict[str, str]:
+    """``extraMetadata``: the schema, and which batches are in the table."""
+    told = batches.extra_metadata(target.storage, target.timeline, instant, batch)
+    return {"schema": avro_text(schema, target.config.name), **told}
 
 
 def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> Instant:
@@ -116,7 +134,7 @@ def _reconcile(
             target.storage.delete(entry.path)
 
 
-def _refuse_overtaken(target: WriteTarget, instant: Instant) -> None:
+def _refuse_overtaken(target: WriteTarget, instant: Instant, stats: tuple[WriteStat, ...]) -> None:
     """Nobody may have published since this write read the table: its files would undo theirs."""
     known = {i.requested for i in target.timeline.writes()}
     fresh = reload(target.storage, target.timeline)
@@ -127,6 +145,8 @@ def _refuse_overtaken(target: WriteTarget, instant: Instant) -> None:
                 f"another writer published {other} after this write had read the table.",
                 "Repeat the write.",
             )
+    if target.logs is not None:
+        refuse_under_compaction(target.storage, target.timeline, fresh, instant, stats)
 
 
 def _is_compaction(target: WriteTarget, commit: Instant) -> bool:

@@ -10,22 +10,34 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import SLOT, Side, Task
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
+from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.columns import SEQ
 from hoodoo.write.merge_file import MergeFile
+from hoodoo.write.pending import Pending
 from hoodoo.write.stats import STATS_SCHEMA, stats_batch
+from hoodoo.write.target import LogSettings
 
 
 @frozen
 class WriteSlots:
-    """Step: routed rows in, one row of STATS_SCHEMA out for each file written."""
+    """Step: routed rows in, one row of STATS_SCHEMA out for each file written.
 
+    ``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces or
+    deletes the stored rows of its key; without, it is added (insert).
+    """
+
+    schema: pa.Schema
     plan: Side
+    storage: Storage
+    file_format: BaseFileFormat
     merger: Merger
-    rewrite: MergeFile
-    append: AppendLog
+    pending: Pending
+    logs: LogSettings
+    matches: bool = True
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -35,13 +47,17 @@ class WriteSlots:
         plan = self.plan.table()
         mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
         targets = {row["slot"]: row for row in mine}
+        rewrite = MergeFile(
+            self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches
+        )
+        append = AppendLog(self.schema, self.storage, self.pending, self.logs)
         filled = (batch for batch in batches if batch.num_rows)
         for slot, group in itertools.groupby(filled, key=_slot):
             rows = pa.Table.from_batches(list(group)).combine_chunks()
             rows = fold(_in_order(rows), self.merger)
             target = targets[slot]
             to_log = target["log_version"] is not None
-            stat = (self.append if to_log else self.rewrite).write(rows, target)
+            stat = (append if to_log else rewrite).write(rows, target)
             if stat is not None:
                 yield stats_batch([stat])
 

@@ -23,7 +23,7 @@ from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
 from hoodoo.model.internal_row import InternalRow, rows_schema
 from hoodoo.model.row_shape import IS_INDEX, RowShape
-from hoodoo.testing.contracts.engine import nested
+from hoodoo.testing.samples import nested
 
 DATA = pa.schema(
     [("a_number_with_a_long_name", pa.int64()), ("a_text_with_a_long_name", pa.string())]

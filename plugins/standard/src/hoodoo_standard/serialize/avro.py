@@ -81,7 +81,7 @@ class AvroMessages(Framed):
         self.__init__(schema)  # type: ignore[misc]
 
     def header(self) -> bytes:
-        return self.schema.serialize().to_pybytes()  # type: ignore[no-any-return]
+        return self.schema.serialize().to_pybytes()
 
     def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
         out = io.BytesIO()
@@ -93,8 +93,8 @@ class AvroMessages(Framed):
     def deserialize(self, message: pa.Buffer | bytes, reuse: Any = None) -> pa.RecordBatch:
         refuse_reuse(reuse)
         source = io.BytesIO(message)
-        count = fastavro.schemaless_reader(source, "long", None)
-        records = [fastavro.schemaless_reader(source, self.avro, None) for _ in range(count)]
+        count: Any = fastavro.schemaless_reader(source, "long", None)
+        records: Any = [fastavro.schemaless_reader(source, self.avro, None) for _ in range(count)]
         columns = [
             from_python([record[f.name] for record in records], f.type, records=True)
             for f in self.schema

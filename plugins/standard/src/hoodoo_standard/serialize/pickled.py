@@ -42,7 +42,7 @@ class PickleMessages(Framed):
     schema: pa.Schema
 
     def header(self) -> bytes:
-        return self.schema.serialize().to_pybytes()  # type: ignore[no-any-return]
+        return self.schema.serialize().to_pybytes()
 
     def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
         made = [pickle.dumps(rows.num_rows, 5)]

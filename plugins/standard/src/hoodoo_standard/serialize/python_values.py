@@ -50,12 +50,12 @@ def to_python(array: pa.Array, records: bool = False) -> Values:
         return to_python(array.cast(pa.list_(kind.value_field)), records)
     stored = stored_type(kind)
     if stored is None:
-        return array.to_pylist()  # type: ignore[no-any-return]
+        return array.to_pylist()
     if pa.types.is_temporal(kind):
-        return array.view(stored).to_pylist()  # type: ignore[no-any-return]
+        return array.view(stored).to_pylist()
     if pa.types.is_dictionary(kind):
         return to_python(array.dictionary_decode(), records)
-    return array.cast(stored).to_pylist()  # type: ignore[no-any-return]
+    return array.cast(stored).to_pylist()
 
 
 def from_python(values: Values, kind: pa.DataType, records: bool = False) -> pa.Array:

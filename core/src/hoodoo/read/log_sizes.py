@@ -1,0 +1,53 @@
+"""Log sizes: how long a log file has to be, by the commit that wrote it.
+
+A log file has no footer and no checksum: one that was cut between two blocks looks whole. The write
+stats of its commit know better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+
+def with_committed_sizes(
+    storage: Storage, timeline: Timeline, slices: Iterable[FileSlice]
+) -> tuple[FileSlice, ...]:
+    """``slices``, where log files that are shorter than a completed commit says have the ``size``
+    that it says (bytes): the log reader names what is missing.
+
+    Reads the metadata of the commits that may have written these logs, each once for a timeline;
+    archived ones say nothing. Raises CorruptTableError for metadata that can't be decoded.
+    """
+    slices = tuple(slices)
+    logs = [log for slice_ in slices for log in slice_.log_files]
+    sizes: dict[str, int] = {}
+    for instant in _writers(timeline, logs):
+        for stat in timeline.metadata(storage, instant).stats:
+            if stat.log_version is not None:
+                sizes[stat.path] = max(stat.file_size, sizes.get(stat.path, 0))
+
+    def sized(log: LogFile) -> LogFile:
+        size = sizes.get(log.path, 0)
+        return evolve(log, size=size) if size > log.size else log
+
+    if all(log.size >= sizes.get(log.path, 0) for log in logs):
+        return slices
+    return tuple(evolve(s, log_files=tuple(map(sized, s.log_files))) for s in slices)
+
+
+def _writers(timeline: Timeline, logs: Iterable[LogFile]) -> Iterable[Instant]:
+    """From version 8 on a log file's name says it; in version 6 it says what the writer came after."""
+    named = {log.instant for log in logs}
+    if timeline.layout > 1:
+        return [found for name in named if (found := timeline.find(name)) is not None]
+    oldest = min(map(order_key, named), default=None)
+    deltas = (i for i in timeline.writes() if i.action == "deltacommit")
+    return [i for i in deltas if oldest is not None and order_key(i.requested) >= oldest]

@@ -1,0 +1,165 @@
+"""Keys that base files don't tell of: those that only log files have, and those that are gone.
+
+An index that looks keys up reads base files. That is enough as long as log files hold nothing but
+updates of rows in the base file below them. It isn't where a file group has no base file; nor where a
+writer found a key in the base file of before a compaction that left the key out, as deleted: its log
+file then belongs to the new base file. And a key that was deleted and written again may lie in two
+base files, one of which has it dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+
+from hoodoo.files.log_reader import LogReader
+from hoodoo.hookspecs.engine import Side, Stream, Task
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
+from hoodoo.model import slice_json
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.write.target import WriteTarget
+
+
+def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: bool) -> pa.Table:
+    """``found`` (LOCATIONS_SCHEMA) with those of ``keys`` that only log files have; of a key that was
+    found more than once, where it is alive. ``anywhere``: whatever partition path a key came with."""
+    if target.logs is None:
+        return found
+    engine = target.engine
+    pieces = [
+        evolve(s, base_file=None, log_files=logs)
+        for s in target.slices
+        if (logs := _doubtful(target, s))
+    ]
+    if pieces:
+        step: ReadLogKeys | LiveKeys | KnownKeys = ReadLogKeys(target.storage)
+        tasks = engine.tasks([slice_json.pack([piece]) for piece in pieces])
+        logged = engine.collect(engine.map(tasks, step))
+        if logged.num_rows:
+            step = KnownKeys(engine.side(logged), anywhere)
+            more = engine.collect(engine.map(keys, step))
+            found = pa.concat_tables([found, more]).group_by(LOCATIONS_SCHEMA.names)
+            found = found.aggregate([]).select(LOCATIONS_SCHEMA.names)
+    return _alive(target, found)
+
+
+def _alive(target: WriteTarget, found: pa.Table) -> pa.Table:
+    by = ["record_key"] if target.index.is_global else ["record_key", "partition_path"]
+    counted = found.group_by(by).aggregate([("file_id", "count")])
+    twice = counted.filter(pc.greater(counted.column("file_id_count"), 1))
+    if not twice.num_rows:
+        return found
+    doubled = pc.is_in(found.column("record_key"), value_set=_flat(twice.column("record_key")))
+    asked = found.filter(doubled)
+    lying = set(pc.unique(asked.column("file_id")).to_pylist())
+    if not any(s.log_files for s in target.slices if s.file_id in lying):
+        return found  # inserted twice: both are alive
+    engine = target.engine
+    rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY])
+    step = LiveKeys(target.storage, target.file_format, rule, engine.side(asked))
+    slices = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
+    living = engine.collect(engine.map(engine.tasks(slices), step))
+    return pa.concat_tables([found.filter(pc.invert(doubled)), living])
+
+
+def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
+    """The log files of ``slice_`` that may hold keys which its base file lacks."""
+    logs = tuple(log for log in slice_.log_files if not log.suffix)
+    if slice_.base_file is None or not logs or target.computed is not None:
+        return logs  # a computed index puts inserts into logs
+    timeline = target.timeline
+    made = timeline.find(slice_.base_file.instant)
+    if made is None or made.action != "commit":
+        return ()  # archived long ago, or no compaction
+    if timeline.layout == 1:
+        return logs  # neither the names nor the timeline say when
+    limit = order_key(made.completion_order)
+    return tuple(log for log in logs if order_key(log.instant) < limit)
+
+
+@frozen
+class ReadLogKeys:
+    """Step: slices in, the keys of their logs' data blocks out (LOCATIONS_SCHEMA)."""
+
+    storage: Storage
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for slice_ in _slices(batches):
+            for log in slice_.log_files:
+                with LogReader(self.storage, log.path, log.size or None) as reader:
+                    for block in reader.blocks:
+                        if block.is_data:
+                            keys = reader.rows(block, [RECORD_KEY]).column(RECORD_KEY)
+                            yield _located(slice_, pc.unique(keys))
+
+
+@frozen
+class KnownKeys:
+    """Step: asked keys in (KEYS_SCHEMA), where the side table has them out (LOCATIONS_SCHEMA)."""
+
+    known: Side
+    anywhere: bool
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        known = self.known.table()
+        for batch in batches:
+            asked = pa.Table.from_batches([batch])
+            on = ["record_key"] if self.anywhere else ["record_key", "partition_path"]
+            found = known.join(
+                asked.select(on).group_by(on).aggregate([]), on, join_type="left semi"
+            )
+            yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
+
+
+@frozen
+class LiveKeys:
+    """Step: slices in, those of the wanted keys out that their merged rows have."""
+
+    storage: Storage
+    file_format: BaseFileFormat
+    rule: MergeRule
+    wanted: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        keys = _flat(self.wanted.table().column("record_key"))
+        for slice_ in _slices(batches):
+            for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                there = rows.column(RECORD_KEY)
+                yield _located(slice_, there.filter(pc.is_in(there, value_set=keys)))
+
+
+def _slices(batches: Iterator[pa.RecordBatch]) -> Iterator[FileSlice]:
+    for batch in batches:
+        for payload in batch.column("payload").to_pylist():
+            yield from slice_json.unpack(payload)
+
+
+def _located(slice_: FileSlice, keys: pa.Array) -> pa.RecordBatch:
+    where: Sequence[str] = (slice_.partition_path, slice_.file_id)
+    columns = [_flat(keys), *(pa.repeat(text, len(keys)) for text in where)]
+    return pa.record_batch(columns, schema=LOCATIONS_SCHEMA)
+
+
+def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,238 @@
+"""The dictionary for tables that are merged on read: what base files hold, and what logs add.
+
+Log rows of a key are merged among themselves, from the oldest to the newest, and then with the row in
+the base file, as Hudi's readers do it. So a delete by key and a later row with a lower ordering value
+let the row in the base file through again, and a marked delete stays in the log with its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import define, evolve, field
+from table_model import Counts, Model, Row, Stored
+
+Place = tuple[str, str]  # partition path, record key
+
+
+@define
+class Entry:
+    """One log row: ``row`` None is a delete by key, ``dead`` a row that is marked as deleted."""
+
+    row: Stored | None
+    dead: bool = False
+
+
+@define
+class Copy:
+    """A key in one file group. ``planned``: how many entries a pending compaction will take in."""
+
+    base: Stored | None = None
+    entries: list[Entry] = field(factory=list)
+    planned: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether an index finds it: deletes by key alone hold no row."""
+        return self.base is not None or any(e.row is not None for e in self.entries)
+
+
+@define
+class LogModel(Model):
+    """``copies``: every place where a key lies, alive or not; ``rows`` is made from it."""
+
+    copies: dict[Place, list[Copy]] = field(factory=dict)
+
+    # --- merging ----------------------------------------------------------------------------------
+    def _fold(self, entries: Iterable[Entry]) -> Entry | None:
+        kept: Entry | None = None
+        for entry in entries:
+            if (
+                kept is None
+                or kept.row is None
+                or entry.row is None
+                or self._wins(kept.row.rank, entry.row.rank)
+            ):
+                kept = entry
+        return kept
+
+    def _merged(self, base: Stored | None, entries: Iterable[Entry]) -> Stored | None:
+        entry = self._fold(entries)
+        if entry is None:
+            return base
+        if entry.row is None:
+            return None
+        if base is not None and not self._wins(base.rank, entry.row.rank):
+            return base
+        return None if entry.dead else entry.row
+
+    def _alive(self, copy: Copy) -> Stored | None:
+        return self._merged(copy.base, copy.entries)
+
+    def _look(self) -> None:
+        self.rows.clear()
+        for place, copies in self.copies.items():
+            living = [row for copy in copies if (row := self._alive(copy)) is not None]
+            assert len(living) <= 1, place
+            if living:
+                self.rows[place] = living[0]
+
+    # --- the index --------------------------------------------------------------------------------
+    def _located(self, path: str, key: str) -> tuple[Place, Copy] | None:
+        found = [
+            (place, copy)
+            for place, copies in self.copies.items()
+            if place[1] == key and (self.setup.is_global or place[0] == path)
+            for copy in copies
+            if self.setup.index == "bucket" or copy.is_known
+        ]
+        if len(found) > 1:
+            found = [(place, copy) for place, copy in found if self._alive(copy) is not None]
+        return found[0] if found else None
+
+    def _add(self, row: Row, path: str, key: str, instant: str) -> None:
+        """A new row: in a base file, or in the log of its bucket."""
+        stored = Stored(row.values, row.rank, path, key, instant)
+        if self.setup.index == "bucket":
+            copy = self.copies.setdefault((path, key), [Copy()])[0]
+            copy.entries.append(Entry(stored))
+        else:
+            self.copies.setdefault((path, key), []).append(Copy(stored))
+
+    # --- writes -----------------------------------------------------------------------------------
+    def upsert(self, batch: Iterable[Row], instant: str) -> Counts:
+        inserted = updated = deleted = 0
+        for row in self._folded(batch):
+            path, key = self.place(row)
+            located = self._located(path, key)
+            if located is None:
+                if not row.dead:
+                    self._add(row, path, key, instant)
+                    inserted += 1
+                continue
+            place, copy = located
+            if place[0] != path and self.setup.moves and not row.dead:
+                lying = self._alive(copy)
+                if lying is not None and not self._wins(lying.rank, row.rank):
+                    continue
+                copy.entries.append(Entry(None))
+                self._add(row, path, key, instant)
+                deleted += 1
+                inserted += 1
+                continue
+            if place[0] != path and self.setup.moves:
+                lying = self._alive(copy)
+                if lying is not None and not self._wins(lying.rank, row.rank):
+                    continue
+            stored = Stored(row.values, row.rank, place[0], key, instant)
+            copy.entries.append(Entry(stored, row.dead))
+            updated += not row.dead
+            deleted += row.dead
+        self._look()
+        return inserted, updated, deleted
+
+    def insert(self, batch: Iterable[Row], instant: str) -> Counts:
+        count = 0
+        for row in batch:
+            if not row.dead:
+                path, key = self.place(row)
+                assert (path, key) not in self.rows
+                self._add(row, path, key, instant)
+                count += 1
+        self._look()
+        return count, 0, 0
+
+    def delete(self, batch: Iterable[Row]) -> Counts:
+        return self._delete_at(self.place(row) for row in batch)
+
+    def _delete_at(self, places: Iterable[Place]) -> Counts:
+        gone: list[Copy] = []
+        for path, key in places:
+            located = self._located(path, key)
+            if located is not None and not any(located[1] is copy for copy in gone):
+                gone.append(located[1])
+        return self._deleted(gone)
+
+    def _deleted(self, gone: list[Copy]) -> Counts:
+        for copy in gone:
+            copy.entries.append(Entry(None))
+        self._look()
+        return 0, 0, len(gone)
+
+    def delete_keys(self, keys: Iterable[str]) -> Counts:
+        gone: list[Copy] = []
+        for key in dict.fromkeys(keys):
+            for path in sorted({place[0] for place in self.copies if place[1] == key}):
+                located = self._located(path, key)
+                if located is not None and not any(located[1] is copy for copy in gone):
+                    gone.append(located[1])
+        return self._deleted(gone)
+
+    def overwrite(self, batch: Iterable[Row], instant: str) -> Counts:
+        batch = list(batch)
+        self.delete_partitions({self.place(row)[0] for row in batch})
+        return self._replaced(batch, instant)
+
+    def overwrite_table(self, batch: Iterable[Row], instant: str) -> Counts:
+        self.copies.clear()
+        return self._replaced(batch, instant)
+
+    def _replaced(self, batch: Iterable[Row], instant: str) -> Counts:
+        count = 0
+        for row in batch:
+            if not row.dead:
+                path, key = self.place(row)
+                stored = Stored(row.values, row.rank, path, key, instant)
+                self.copies[path, key] = [Copy(stored)]
+                count += 1
+        self._look()
+        return count, 0, 0
+
+    def delete_partitions(self, paths: Iterable[str]) -> Counts:
+        gone = set(paths)
+        self.copies = {place: c for place, c in self.copies.items() if place[0] not in gone}
+        self._look()
+        return 0, 0, 0
+
+    # --- compaction -------------------------------------------------------------------------------
+    def schedule(self) -> None:
+        for copies in self.copies.values():
+            for copy in copies:
+                copy.planned = len(copy.entries)
+
+    def compact(self) -> None:
+        """The planned compaction runs; no row changes, unless a later one had not been seen."""
+        for place, copies in list(self.copies.items()):
+            for copy in copies:
+                copy.base = self._merged(copy.base, copy.entries[: copy.planned])
+                copy.entries = copy.entries[copy.planned :]
+                copy.planned = 0
+            self.copies[place] = [c for c in copies if c.base is not None or c.entries]
+            if not self.copies[place]:
+                del self.copies[place]
+        self._look()
+
+    def stored(self) -> Iterable[Stored]:
+        for copies in self.copies.values():
+            for copy in copies:
+                if copy.base is not None:
+                    yield copy.base
+                yield from (e.row for e in copy.entries if e.row is not None)
+
+    # --- the rest ---------------------------------------------------------------------------------
+    def copy(self) -> LogModel:
+        copies = {
+            p: [evolve(c, entries=list(c.entries)) for c in cs] for p, cs in self.copies.items()
+        }
+        return LogModel(self.setup, dict(self.rows), copies)
+
+    def widened(self, name: str) -> None:
+        def wide(row: Stored | None) -> Stored | None:
+            return row and evolve(row, values={**row.values, name: None})
+
+        for copies in self.copies.values():
+            for copy in copies:
+                copy.base = wide(copy.base)
+                for entry in copy.entries:
+                    entry.row = wide(entry.row)
+        self._look()
