@@ -1,6 +1,7 @@
 """`tox -e bench`: every goal as a ratio in one run, on two cores.
 
-    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory]
+    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
+                                                            logs,logs_spark,reads,serializers]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -19,7 +20,9 @@ import pyarrow as pa
 
 from tests.bench.measure import Report
 
-PARTS = ("bulk", "merge", "local", "wide", "memory")
+PARTS = (
+    "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory"
+)  # fmt: skip
 
 
 def session(folder: str) -> Any:
@@ -43,7 +46,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS), help="parts, comma separated")
     parser.add_argument("--json", default="bench.json", help="where the figures go")
     chosen = parser.parse_args()
-    from tests.bench import memory, merges, writes  # here, as these import the contenders
+    from tests.bench import memory, merged, merges, writes  # here, as these import the contenders
 
     if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
@@ -52,15 +55,23 @@ def main() -> None:
     report = Report()
     folder = tempfile.mkdtemp(prefix="hoodoo-bench-")
     try:
-        if parts & {"bulk", "merge"}:
+        if parts & {"bulk", "merge", "logs_spark", "serializers"}:
             spark = session(folder)
             if "bulk" in parts:
                 writes.run(report, spark, folder, chosen.scale, chosen.runs)
             if "merge" in parts:
                 merges.on_spark(report, spark, folder, chosen.scale, chosen.runs)
+            if "logs_spark" in parts:
+                merged.on_spark(report, spark, folder, chosen.scale, chosen.runs)
+            if "serializers" in parts:
+                merged.serializers(report, spark, folder, chosen.scale, chosen.runs)
             spark.stop()
         if "local" in parts:
             merges.locally(report, folder, chosen.scale, chosen.runs)
+        if "logs" in parts:
+            merged.locally(report, folder, chosen.scale, chosen.runs)
+        if "reads" in parts:
+            merged.reads(report, folder, chosen.scale, chosen.runs)
         if "wide" in parts:
             merges.wide(report, folder, chosen.scale, chosen.runs)
         if "memory" in parts:

@@ -15,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import crash_trials
+import merge_on_read
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +26,20 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def table(version: int, commits: int = 2) -> Path:
         target = below / f"v{version}-{commits}"
         return target if target.exists() else crash_trials.build(target, version, commits)
+
+    return table
+
+
+@pytest.fixture(scope="session")
+def merged(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """``merged(version, index, commits=2)``: the same, merged on read."""
+    below = tmp_path_factory.mktemp("merged")
+
+    def table(version: int, index: str, commits: int = 2) -> Path:
+        target = below / f"v{version}-{index}-{commits}"
+        if not target.exists():
+            merge_on_read.build(target, version, index, commits)
+        return target
 
     return table
 

@@ -186,13 +186,12 @@ def crash(
     assert stores[0].crashed, f"there was no operation {at}"
 
 
-def check_next_write(path: Path, found: State, where: str, services: bool = False) -> None:
-    """The next write needs no manual step, adds its key to ``found``, and leaves nothing behind; but
-    ``services`` that are pending wait for who runs them."""
+def check_next_write(path: Path, found: State, where: str) -> None:
+    """The next write needs no manual step, adds its key to ``found``, and leaves nothing behind."""
     age_temporaries(path)
     write_next(opened(path))
     assert state(path) == plus_next(found), where
-    assert leaks(path, services) == [], where
+    assert leaks(path) == [], where
 
 
 def leaks(path: Path, services: bool = False) -> list[str]:

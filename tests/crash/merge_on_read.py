@@ -6,7 +6,18 @@ from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
-from crash_trials import SCHEMA, Operation, State, opened, ours, state
+from crash_trials import (
+    SCHEMA,
+    Operation,
+    State,
+    age_temporaries,
+    leaks,
+    opened,
+    ours,
+    plus_next,
+    state,
+    write_next,
+)
 from hoodoo.model.filegroup import LogFile
 from hoodoo.table import Table
 
@@ -88,7 +99,24 @@ def logs(path: Path) -> tuple[LogFile, ...]:
 
 def log_paths(path: Path) -> list[str]:
     """All log files that are on disk."""
-    return sorted(str(p.relative_to(path)) for p in path.rglob(".*.log.*"))
+    found = (str(p.relative_to(path)) for p in path.rglob(".*.log.*"))
+    return sorted(name for name in found if not name.startswith(".hoodie/"))
+
+
+def check_write(path: Path, found: State, where: str) -> None:
+    """The next write needs no manual step, adds its key to ``found``, and leaves nothing behind; a
+    compaction waits for who runs it."""
+    age_temporaries(path)
+    write_next(opened(path))
+    # `hudi` 0.5 doesn't look at the log files that version 6 names by a pending compaction.
+    asked = ours if waits(path) and opened(path).config.version == 6 else state
+    assert asked(path) == plus_next(found), where
+    assert leaks(path, services=True) == [], where
+
+
+def waits(path: Path) -> bool:
+    """Whether a compaction is pending."""
+    return any(i.action == "compaction" for i in opened(path).timeline().pending())
 
 
 def check_compacts(path: Path, found: State, where: str) -> None:
@@ -97,4 +125,3 @@ def check_compacts(path: Path, found: State, where: str) -> None:
     opened(path).compact()
     assert state(path) == found, where
     assert logs(path) == (), where
-    assert ours(path) == found, where

@@ -21,16 +21,20 @@ both_versions = pytest.mark.parametrize("version", [9, 6])
 @every_block
 @both_versions
 def test_every_column(both: Both, version: int, blocks: str) -> None:
-    """Both sides write all types into logs, read each other's, and compact them."""
+    """Both sides write all types into logs, read each other's, and compact them.
+
+    `hudi` does not read Avro blocks with a timestamp inside a struct.
+    """
+    others = blocks == "parquet"
     setup(both, version, "SIMPLE", blocks, partition_by=())
     both.model, both.schema = Model(("id",)), EVERY
     both.create()
     both.hoodoo_upsert([every_type(n, 1) for n in range(10)])
     both.hoodoo_upsert([every_type(n, 2) for n in range(3, 8)])
-    check(both, "written by Hoodoo")
+    check(both, "written by Hoodoo", others)
     both.spark_upsert([every_type(n, 3) for n in range(6, 9)])
     assert len(log_files(both)) == 2
-    check(both, "and by Spark")
+    check(both, "and by Spark", others)
     spark_compact(both)
     check(both, "compacted by Spark")
     both.spark_upsert([every_type(n, 4) for n in range(5)])
@@ -38,7 +42,7 @@ def test_every_column(both: Both, version: int, blocks: str) -> None:
     both.hoodoo().compact()
     check(both, "compacted by Hoodoo")
     both.spark_upsert([every_type(n, 6) for n in range(8, 12)])
-    check(both, "Spark writes on")
+    check(both, "Spark writes on", others)
 
 
 NOON = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
@@ -56,8 +60,12 @@ ORDERINGS: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
 @pytest.mark.parametrize("kind", ORDERINGS)
 @pytest.mark.parametrize(("version", "blocks"), [(9, "parquet"), (6, "avro")])
 def test_ordering(both: Both, version: int, blocks: str, kind: str) -> None:
-    """Marked deletes of a lower, an equal and a higher ordering value, and deletes by key."""
+    """Marked deletes of a lower, an equal and a higher ordering value, and deletes by key.
+
+    Strings in Avro blocks only: of Parquet blocks Spark takes any late row if the value is a string.
+    """
     type_, value = ORDERINGS[kind]
+    blocks = "avro" if kind == "string" else blocks
     setup(both, version, "BUCKET", blocks, partition_by=())
     both.model = MarkedModel(("id",))
     both.schema = pa.schema([("id", pa.string()), ("ts", type_), (IS_DELETED, pa.bool_())])

@@ -333,6 +333,7 @@ class Table:
             self._drop_metadata_table()
         timeline = self.timeline()
         settings = self._settings
+        schema = self._schema(timeline)
         serializer = resolve(
             "serializer", self._options.get("hoodoo.serializer", "arrow"), settings
         )
@@ -340,7 +341,7 @@ class Table:
             storage=self._storage,
             config=self._config,
             timeline=timeline,
-            schema=self._schema(timeline),
+            schema=schema,
             slices=view.build(self._storage, timeline).slices,
             engine=runner,
             generator=plugins.generator,
@@ -353,7 +354,7 @@ class Table:
             file_format=plugins.file_format,
             anywhere=lambda: resolve("index", "global_simple", settings).instance,
             by_path=lambda: resolve("index", "simple", settings).instance,
-            logs=tables.log_settings(settings),
+            logs=tables.log_settings(settings, schema),
             compacting=pending_groups(self._storage, timeline),
             serializer=serializer.instance,
             plugins=(*plugins.refs, serializer.ref),

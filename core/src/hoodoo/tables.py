@@ -150,23 +150,29 @@ def load_plugins(
     return Plugins(generator, merger, index, file_format, refs)
 
 
-def log_settings(settings: Settings) -> LogSettings | None:
+def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     """How log files are written; None for a table that is copied on write."""
-    if settings.table.table_type != "MERGE_ON_READ":
+    table = settings.table
+    if table.table_type != "MERGE_ON_READ":
         return None
-    block = (settings.options.get(LOG_BLOCKS) or "parquet").strip().upper()
+    # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
+    texts = any(pa.types.is_string(schema.field(n).type) for n in table.ordering_fields)
+    wanted = settings.options.get(LOG_BLOCKS) or ("avro" if texts else "parquet")
+    block = wanted.strip().upper()
     if block not in ("PARQUET", "AVRO"):
         raise ConfigError(
-            f"option {LOG_BLOCKS}", f"must be parquet or avro, not {block.lower()!r}.",
+            f"option {LOG_BLOCKS}", f"must be parquet or avro, not {wanted!r}.",
             "Leave it out: parquet is smaller, and read and written faster.",
         )  # fmt: skip
     parquet = ParquetFormat.from_settings(settings).options
-    marker = "APPEND" if settings.table.layout_version < 2 else "CREATE"
-    return LogSettings(settings.table.name, marker, block, parquet.codec, parquet.level)
+    marker = "APPEND" if table.layout_version < 2 else "CREATE"
+    return LogSettings(table.name, marker, block, parquet.codec, parquet.level)
 
 
 def merger_name(config: TableConfig) -> str:
     """Which merger the properties ask for (inference rules: format page 1.4)."""
+    if own := config.get(OWN_MERGER):
+        return own
     mode = config.merge_mode
     strategy = config.get("hoodie.record.merge.strategy.id")
     payload = config.get("hoodie.compaction.payload.class")
@@ -293,6 +299,8 @@ def _property_options(options: Mapping[str, str], properties: Mapping[str, str])
 # keys; every writer may have its own, and Hudi would fail over a name that it does not know.
 _BINDING_INDEXES = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
 OWN_INDEX = "hoodoo.index.type"
+# A merger that is more than its mode says, as far as other readers are concerned.
+OWN_MERGER = "hoodoo.merger"
 # Properties with a default that an option may replace when the table is created.
 _CHOSEN_BY_OPTION = frozenset(
     {
@@ -342,8 +350,12 @@ def _key_generator_properties(
 def _merger_properties(
     chosen: Any, order: tuple[str, ...], settings: Settings, version: int
 ) -> dict[str, str]:
-    merger, _ref = resolve("merger", chosen or merger_name(settings.table), settings)
+    merger, ref = resolve("merger", chosen or merger_name(settings.table), settings)
     mode = merger.merge_mode
+    usual = kernel().find("merger", mode)
+    own: dict[str, str] = {}
+    if ref.instance is None and mode != "CUSTOM" and usual and usual.name != ref.name:
+        own[OWN_MERGER] = ref.name
     if mode == "EVENT_TIME_ORDERING" and not order:
         raise ConfigError(
             "merger event_time", "needs at least one ordering column",
@@ -351,11 +363,11 @@ def _merger_properties(
         )  # fmt: skip
     if version < 8:
         payload = _PAYLOADS.get(mode)
-        return {"hoodie.compaction.payload.class": payload} if payload else {
+        return {"hoodie.compaction.payload.class": payload, **own} if payload else {
             "hoodie.record.merge.mode": mode,
             "hoodie.record.merge.strategy.id": merger.strategy_id,
         }  # fmt: skip
-    properties = {"hoodie.record.merge.mode": mode}
+    properties = {"hoodie.record.merge.mode": mode, **own}
     if mode == "CUSTOM":
         properties["hoodie.record.merge.strategy.id"] = merger.strategy_id
     return properties

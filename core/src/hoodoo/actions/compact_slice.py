@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import asdict, define, frozen
 
+from hoodoo.files.log_blocks import Damage
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.merge.log_rows import LogRows, read_log_rows
@@ -130,7 +131,7 @@ class CompactSlices:
         for batch in () if reader is None else self._stored(reader, kept):
             stays = batch
             if waiting is not None:
-                met = waiting.meet(batch, self.rule.record_keys(batch))
+                met = waiting.meet(batch, waiting.places(self.rule.record_keys(batch)))
                 stays = met.kept
                 counts.deletes += met.deleted
                 if met.winners is not None and met.winners.num_rows:
@@ -187,6 +188,14 @@ def _stat(job: Job, counts: _Counts, logs: LogRows, size: int) -> WriteStat:
             if logs.waiting is None
             else logs.waiting.rows.num_rows,
             "totalLogBlocks": logs.blocks,
-            "totalCorruptLogBlock": sum(1 for damage in logs.damages if damage.size),
+            "totalCorruptLogBlock": _corrupt_blocks(logs.damages),
         },
     )
+
+
+def _corrupt_blocks(damages: Sequence[Damage]) -> int:
+    """Stretches of bytes that were skipped; the end of a block and the missing end of its file are
+    one."""
+    skipped = [damage for damage in damages if damage.size]
+    ends = {(damage.path, damage.offset + damage.size) for damage in skipped}
+    return sum((damage.path, damage.offset) not in ends for damage in skipped)

@@ -78,11 +78,16 @@ def schedule(
 ) -> Instant | None:
     """Put a plan on the timeline; None if there is nothing to compact. Runs nothing.
 
-    ``name`` is the strategy's, for the record. Raises CommitConflictError where writes are under way
-    that would be lost (version 6), or come in faster than a plan can be made.
+    ``name`` is the strategy's, for the record. If another one has planned the same meanwhile, its
+    instant. Raises CommitConflictError where writes are under way that would be lost (version 6), or
+    come in faster than a plan can be made.
     """
+    known: frozenset[str] | None = None
     for _ in range(_ATTEMPTS):
         timeline = load(storage, config)
+        pending = pending_compactions(timeline)
+        if known is None:
+            known = frozenset(i.requested for i in pending)
         _refuse_writers(storage, timeline)
         busy = pending_groups(storage, timeline)
         candidates = [
@@ -93,7 +98,8 @@ def schedule(
         ]
         chosen = list(strategy.choose(candidates)) if candidates else []
         if not chosen:
-            return None
+            # A request of ours may have landed although the store's answer was lost.
+            return next((i for i in pending if i.requested not in known), None)
         plan = CompactionPlan(
             tuple(c.slice for c in chosen), name, tuple(_metrics(c) for c in chosen)
         )
@@ -103,7 +109,8 @@ def schedule(
                          {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
             return instant
         # A write completed that the plan does not know, and whose log files would be taken for a part
-        # of the base files that it makes.
+        # of the base files that it makes. Or another plan has come, perhaps for the same file groups:
+        # of two base files the newer one counts, but writers might name their logs for the older.
         storage.delete(timeline.path(instant))
     raise CommitConflictError(
         f"{storage.root}: compaction", f"writes came in between {_ATTEMPTS} times.",
@@ -235,8 +242,11 @@ def _refuse_writers(storage: Storage, timeline: Timeline) -> None:
 
 
 def _overtaken(before: Timeline, now: Timeline, instant: Instant) -> bool:
-    """Whether a write has completed, or in version 6 begun, that the plan does not know of."""
-    known = {i.requested for i in before.writes()}
+    """Whether a write has completed, or in version 6 begun, or a compaction has been planned, that the
+    plan does not know of."""
+    known = {i.requested for i in (*before.writes(), *pending_compactions(before), instant)}
+    if any(i.requested not in known for i in pending_compactions(now)):
+        return True
     for other in now.writes():
         if other.requested not in known and (
             now.layout == 1 or order_key(other.completion_order) < order_key(instant.requested)

@@ -43,8 +43,8 @@ CORE_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "hoodie.logfile.data.block.format",
-        "The blocks that log files are written with: parquet or avro; both are always read.",
-        default="parquet",
+        "The blocks that log files are written with, parquet or avro; both are always read. By default "
+        "parquet, but avro where an ordering column is text.",
     ),
     Option(
         "hoodie.compaction.strategy",

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import Mask, Waiting
-from hoodoo.merge.ops import OP
+from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import codes, merge_pairs, needed_columns
 from hoodoo.model.meta import RECORD_KEY
 
@@ -83,15 +84,22 @@ def _fold_partial(
 ) -> Waiting:
     """Column by column: where the value of each key comes from; -1 where no row has the column.
 
-    The row that wins gives the columns that it has; the loser's fill what nobody had.
+    The row that wins gives the columns that it has; the loser's fill what nobody had. A delete has
+    none but the ordering columns, and after it nobody has: a partial row that follows one is put
+    together with the row in the base file, as Hudi's readers do.
     """
     names = [n for n in pool.schema.names if n not in (OP, RECORD_KEY)]
     piece_of = np.repeat(np.arange(len(pieces)), [piece.rows.num_rows for piece in pieces])
-    has: dict[str, Mask] = {
-        n: np.array([p.present is None or n in p.present for p in pieces]) for n in names
+    has_row: dict[str, Mask] = {
+        n: np.array([p.present is None or n in p.present for p in pieces])[piece_of] for n in names
     }
+    deletes = np.asarray(pc.not_equal(pool.column(OP), PUT))
+    ordering = set(merger.columns or ())
+    for name in names:
+        if name not in ordering:
+            has_row[name] &= ~deletes
     op = turns[0].copy()
-    sources = {n: np.where(has[n][piece_of[op]], op, -1) for n in names}
+    sources = {n: np.where(has_row[n][op], op, -1) for n in names}
     for newer in turns[1:]:
         group = groups[newer]
         current = {n: s[group] for n, s in sources.items()}
@@ -104,12 +112,15 @@ def _fold_partial(
                 "answer newer_wins: the kernel puts partial rows together.",
             )
         wins = np.asarray(answer.newer_wins)
+        anew = wins & (deletes[newer] | deletes[op[group]])
         op[group] = np.where(wins, newer, op[group])
         for name in names:
-            takes = has[name][piece_of[newer]] & (wins | (current[name] < 0))
-            sources[name][group] = np.where(takes, newer, current[name])
+            stays = np.where(anew, -1, current[name])
+            takes = has_row[name][newer] & (wins | (current[name] < 0))
+            sources[name][group] = np.where(takes, newer, stays)
     rows = _gathered(pool, op, sources, pool.schema.names)
-    absent = {n: s < 0 for n, s in sources.items() if (s < 0).any()}
+    puts = ~deletes[op]
+    absent = {n: mask for n, s in sources.items() if (mask := (s < 0) & puts).any()}
     return Waiting(rows, merger, absent)
 
 

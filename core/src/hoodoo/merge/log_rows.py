@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
+from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.files.log_blocks import BlockKind, Damage, Header, LogBlock
 from hoodoo.files.log_reader import LogReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
@@ -111,8 +112,8 @@ def _counting(
 
 def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
     if block.kind is BlockKind.DELETE:
-        return Piece(_deletes(reader, block, rule))
-    rows = reader.rows(block, rule.schema.names)
+        return Piece(_with_keys(_deletes(reader, block, rule), reader, block))
+    rows = _data(reader, block, rule)
     there = frozenset(rows.schema.names)
     batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
     table = pa.Table.from_batches(batches, rule.schema)
@@ -123,9 +124,30 @@ def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
         columns.append(pa.chunked_array(keys, pa.string()))
         names.append(RECORD_KEY)
     return Piece(
-        pa.Table.from_arrays(columns, names=names),
+        _with_keys(pa.Table.from_arrays(columns, names=names), reader, block),
         there | set(META_COLUMNS) if block.is_partial else None,
     )
+
+
+def _with_keys(rows: pa.Table, reader: LogReader, block: LogBlock) -> pa.Table:
+    if rows.column(RECORD_KEY).null_count:
+        raise CorruptTableError(
+            f"log file {reader.path}, block at offset {block.offset}",
+            "it has rows without a record key; where all are so, the name in its schema is damaged.",
+            "Restore the file from a copy, or roll back the commit that wrote it.",
+        )
+    return rows
+
+
+def _data(reader: LogReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+    try:
+        return reader.rows(block, rule.schema.names)
+    except SchemaError as error:  # of a damaged schema, or a type that no table holds
+        raise SchemaError(
+            f"log file {reader.path}, block at offset {block.offset}: {error.obj}",
+            error.rule,
+            error.fix,
+        ) from error
 
 
 def _operations(rows: pa.Table) -> pa.Array:

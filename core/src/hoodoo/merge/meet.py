@@ -50,9 +50,13 @@ class Waiting:
         self._seen = np.zeros(self.rows.num_rows, bool)
         self._keys = _one(self.rows.column(RECORD_KEY))
 
-    def meet(self, stored: pa.RecordBatch, keys: pa.Array) -> Met:
-        """``keys`` are the record keys of ``stored``, which holds each key once."""
-        at = pc.index_in(keys, value_set=self._keys)
+    def places(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """Which of the rows waits for each of ``keys``; null for none. A call hashes all waiting keys:
+        ask for many."""
+        return pc.index_in(keys, value_set=self._keys)
+
+    def meet(self, stored: pa.RecordBatch, at: pa.Array) -> Met:
+        """``stored`` holds each key once; ``at``: the :meth:`places` of its record keys."""
         if at.null_count == len(at):
             return Met(stored)
         hit = pc.is_valid(at)

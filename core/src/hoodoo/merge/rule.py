@@ -49,7 +49,7 @@ class MergeRule:
     """``schema``: the columns that merging reads, in the types of the table; of tables with stored
     keys the record key is among them. ``keys`` makes the keys of tables with virtual ones.
     ``ordering``: the columns whose values delete blocks carry. ``needed``: the columns of the schema
-    that merging itself looks at."""
+    that merging itself looks at. ``gives_keys``: the stored record keys are wanted besides."""
 
     merger: Merger
     schema: pa.Schema
@@ -57,6 +57,7 @@ class MergeRule:
     ordering: tuple[str, ...] = ()
     keys: KeyGenerator | None = None
     needed: frozenset[str] = frozenset()
+    gives_keys: bool = True
 
     @classmethod
     def of(
@@ -78,12 +79,22 @@ class MergeRule:
             needed |= {name.split(".")[0] for name in keys.record_key_fields}
         schema = pa.schema([f for f in stored if f.name in needed or f.name in wanted.names])
         ordering = tuple(n for n in config.ordering_fields if n in schema.names)
-        return cls(merger, schema, visible, ordering, keys, frozenset(needed))
+        gives_keys = RECORD_KEY in wanted.names or merger.columns is None
+        return cls(merger, schema, visible, ordering, keys, frozenset(needed), gives_keys)
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        """What merging gives."""
+        if self.gives_keys or self.keys is not None:
+            return self.schema
+        return pa.schema([f for f in self.schema if f.name != RECORD_KEY])
 
     def narrowed(self, wanted: Iterable[str]) -> MergeRule:
         """The rule for a read of the columns ``wanted`` alone."""
-        kept = self.needed.union(wanted)
-        return evolve(self, schema=pa.schema([f for f in self.schema if f.name in kept]))
+        names = set(wanted)
+        kept = pa.schema([f for f in self.schema if f.name in self.needed or f.name in names])
+        gives_keys = RECORD_KEY in names or self.merger.columns is None
+        return evolve(self, schema=kept, gives_keys=gives_keys)
 
     def record_keys(self, rows: pa.RecordBatch) -> pa.Array:
         return rows.column(RECORD_KEY) if self.keys is None else self.keys.record_keys(rows)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import define, field
 
 from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -14,8 +16,12 @@ from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import Waiting
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.schema_widen import widened
 from hoodoo.storage.api import Storage
+
+# Batches of keys that are looked up together.
+_AHEAD = 8
 
 
 def merged_rows(
@@ -38,7 +44,7 @@ def merged_rows(
     if slice_.base_file is not None:
         yield from _merged_base(storage, file_format, rule, slice_.base_file, found.waiting, pushed)
     if found.waiting is not None:
-        yield from _batches(found.waiting.rest(), rule.schema)
+        yield from _batches(found.waiting.rest(), rule.out_schema)
 
 
 def _stands_alone(rule: MergeRule, waiting: Waiting) -> bool:
@@ -56,17 +62,47 @@ def _merged_base(
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
     with file_format.reader(storage, base.path) as reader:
-        there = [name for name in rule.schema.names if name in reader.schema.names]
-        for batch in reader.batches(there, pushed and pushed(reader.schema)):
-            stored = widened(batch, rule.schema, base.path)
+        where = pushed and pushed(reader.schema)
+        there = [name for name in rule.out_schema.names if name in reader.schema.names]
+        places = None
+        if waiting is not None and rule.keys is None:
+            places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
+        for batch in reader.batches(there, where):
+            stored = widened(batch, rule.out_schema, base.path)
             if waiting is None:
                 yield stored
                 continue
-            met = waiting.meet(stored, rule.record_keys(stored))
+            if places is not None:
+                at = places.take(stored.num_rows)
+            else:
+                at = waiting.places(rule.record_keys(stored))
+            met = waiting.meet(stored, at)
             if met.kept.num_rows:
                 yield met.kept
             if met.winners is not None:
-                yield from _batches(met.winners, rule.schema)
+                yield from _batches(met.winners, rule.out_schema)
+
+
+@define
+class _Places:
+    """The places of a file's record keys among the waiting rows, for batch after batch.
+
+    The keys are read ahead of the other columns, many at a time: looking up means to hash all that
+    waits, and one pass over the keys costs less than doing that for every batch.
+    """
+
+    waiting: Waiting
+    keys: Iterator[pa.Array]
+    found: pa.ChunkedArray = field(factory=lambda: pa.chunked_array([], pa.int32()))
+
+    def take(self, rows: int) -> pa.Array:
+        while len(self.found) < rows:
+            ahead = list(itertools.islice(self.keys, _AHEAD))
+            places = self.waiting.places(pa.chunked_array(ahead, pa.string()))
+            self.found = pa.chunked_array([*self.found.chunks, *places.chunks], pa.int32())
+        taken = self.found.slice(0, rows).combine_chunks()
+        self.found = self.found.slice(rows)
+        return taken
 
 
 def _batches(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

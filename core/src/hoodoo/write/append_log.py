@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.files.log_blocks import BlockKind
 from hoodoo.files.log_writer import LogWriter
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.ops import DELETE, OP, PUT
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
+from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.write.pending import Pending
-from hoodoo.write.rows import stored_rows
+from hoodoo.write.rows import completed, stored_rows
 from hoodoo.write.scratch import scratch_file
 from hoodoo.write.target import LogSettings
 
@@ -23,12 +29,14 @@ from hoodoo.write.target import LogSettings
 @frozen
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep what is stored there."""
+    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read."""
 
     schema: pa.Schema
     storage: Storage
+    file_format: BaseFileFormat
     pending: Pending
     settings: LogSettings
+    keys: MergeRule
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing of them matters."""
@@ -73,16 +81,24 @@ class AppendLog:
         there = {*data.schema.names, *META_COLUMNS}
         schema = pa.schema([f for f in self.schema if f.name in there])
         writer = LogWriter(local)
-        if data.num_rows:
-            file_id, slot = target["file_id"], target["slot"]
-            made = stored_rows(data, schema, instant, file_id, slot, 0)
-            partial = len(schema) < len(self.schema)
+        partial = len(schema) < len(self.schema)
+        start = 0
+        for rows, whole in self._pieces(data, target) if partial else [(data, True)]:
+            if not rows.num_rows:
+                continue
+            kept = self.schema if whole else schema
+            lacking = [n for n in kept.names if n not in there]
+            made = stored_rows(
+                completed(rows, kept, lacking), kept, instant, target["file_id"], target["slot"],
+                start,
+            )  # fmt: skip
+            start += rows.num_rows
             writer.data_block(
                 BlockKind[settings.block],
                 made,
                 instant=instant,
                 table_name=settings.table_name,
-                partial=partial,
+                partial=not whole,
                 codec=settings.codec,
                 level=settings.level,
             )
@@ -90,6 +106,27 @@ class AppendLog:
             keys, paths = gone.column(RECORD_KEY), gone.column(PARTITION_PATH)
             writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
         return writer.close()
+
+    def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
+        """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose key
+        is stored nowhere. An index that looks keys up has told that these are; one that computes
+        has not, and the keys of the slice are read."""
+        text = target["slice"]
+        if text is None:
+            yield data, False
+            return
+        keys = data.column(RECORD_KEY)
+        known = np.zeros(data.num_rows, bool)
+        for slice_ in slice_json.unpack(text):
+            for rows in merged_rows(self.storage, self.file_format, self.keys, slice_):
+                at = pc.index_in(rows.column(RECORD_KEY), value_set=_one(keys)).drop_null()
+                known[np.asarray(at)] = True
+        yield data.filter(pa.array(known)), False
+        yield data.filter(pa.array(~known)), True
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _join(path: str, name: str) -> str:

@@ -13,6 +13,7 @@ from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 SEQ = "__seq"
 FILE_ID = "__file_id"
+BUCKET = "__bucket"
 
 _KEYED = (
     pa.field(OP, pa.int8()),
@@ -20,7 +21,7 @@ _KEYED = (
     pa.field(RECORD_KEY, pa.string()),
     pa.field(PARTITION_PATH, pa.string()),
 )
-TRAVELLING = frozenset({OP, SEQ, RECORD_KEY, PARTITION_PATH, FILE_ID, PART, SLOT})
+TRAVELLING = frozenset({OP, SEQ, RECORD_KEY, PARTITION_PATH, FILE_ID, BUCKET, PART, SLOT})
 
 
 def keyed(schema: pa.Schema) -> pa.Schema:
@@ -33,9 +34,14 @@ def tagged(schema: pa.Schema) -> pa.Schema:
     return pa.schema([*schema, pa.field(FILE_ID, pa.string())])
 
 
+def bucketed(schema: pa.Schema) -> pa.Schema:
+    """A keyed schema plus the bucket of the key."""
+    return pa.schema([*schema, pa.field(BUCKET, pa.int32())])
+
+
 def routed(schema: pa.Schema) -> pa.Schema:
     """A keyed schema plus the columns an exchange routes by."""
-    kept = [f for f in schema if f.name != FILE_ID]
+    kept = [f for f in schema if f.name not in (FILE_ID, BUCKET)]
     return pa.schema([*kept, pa.field(PART, pa.int32()), pa.field(SLOT, pa.int32())])
 
 

@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import SEQ, append_columns, keyed
+from hoodoo.write.columns import BUCKET, SEQ, append_columns, bucketed, keyed
 
 # A row's place in the source: the partition in the upper bits, the row below.
 _ROW_BITS = 40
@@ -53,6 +54,23 @@ class AddKeys:
             return pa.array(np.full(batch.num_rows, PUT, np.int8))
         marked = pc.fill_null(batch.column(IS_DELETED), False)
         return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
+
+
+@frozen
+class AddBuckets:
+    """Step: keyed rows with the bucket of their key, computed once: the plan and the route need it."""
+
+    schema: pa.Schema
+    index: ComputedIndex
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return bucketed(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            more = {BUCKET: self.index.bucket(batch.column(RECORD_KEY))}
+            yield append_columns(batch, self.out_schema, **more)
 
 
 @frozen

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
+from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.timeline.instants import order_key
 
@@ -21,6 +22,7 @@ class PlannedLog:
     base_file: str
     files: tuple[str, ...]
     fresh: bool
+    slice: bytes | None = None
 
 
 @frozen
@@ -30,6 +32,7 @@ class LogPlan:
     ``layout`` 1 (table version 6): by the instant of the slice that the log belongs to, which is that
     of a pending compaction (``pending``: partition path and file id -> its instant), because the
     rows must not be lost under it. Layout 2: by the write's own ``instant``.
+    ``unsure``: rows are partial, and it is not known which keys are stored.
     ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
     may begin with a log file.
     """
@@ -38,12 +41,21 @@ class LogPlan:
     layout: int
     take_inserts: bool
     begin_groups: bool
+    unsure: bool = False
     pending: Mapping[tuple[str, str], str] = Factory(dict)
 
     def plan(
         self, path: str, file_id: str, slot: int, slice_: FileSlice | None
     ) -> tuple[LogFile, PlannedLog]:
         """The file, and what its write stat says."""
+        file, planned = self._plan(path, file_id, slot, slice_)
+        if self.unsure:
+            planned = evolve(planned, slice=slice_json.pack([slice_] if slice_ else []))
+        return file, planned
+
+    def _plan(
+        self, path: str, file_id: str, slot: int, slice_: FileSlice | None
+    ) -> tuple[LogFile, PlannedLog]:
         fresh = slice_ is None
         if self.layout > 1:
             file = LogFile(path, file_id, self.instant, 1, f"{slot}-0-0")

@@ -104,7 +104,7 @@ class MergeFile:
             if not self.matches:
                 output.keep(stored)
                 continue
-            met = waiting.meet(stored, stored.column(RECORD_KEY))
+            met = waiting.meet(stored, waiting.places(stored.column(RECORD_KEY)))
             output.keep(met.kept)
             if met.winners is not None:
                 output.update(met.winners, met.deleted)

@@ -12,17 +12,17 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from hoodoo.errors import DuplicateKeyError
+from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
-from hoodoo.model.meta import with_meta
+from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.write.door import Door
-from hoodoo.write.key import AddKeys
+from hoodoo.write.key import AddBuckets, AddKeys
 from hoodoo.write.located import locate, meet_by_key, tag
 from hoodoo.write.log_names import LogPlan
 from hoodoo.write.new_files import WriteNewFiles
@@ -53,6 +53,7 @@ class Prepared:
     keyed: Stream
     staged: bool
     arriving: Arrivals
+    partial: bool = False  # rows lack columns that keep their stored values
     # Deletes that may lie in any partition path go through this index.
     anywhere: LookupIndex | None = None
 
@@ -87,16 +88,26 @@ def prepare(target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspac
     travels = schema
     if kind.matches and not kind.deletes and keeps_absent(target.merger):
         travels = only_arriving(schema, source.schema, target.options)
+        if len(travels) < len(schema) and target.index.is_global and target.index.moves_partitions:
+            raise ConfigError(
+                f"data without the columns {', '.join(set(schema.names) - set(travels.names))}",
+                "a key that moves to another partition path would lose them.",
+                "Give whole rows, or create the table with "
+                "hoodie.simple.index.update.partition.path=false.",
+            )
     conformed = target.engine.map(source, Conform(travels, target.options))
     keyed: Stream = target.engine.map(conformed, AddKeys(travels, target.generator, kind.deletes))
+    if target.computed is not None:
+        keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
     if kind.direct and target.computed is None:
         return Prepared(kind, schema, keyed, False, Arrivals())
     if kind.looks_up and target.index.is_global and target.computed is None:
         staged = meet_by_key(target, keyed, workspace)
     else:
         staged = target.engine.stage(keyed, workspace)
-    counted = target.engine.collect(target.engine.map(staged, Summarise(target.computed)))
-    return Prepared(kind.exchanged(), schema, staged, True, arrivals(counted), anywhere)
+    counted = target.engine.collect(target.engine.map(staged, Summarise()))
+    partial = len(travels) < len(schema)
+    return Prepared(kind.exchanged(), schema, staged, True, arrivals(counted), partial, anywhere)
 
 
 def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
@@ -105,7 +116,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         return Planned((), 0, None)
     slices = _kept_slices(target, prepared)
     slots = SlotPlan(
-        instant, slices, target.file_format.extension, _log_plan(target, prepared.kind, instant)
+        instant, slices, target.file_format.extension, _log_plan(target, prepared, instant)
     )
     if target.computed is not None and prepared.anywhere is None:
         keyed = prepared.keyed
@@ -116,7 +127,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         _plan_buckets(target.computed, prepared, slices, slots, instant)
         dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
         side = target.engine.side(plan_table(dealt))
-        step: Any = RouteToBuckets(keyed.schema, side, target.computed)
+        step: Any = RouteToBuckets(keyed.schema, side, target.computed.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     tagged = _tagged(target, prepared, slices, slots)
     dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
@@ -154,6 +165,7 @@ def write(
         target.merger,
         pending,
         _logs(target, stored),
+        target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches,
     )
     return read_stats(target.engine.collect(target.engine.map(exchanged, step)))
@@ -165,12 +177,18 @@ def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
     return evolve(target.logs, schema_text=avro_text(stored, target.config.name, meta=True))
 
 
-def _log_plan(target: WriteTarget, kind: WriteKind, instant: str) -> LogPlan | None:
+def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan | None:
+    kind = prepared.kind
     if target.logs is None or kind.replaces is not Replaces.NOTHING:
         return None
     knows = target.computed is not None
     return LogPlan(
-        instant, target.timeline.layout, knows, knows and kind.begins_logs, target.compacting
+        instant,
+        target.timeline.layout,
+        take_inserts=knows,
+        begin_groups=knows and kind.begins_logs,
+        unsure=knows and prepared.partial,
+        pending=target.compacting,
     )
 
 

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
-from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import FILE_ID, append_columns, routed
+from hoodoo.write.columns import BUCKET, FILE_ID, append_columns, routed
 from hoodoo.write.spread import fraction, part_of
 
 
@@ -55,7 +54,7 @@ class RouteToBuckets:
 
     schema: pa.Schema
     plan: Side
-    index: ComputedIndex
+    buckets: int
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -65,13 +64,13 @@ class RouteToBuckets:
         plan = self.plan.table().combine_chunks()
         parts = plan.column("part").to_numpy()
         paths = pc.unique(plan.column("partition_path"))
-        slot_of = np.full((max(1, len(paths)), self.index.buckets), -1, np.int64)
+        slot_of = np.full((max(1, len(paths)), self.buckets), -1, np.int64)
         rows = np.asarray(pc.index_in(plan.column("partition_path"), value_set=paths))
         slot_of[rows, plan.column("bucket").to_numpy()] = plan.column("slot").to_numpy()
         for batch in batches:
             if not batch.num_rows:
                 continue
-            bucket = np.asarray(self.index.bucket(batch.column(RECORD_KEY)))
+            bucket = np.asarray(batch.column(BUCKET))
             at = pc.fill_null(pc.index_in(batch.column(PARTITION_PATH), value_set=paths), -1)
             path = np.asarray(at)
             slots = np.where(path >= 0, slot_of[path, bucket], -1)

@@ -35,6 +35,7 @@ PLAN_SCHEMA = pa.schema(
         ("log_base_file", pa.string()),
         ("log_prev_commit", pa.string()),
         ("log_files", pa.list_(pa.string())),
+        ("slice", pa.binary()),  # where its keys have to be read
         ("log_fresh", pa.bool_()),  # the log file begins a file group
     ]
 )
@@ -165,6 +166,7 @@ def plan_table(slots: Iterable[PlannedSlot]) -> pa.Table:
             "log_base_file": s.log.base_file if s.log else None,
             "log_prev_commit": s.log.prev_commit if s.log else None,
             "log_files": list(s.log.files) if s.log else None,
+            "slice": s.log.slice if s.log else None,
             "log_fresh": s.log.fresh if s.log else None,
         }
         for s in slots

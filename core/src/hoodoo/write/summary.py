@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from attrs import Factory, frozen
 
 from hoodoo.hookspecs.engine import Task
-from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.write.columns import BUCKET
 
 SUMMARY_SCHEMA = pa.schema(
     [
@@ -28,9 +28,8 @@ SUMMARY_SCHEMA = pa.schema(
 
 @frozen
 class Summarise:
-    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per batch, partition path and bucket."""
-
-    index: ComputedIndex | None = None
+    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per batch, partition path and bucket (0 for
+    rows without one)."""
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -43,8 +42,8 @@ class Summarise:
 
     def _one(self, batch: pa.RecordBatch) -> pa.Table:
         keys = batch.column(RECORD_KEY)
-        if self.index is not None:
-            buckets = self.index.bucket(keys)
+        if BUCKET in batch.schema.names:
+            buckets = batch.column(BUCKET)
         else:
             buckets = pa.array(np.zeros(batch.num_rows, np.int32))
         columns = [

@@ -13,6 +13,7 @@ from hoodoo.hookspecs.engine import SLOT, Side, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
+from hoodoo.merge.rule import MergeRule
 from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.columns import SEQ
@@ -37,6 +38,7 @@ class WriteSlots:
     merger: Merger
     pending: Pending
     logs: LogSettings
+    keys: MergeRule
     matches: bool = True
 
     @property
@@ -50,7 +52,9 @@ class WriteSlots:
         rewrite = MergeFile(
             self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches
         )
-        append = AppendLog(self.schema, self.storage, self.pending, self.logs)
+        append = AppendLog(
+            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys
+        )
         filled = (batch for batch in batches if batch.num_rows)
         for slot, group in itertools.groupby(filled, key=_slot):
             rows = pa.Table.from_batches(list(group)).combine_chunks()

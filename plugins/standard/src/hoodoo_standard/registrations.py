@@ -54,6 +54,10 @@ def hoodoo_mergers() -> Iterable[Registration]:
              f"{_MODEL}DefaultHoodieRecordPayload", f"{_MODEL}EventTimeAvroPayload"),
             summary="the row with the higher ordering value wins",
         ),
+        Registration(
+            "partial", "hoodoo_standard.merge.partial:PartialMerger.from_settings",
+            summary="columns that the data lacks keep their stored values",
+        ),
     ]  # fmt: skip
 
 

@@ -1,0 +1,111 @@
+"""Three streams into three tables, in one driver that dies where it is told.
+
+``streaming_job.py FOLDER POINT BATCH``: each stream goes on until it is at ``POINT`` of ``BATCH``; when all
+are there the process group is killed, JVM and all. ``POINT`` is ``never``, or one of :data:`POINTS`.
+Every batch that comes to its end adds a line to ``FOLDER/<stream>.log``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+DDL = "id long, city string, ts int"
+
+
+@frozen
+class StreamSpec:
+    """One of the streams, and the table that it goes to."""
+
+    name: str
+    operation: str
+    table_type: str
+    version: int
+    index: str | None = None
+    options: tuple[tuple[str, object], ...] = ()
+
+
+STREAMS = (
+    StreamSpec("loads", "bulk_insert", "COPY_ON_WRITE", 9),
+    StreamSpec("events", "insert", "MERGE_ON_READ", 6),
+    StreamSpec(
+        "changes", "upsert", "MERGE_ON_READ", 9, "bucket",
+        (("hoodie.compact.inline", True), ("hoodie.compact.inline.max.delta.commits", 2)),
+    ),
+)  # fmt: skip
+# In the order in which a batch meets them. The checkpoint is written after the last.
+POINTS = ("inflight", "unpublished", "published", "written")
+PATIENCE = 120  # seconds that one stream waits for the others
+
+
+def main(folder: Path, point: str, batch: int) -> None:
+    import hoodoo
+    from hoodoo.storage.local import LocalStorage
+    from hoodoo_spark.streaming import sink
+    from pyspark.sql import SparkSession
+
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    here = threading.local()
+    together = threading.Barrier(len(STREAMS), timeout=PATIENCE)
+
+    def reach(name: str) -> None:
+        """Nothing of this process lives on: as when the machine fails."""
+        if name == point and getattr(here, "batch", None) == batch:
+            together.wait()
+            os.killpg(os.getpgid(0), signal.SIGKILL)
+
+    put_if_absent = LocalStorage.put_if_absent
+
+    def put(self: LocalStorage, path: str, data: bytes) -> bool:
+        kind = path.rpartition(".")[2] if path.startswith(".hoodie/") else ""
+        done = kind in ("commit", "deltacommit") and not getattr(here, "done", False)
+        if done:
+            reach("unpublished")
+        made = put_if_absent(self, path, data)
+        if done:
+            here.done = True  # what comes after is the compaction
+            reach("published")
+        elif kind == "inflight":
+            reach("inflight")
+        return made
+
+    LocalStorage.put_if_absent = put  # type: ignore[method-assign]
+
+    def start(spec: StreamSpec) -> Any:
+        into = sink(hoodoo.open(str(folder / spec.name), dict(spec.options)), spec.operation)
+
+        def each(frame: Any, number: int) -> None:
+            here.batch, here.done = number, False
+            commit = into(frame, number)
+            with (folder / f"{spec.name}.log").open("a") as log:
+                log.write(f"{number} {'written' if commit.instant else 'skipped'}\n")
+            reach("written")
+
+        found = (
+            spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).json(str(folder / "in"))
+        )
+        return (
+            found.writeStream.foreachBatch(each)
+            .option("checkpointLocation", str(folder / f"{spec.name}.checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+
+    for query in [start(spec) for spec in STREAMS]:
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
