@@ -11,7 +11,7 @@ from hoodoo.errors import CorruptTableError, HoodooError
 from hoodoo.files.log_blocks import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
 from hoodoo.files.log_scan import scan
 from hoodoo.files.log_writer import LogWriter
-from hoodoo.testing.log_builders import INSTANT, ROWS, opened, small_log
+from hoodoo.testing.log_builders import INSTANT, opened, small_log, small_rows
 
 # One bit at each end of a byte, all bits, and the whole byte to zero or 0xFF.
 PATTERNS = ("low", "high", "all", "zero", "ones")
@@ -233,7 +233,7 @@ def test_names_of_damages(log: tuple[bytes, tuple[LogBlock, ...]], tmp_path: Pat
             "because 150994945 is no kind of block."
         ) or "is no kind of block" in str(lost)
         assert "read all the same" in str(recovered) and recovered.size == 0
-        assert reader.rows(blocks[2]).equals(ROWS)
+        assert reader.rows(blocks[2]).equals(small_rows())
 
 
 def test_a_missing_file_and_one_that_shrank(tmp_path: Path) -> None:

@@ -124,6 +124,15 @@ def test_what_hudi_wrote_is_understood(table: Table) -> None:
     assert table.has(Batch("default_single_writer", 5, "q"))
 
 
+def test_sinks_that_change_to_and_fro(table: Table) -> None:
+    """Hudi's batch is newer than what the query says of itself."""
+    table.write(1, Batch("a", 1, "q"))
+    table.done(2, {HUDI_KEY: '{"a":"2"}'})
+    assert table.has(Batch("a", 2, "q")) and not table.has(Batch("a", 3, "q"))
+    table.write(3, Batch("a", 3, "q"))
+    assert table.has(Batch("a", 3, "q")) and not table.has(Batch("a", 4, "q"))
+
+
 def test_other_commits_in_between(table: Table) -> None:
     """Writes hand it on; what others and services commit is passed over."""
     table.write(1, Batch("a", 0, "q"))

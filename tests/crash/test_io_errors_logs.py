@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,11 +117,14 @@ def _compaction(case: Prepared, target: Path, at: int, where: str, **how: object
     COUNT.trials += 1
 
 
+def _compactions(path: Path) -> int:
+    return sum(i.action == "commit" for i in opened(path).timeline().writes())
+
+
 def _completed(timeline: Timeline) -> bool:
     return any(i.action == "commit" for i in timeline.writes())
 
 
-@pytest.mark.xfail(strict=True, reason="Table raises what an inline compaction raises")
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("after", [False, True], ids=["not-done", "answer-lost"])
 def test_error_in_an_inline_compaction(
@@ -136,8 +140,12 @@ def test_error_in_an_inline_compaction(
         table = opened(
             target, lambda s, at=at: FailingStorage(s, at, after=after, once=False, ops=MUTATING)
         )
-        with pytest.warns(UserWarning, match="compact"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
             case.operation(table)
+        # Where only the tidying failed, the compaction is done.
+        compacted = _compactions(target) > _compactions(case.path)
+        assert compacted or any("compact" in str(w.message) for w in told), where
         found = ours(target)
         assert found == case.new, where
         check_write(target, found, where)

@@ -20,6 +20,7 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs import compaction as compaction_family
 from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
@@ -146,9 +147,11 @@ def test_pages_have_code() -> None:
     """So that a fence written otherwise does not empty the tests above."""
     local = {name_of(page) for page in with_python(spark=False)}
     assert {"README.md", "docs/quickstart.md", "docs/writing.md", "docs/reading.md"} <= local
+    assert {"docs/merge-on-read.md", "docs/data-flow.md"} <= local
     assert {"docs/plugins/guide.md", "docs/errors.md", "contrib/keep-first/README.md"} <= local
     on_spark = {name_of(page) for page in with_python(spark=True)}
-    assert on_spark == {"README.md", "docs/spark.md", "docs/plugins/guide.md"}
+    pages = {"README.md", "docs/spark.md", "docs/streaming.md", "docs/plugins/guide.md"}
+    assert on_spark == pages
 
 
 def test_a_failing_block_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +286,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.BaseFileReader,
         format_family.BaseFileWriter,
     ),
+    "compaction": (compaction_family.CompactionStrategy, compaction_family.Candidate),
     "observer": (Event,),
 }
 REGISTRATION = (Registration, Option, Settings)
@@ -411,7 +415,7 @@ def test_the_map_shows_the_rooms_that_exist() -> None:
     core = REPO / "core/src/hoodoo"
     rooms = {p.stem for p in core.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert set(shown) == rooms - {"__init__", "builtin"}
-    for module in re.findall(r"\b((?:write|read|timeline|actions)/\w+\.py)\b", text):
+    for module in re.findall(r"\b((?:model|write|read|merge|timeline|actions)/\w+\.py)\b", text):
         assert (core / module).exists(), module
 
 

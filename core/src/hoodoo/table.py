@@ -292,24 +292,27 @@ class Table:
         engine: str | Engine | None,
         batch: Batch | None,
     ) -> Commit:
+        every = compaction.inline_interval(self._config, self._options)
         target = self._target(data, engine or self._engine)
         if batch is not None and batches.applied(target.storage, target.timeline).has(batch):
             return Commit("", kind.action(target.logs is not None), kind.operation.value.lower())
         commit = run(target, kind, data, self._undo, self._drop_metadata_table, batch)
-        self._compact_inline(target.engine)
+        if every:
+            self._compact_inline(every, target.engine)
         return commit
 
-    def _compact_inline(self, engine: Engine) -> None:
-        if self._options.get("hoodie.compact.inline", "false").lower() != "true":
-            return
-        if self._config.table_type != "MERGE_ON_READ":
-            return
-        key = "hoodie.compact.inline.max.delta.commits"
-        text = self._options.get(key, "5")
-        if not text.isdigit() or int(text) < 1:
-            raise ConfigError(f"option {key}", f"must be a number, not {text!r}.", "Correct it.")
-        if compaction.commits_since(self.timeline()) >= int(text):
-            self.compact(engine=engine)
+    def _compact_inline(self, every: int, engine: Engine) -> None:
+        """The rows have landed: what goes wrong here is no failure of the write."""
+        try:
+            if compaction.commits_since(self.timeline()) >= every:
+                self.compact(engine=engine)
+        except HoodooError as error:
+            warnings.warn(
+                f"table {self._config.name}: the write is done, the inline compaction after it is not "
+                f"({error}); table.compact() finishes it.",
+                HoodooWarning,
+                stacklevel=4,
+            )
 
     def _check_merged(self, service: str) -> None:
         if self._config.table_type != "MERGE_ON_READ":

@@ -1,4 +1,4 @@
-"""Commit time and event time: contract, and the outcomes that Spark Hudi has."""
+"""Commit time, event time and partial updates: contract, and the outcomes that Spark Hudi has."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
-from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.merger import Merger, keeps_absent
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.testing.contracts.merger import MergerContract
 from hoodoo_standard.merge.commit_time import CommitTimeMerger
 from hoodoo_standard.merge.event_time import EventTimeMerger
+from hoodoo_standard.merge.partial import PartialMerger
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +52,26 @@ class TestEventTimeFloats(MergerContract):
     def rows(self) -> pa.Table:
         values = [0.0, -0.0, math.nan, math.inf, -math.inf, None, 1.5, 1.5]
         return pa.table({"f": values, "v": range(8)})
+
+
+def partial(*ordering: str) -> Merger:
+    """The merger ``partial`` as a table with these ordering columns makes it."""
+    table = TableConfig({"hoodie.table.ordering.fields": ",".join(ordering)} if ordering else {})
+    merger = resolve("merger", "partial", Settings(table)).instance
+    assert isinstance(merger, Merger)
+    return merger
+
+
+class TestPartialByEventTime(MergerContract):
+    @pytest.fixture
+    def merger(self) -> Merger:
+        return partial("a", "b")
+
+
+class TestPartialByCommitTime(MergerContract):
+    @pytest.fixture
+    def merger(self) -> Merger:
+        return partial()
 
 
 def newer_wins(
@@ -138,3 +160,31 @@ def test_missing_ordering_columns() -> None:
         EventTimeMerger.from_settings(Settings())
     with pytest.raises(MissingColumnError, match="'ts'"):
         EventTimeMerger(("ts",)).merge(pa.table({"v": [1]}), pa.table({"v": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("merger", "rule"),
+    [
+        (partial("ts"), EventTimeMerger(("ts",))),
+        (partial("a", "b"), EventTimeMerger(("a", "b"))),
+        (partial(), CommitTimeMerger()),
+    ],
+)
+def test_partial_updates_win_by_the_rule_of_the_table(merger: Merger, rule: Merger) -> None:
+    """Other readers know the rule alone: the properties of the table say nothing but that."""
+    assert merger == PartialMerger(rule)
+    assert (merger.merge_mode, merger.strategy_id, merger.columns) == (
+        rule.merge_mode, rule.strategy_id, rule.columns,
+    )  # fmt: skip
+    names = rule.columns or ("v",)
+    older = pa.table({name: [5, 5, 5] for name in names})
+    newer = pa.table({name: [4, 5, 6] for name in names})
+    for op in (PUT, DELETE, DELETE_ROW):
+        marked = newer.append_column("__op", pa.array([op] * 3, pa.int8()))
+        stored = older.append_column("__op", pa.array([PUT] * 3, pa.int8()))
+        assert merger.merge(stored, marked) == rule.merge(stored, marked)
+
+
+def test_absent_columns_are_kept_by_this_one_alone() -> None:
+    assert keeps_absent(partial("ts")) and keeps_absent(partial())
+    assert not keeps_absent(EventTimeMerger(("ts",))) and not keeps_absent(CommitTimeMerger())

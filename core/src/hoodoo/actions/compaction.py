@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import pyarrow as pa
@@ -160,6 +160,18 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     extra = {"schema": avro_text(target.schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
     return _publish(storage, timeline, instant, metadata)
+
+
+def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
+    """After how many deltacommits a write compacts; 0 for never. ConfigError for what is no number."""
+    wanted = options.get("hoodie.compact.inline", "false").lower() == "true"
+    if not wanted or config.table_type != "MERGE_ON_READ":
+        return 0
+    key = "hoodie.compact.inline.max.delta.commits"
+    text = options.get(key, "5")
+    if not text.isdigit() or int(text) < 1:
+        raise ConfigError(f"option {key}", f"must be a number, not {text!r}.", "Correct it.")
+    return int(text)
 
 
 def commits_since(timeline: Timeline) -> int:

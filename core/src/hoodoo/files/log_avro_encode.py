@@ -27,7 +27,6 @@ _ROWS, _BYTES = 32_768, 64 << 20
 _LIMITS = np.array([1 << (7 * i) for i in range(1, 10)], np.uint64)
 
 Part = Any  # an array of bytes, or a constant for all rows
-_EMPTY = pa.scalar(b"", pa.binary())
 
 
 def flat(schema: pa.Schema) -> bool:
@@ -70,7 +69,7 @@ def join(parts: Sequence[Part], rows: int) -> pa.Array:
     """The parts of each row in one; a null part is an error."""
     if not any(isinstance(part, pa.Array) for part in parts):
         parts = [pa.array([b""] * rows, pa.binary()), *parts]
-    return pc.binary_join_element_wise(*parts, _EMPTY)
+    return pc.binary_join_element_wise(*parts, _empty())
 
 
 def content(array: pa.Array) -> pa.Buffer:
@@ -93,7 +92,7 @@ def column_parts(column: pa.Array, nullable: bool = True, branch: bytes = b"\x02
         return [pa.scalar(branch, pa.binary()), *parts]
     valid = column.is_valid()
     chosen = pc.if_else(valid, pa.scalar(branch, pa.binary()), pa.scalar(b"\x00", pa.binary()))
-    return [chosen, *(pc.if_else(valid, part, _EMPTY) for part in parts)]
+    return [chosen, *(pc.if_else(valid, part, _empty()) for part in parts)]
 
 
 def zero(kind: pa.DataType) -> pa.Scalar:
@@ -158,3 +157,8 @@ def zigzag(values: npt.NDArray[np.int64]) -> pa.Array:
     np.cumsum(sizes, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(values), buffers, 0)
+
+
+def _empty() -> pa.Scalar:
+    # Not a constant of the module: the first scalar imports pandas where there is one.
+    return pa.scalar(b"", pa.binary())

@@ -223,7 +223,7 @@ def _cast(name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 # --- encoding ---------------------------------------------------------------------------------
 _NULL = b"\x00"
-_NO_VALUE = pa.scalar(bytes([2 * _INDEX["int"], 0]), pa.binary())  # IntWrapper(0)
+_NO_VALUE = bytes([2 * _INDEX["int"], 0])  # IntWrapper(0)
 
 
 def encode_deletes(
@@ -240,7 +240,7 @@ def encode_deletes(
     if orderings:
         parts.append(_ordering_part(orderings, always, rows))
     else:
-        parts.append(_NO_VALUE)
+        parts.append(pa.scalar(_NO_VALUE, pa.binary()))
     body = content(join(parts, rows))
     count = content(zigzag(np.array([rows], np.int64))).to_pybytes() if rows else b""
     size = len(count) + body.size + 1
@@ -267,7 +267,7 @@ def _ordering_part(orderings: Sequence[pa.Array], always: pa.Array | None, rows:
         for part in wrapped:
             parts += part
         made = join([*parts, pa.scalar(_NULL, pa.binary())], rows)
-    return made if always is None else pc.if_else(always, _NO_VALUE, made)
+    return made if always is None else pc.if_else(always, pa.scalar(_NO_VALUE, pa.binary()), made)
 
 
 def _wrapped(column: pa.Array) -> list[Any]:

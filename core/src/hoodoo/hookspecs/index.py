@@ -13,6 +13,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 
@@ -27,7 +28,7 @@ LOCATIONS_SCHEMA = pa.schema(
 class IndexContext:
     """What an index may use: the engine, the store, and the latest committed slices of the table.
 
-    ``file_format`` reads their base files. ``key_generator`` is given where the base files don't
+    ``file_format`` reads their base files. ``serializer`` is for its exchanges. ``key_generator`` is given where the base files don't
     hold ``_hoodie_record_key`` (virtual keys): the keys are then made from its columns.
     """
 
@@ -36,6 +37,7 @@ class IndexContext:
     slices: Sequence[FileSlice]
     file_format: BaseFileFormat
     key_generator: KeyGenerator | None = None
+    serializer: Serializer | None = None
     key_rows: int = 0  # rows of the key stream, where known
     key_bytes: int = 0  # bytes of its record keys, where known
 

@@ -28,6 +28,11 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
     answer = merger.merge(older, newer)
     if answer.newer_wins is not None:
         _check_length(merger, len(answer.newer_wins), older.num_rows)
+        if answer.newer_wins.null_count:
+            raise PluginError(
+                f"merger {type(merger).__qualname__}", "answered null for some pairs",
+                "say true or false of each pair.",
+            )  # fmt: skip
         return Merged(newer_wins=_flat(pc.or_(answer.newer_wins, _flat(forced))))
     rows = answer.rows
     if rows is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,12 +13,18 @@ from hoodoo.files.log_writer import LogWriter
 from hoodoo.storage.local import LocalStorage
 
 INSTANT = "20250101000000001"
-ROWS = pa.table({"_hoodie_record_key": ["a", "b"], "n": pa.array([1, None], pa.int64())})
 
 
-def small_log(local: Path, rows: pa.Table = ROWS) -> tuple[LogBlock, ...]:
+@lru_cache(maxsize=1)
+def small_rows() -> pa.Table:
+    """Two rows with a key and a number. (No constant: to make one imports pandas where it is.)"""
+    return pa.table({"_hoodie_record_key": ["a", "b"], "n": pa.array([1, None], pa.int64())})
+
+
+def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]:
     """Write a log file with Avro, delete, Parquet, command and Avro block, of ``rows`` without meta
     columns of its own; what was written."""
+    rows = small_rows() if rows is None else rows
     writer = LogWriter(str(local))
     keys = rows.column(0).combine_chunks()
 

@@ -63,15 +63,17 @@ class Applied:
     def has(self, batch: Batch) -> bool:
         """Whether ``batch`` or a later one of its stream is in the table.
 
-        What Hudi's sink wrote under the identifier has no query. It speaks of this batch where the query
-        has nothing of its own yet and the numbers are equal: a query that changes its sink repeats the
-        last batch or goes on with the next. Smaller numbers are those of a new checkpoint.
+        What Hudi's sink wrote under the identifier has no query. It speaks of this batch where nothing
+        of this query is newer and the numbers are equal: a query that changes its sink repeats the last
+        batch or goes on with the next. Other numbers are those of another checkpoint.
         """
         own = self.newest.get((batch.identifier, batch.query))
-        if own is not None:
-            return batch.number <= own[0]
+        if own is not None and batch.number <= own[0]:
+            return True
         other = self.newest.get((batch.identifier, ""))
-        return other is not None and other[0] == batch.number
+        if other is None or other[0] != batch.number:
+            return False
+        return own is None or order_key(own[1]) < order_key(other[1])
 
     def encode(self, upto: str) -> str:
         """The value of ``_hoodoo_batches``."""

@@ -109,8 +109,7 @@ class AppendLog:
 
     def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
         """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose key
-        is stored nowhere. An index that looks keys up has told that these are; one that computes
-        has not, and the keys of the slice are read."""
+        is stored nowhere. The keys of the slice are read where the index does not say."""
         text = target["slice"]
         if text is None:
             yield data, False

@@ -32,7 +32,8 @@ class LogPlan:
     ``layout`` 1 (table version 6): by the instant of the slice that the log belongs to, which is that
     of a pending compaction (``pending``: partition path and file id -> its instant), because the
     rows must not be lost under it. Layout 2: by the write's own ``instant``.
-    ``unsure``: rows are partial, and it is not known which keys are stored.
+    ``partial``: rows lack columns, and must be whole where their key is stored nowhere. An index
+    that looks keys up knows that, except of those that were deleted in a log.
     ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
     may begin with a log file.
     """
@@ -41,7 +42,7 @@ class LogPlan:
     layout: int
     take_inserts: bool
     begin_groups: bool
-    unsure: bool = False
+    partial: bool = False
     pending: Mapping[tuple[str, str], str] = Factory(dict)
 
     def plan(
@@ -49,7 +50,7 @@ class LogPlan:
     ) -> tuple[LogFile, PlannedLog]:
         """The file, and what its write stat says."""
         file, planned = self._plan(path, file_id, slot, slice_)
-        if self.unsure:
+        if self.partial and (self.take_inserts or (slice_ and slice_.log_files)):
             planned = evolve(planned, slice=slice_json.pack([slice_] if slice_ else []))
         return file, planned
 
@@ -64,7 +65,8 @@ class LogPlan:
         logs = slice_.log_files if slice_ else ()
         # Behind what is there, also where a compaction that named some of the logs was given up.
         names = [slice_.instant, *(log.instant for log in logs)] if slice_ else [self.instant]
-        instant = self.pending.get((path, file_id)) or max(names, key=order_key)
+        names.append(self.pending.get((path, file_id), names[0]))
+        instant = max(names, key=order_key)
         version = 1 + max((log.version for log in logs if log.instant == instant), default=0)
         # A name says nothing of who wrote it: the time of day in the token keeps a task that outlived
         # a failed write from being taken for one of this write.

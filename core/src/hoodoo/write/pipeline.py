@@ -187,7 +187,7 @@ def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan 
         target.timeline.layout,
         take_inserts=knows,
         begin_groups=knows and kind.begins_logs,
-        unsure=knows and prepared.partial,
+        partial=prepared.partial,
         pending=target.compacting,
     )
 

@@ -54,7 +54,7 @@ def exchanged(
             "file_id": pa.array([f.file_id for f in files], pa.string()),
         }
     )
-    both = engine.exchange(engine.union([asked, stored]), parts)
+    both = engine.exchange(engine.union([asked, stored]), parts, context.serializer)
     return engine.map(both, _Join(engine.side(names), by_partition))
 
 
