@@ -135,7 +135,12 @@ def test_a_delete_by_key_wins_and_what_follows_it_wins() -> None:
     put, gone = (PUT, "k", 9, "nine", 9), (DELETE, "k", None, None, None)
     late = (PUT, "k", 1, "one", 1)
     assert rows_of(fold_pieces([piece([put]), piece([gone])], Higher()))["k"][0] == DELETE
-    for blocks in ([[put], [gone], [late]], [[put, gone, late]], [[put, gone], [late]]):
+    orders: list[list[list[Row]]] = [
+        [[put], [gone], [late]],
+        [[put, gone, late]],
+        [[put, gone], [late]],
+    ]
+    for blocks in orders:
         found = fold_pieces([piece(block) for block in blocks], Higher())
         assert rows_of(found) == {"k": (PUT, 1, "one", 1)}
 
@@ -308,7 +313,7 @@ def blocks(draw: st.DrawFn, partial: bool) -> list[Piece]:
         present = (
             draw(st.sets(st.sampled_from(["a", "b"]))) if partial and draw(st.booleans()) else None
         )
-        rows = []
+        rows: list[Row] = []
         for op, key, ts in draw(st.lists(st.tuples(OPS, KEYS, NUMBERS), min_size=1, max_size=8)):
             if op == DELETE and present is None:
                 rows.append((op, key, None, None, None))

@@ -277,7 +277,7 @@ def test_windows_of_keys_do_not_shift(
         (pc.field("n") > 1000, lambda n, ts, a: False),
         (pc.field(RECORD_KEY) == "19", lambda n, ts, a: n == 19),
     ],
-    ids=str,
+    ids=[*"abcdefg"],
 )
 def test_filters_see_merged_rows(
     tmp_path: Path, push: bool, merger: Any, where: Any, matches: Any

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,10 +56,30 @@ def local_temporaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     assert os.listdir(place) == []
 
 
+# The tests may run in several processes (pytest-xdist): one seed for all, and one sum at the end.
+os.environ.setdefault("HOODOO_CRASH_SEED", str(crash_trials.SEED))
+_ELSEWHERE = crash_trials.Count()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        count = crash_trials.COUNT
+        output["crash trials"] = (count.trials, count.damages)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    trials, damages = getattr(node, "workeroutput", {}).get("crash trials", (0, 0))
+    _ELSEWHERE.trials += trials
+    _ELSEWHERE.damages += damages
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    count = crash_trials.COUNT
-    if count.trials or count.damages:
+    trials = crash_trials.COUNT.trials + _ELSEWHERE.trials
+    damages = crash_trials.COUNT.damages + _ELSEWHERE.damages
+    if trials or damages:
         terminalreporter.write_line(
-            f"crash trials: {count.trials}, damaged files: {count.damages} "
+            f"crash trials: {trials}, damaged files: {damages} "
             f"(HOODOO_CRASH_SEED={crash_trials.SEED})"
         )

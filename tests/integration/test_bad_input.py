@@ -55,6 +55,12 @@ class World:
         table.insert(ROWS)
         return table
 
+    def merged(self, **more: Any) -> hoodoo.Table:
+        """A table that is merged on read, with a log file in rome."""
+        table = self.table(table_type="MERGE_ON_READ", **more)
+        table.upsert(MORE.slice(0, 1))
+        return table
+
     def create(self, schema: Any = SCHEMA, **more: Any) -> Any:
         """Make a table where none is."""
         given = {"record_key": "id", "partition_by": "city", "ordering": "ts", **more}
@@ -144,11 +150,6 @@ def _(world: World) -> Act:
 @trial("a table version that is not written", errors.UnsupportedTableError)
 def _(world: World) -> Act:
     return world.create(table_version=8)
-
-
-@trial("a merge-on-read table", errors.UnsupportedTableError)
-def _(world: World) -> Act:
-    return world.create(table_type="MERGE_ON_READ")
 
 
 @trial("a table type that does not exist", errors.ConfigError)
@@ -346,12 +347,6 @@ def _(world: World) -> Act:
     return lambda: table.upsert(MORE)
 
 
-@trial("a merge-on-read table of Hudi", errors.UnsupportedTableError)
-def _(world: World) -> Act:
-    table = hoodoo.open(world.theirs("mor_avro_v9_txns_nonpart_nometa"))
-    return lambda: table.delete(["TXN-001"])
-
-
 @trial("a table with virtual keys", errors.UnsupportedTableError)
 def _(world: World) -> Act:
     table = hoodoo.open(world.theirs("cow_v6_simplekeygen_hivestyle_no_metafields"))
@@ -361,6 +356,41 @@ def _(world: World) -> Act:
 @trial("base files in a format that no plugin offers, written", errors.PluginError)
 def _(world: World) -> Act:
     table = hoodoo.open(world.theirs("cow_v9_lance_nonpartitioned"))
+    return lambda: table.upsert(MORE)
+
+
+@trial("a block format that does not exist", errors.ConfigError)
+def _(world: World) -> Act:
+    world.merged()
+    table = hoodoo.open(world.path, {"hoodie.logfile.data.block.format": "orc"})
+    return lambda: table.upsert(MORE)
+
+
+# --- compaction -----------------------------------------------------------------------------------
+@trial("a compaction strategy that no plugin offers", errors.PluginError)
+def _(world: World) -> Act:
+    world.merged()
+    table = hoodoo.open(world.path, {"hoodie.compaction.strategy": "log_sise"})
+    return lambda: table.compact()
+
+
+@trial("a compaction of a table that is copied on write", errors.UnsupportedTableError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.compact()
+
+
+@trial("a compaction that is not pending", errors.ConfigError)
+def _(world: World) -> Act:
+    table = world.merged()
+    return lambda: table.run_compaction("20240101000000000")
+
+
+@trial("a count of deltacommits that is none", errors.ConfigError)
+def _(world: World) -> Act:
+    world.merged()
+    options = {"hoodie.compact.inline": True, "hoodie.compact.inline.max.delta.commits": "x"}
+    table = hoodoo.open(world.path, options)
     return lambda: table.upsert(MORE)
 
 
@@ -407,9 +437,10 @@ def _(world: World) -> Act:
     return lambda: table.read(mode="incremental")
 
 
-@trial("log files that would have to be merged", errors.UnsupportedTableError)
+@trial("log files, and no plugin for the table's merger", errors.UnsupportedTableError)
 def _(world: World) -> Act:
-    table = hoodoo.open(world.theirs("mor_parquet_v6_simplekeygen_nonhivestyle"))
+    world.merged(merger=Mine())
+    table = hoodoo.open(world.path)
     return lambda: table.read().to_arrow()
 
 

@@ -204,7 +204,10 @@ def test_replaced_groups_go_with_their_log_files(tmp_path: Path, version: int, i
 
 
 # --- deletes --------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("version", "block", "index"), EVERY)
+@pytest.mark.parametrize(
+    ("version", "block", "index"),
+    [(9, "parquet", i) for i in INDEXES] + [(6, "avro", i) for i in INDEXES],
+)
 def test_deletes_anywhere(tmp_path: Path, version: int, block: str, index: str) -> None:
     """Keys without their partition path are deleted wherever they lie."""
     table = create(tmp_path, version, block, index)
@@ -269,6 +272,28 @@ def test_a_key_is_never_there_twice(tmp_path: Path, version: int, index: str) ->
         assert seen(table.read()) == theirs(tmp_path) == expected
     assert table.delete([1, 3]).deleted == 2
     del expected[1], expected[3]
+    assert seen(table.read()) == theirs(tmp_path) == expected
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("index", ["simple", "global_simple"])
+@pytest.mark.parametrize("again", ["insert", "bulk_insert"])
+def test_of_two_base_files_with_a_key_the_one_where_it_is_alive_counts(
+    tmp_path: Path, version: int, index: str, again: str
+) -> None:
+    """Deleted in a log file, and added again without a look at what is stored."""
+    table = create(tmp_path, version, index=index)
+    table.bulk_insert(data(FIRST))
+    table.delete([1, 2])
+    getattr(table, again)(data({1: ("oslo", 10.0, 1)}))
+    done = table.upsert(data({1: ("oslo", 11.0, 2), 2: ("rome", 20.0, 9)}))
+    assert done.inserted + done.updated == 2
+    expected = {**FIRST, 1: ("oslo", 11.0, 2), 2: ("rome", 20.0, 9)}
+    assert seen(table.read()) == theirs(tmp_path) == expected
+    assert table.delete([1]).deleted == 1
+    del expected[1]
+    assert seen(table.read()) == theirs(tmp_path) == expected
+    table.compact()
     assert seen(table.read()) == theirs(tmp_path) == expected
 
 

@@ -1,0 +1,155 @@
+"""How rows are packed between tasks changes no row; and what is not exchanged is not packed at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.engine.local import LocalEngine
+from hoodoo.engine.metered import MeteredEngine
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
+from hoodoo.testing.samples import nested
+
+NAMES = ("arrow", "avro", "pickle")
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+NAIVE = {"hoodoo.naive.timestamps": "UTC"}
+# The type null is no type of a table.
+ROWS = nested(40).drop_columns(["nothing"])
+
+
+def create(path: Path, kind: str, index: str = "simple", **more: Any) -> hoodoo.Table:
+    options = {**NAIVE, **more.pop("options", {})}
+    if index == "bucket":
+        options["hoodie.bucket.index.num.buckets"] = "3"
+    return hoodoo.create(
+        str(path), ROWS.schema, record_key="key", table_type=kind, index=index, options=options,
+        **more,
+    )  # fmt: skip
+
+
+def changed(count: int) -> pa.Table:
+    """Every other row, with the values of the row after it."""
+    at = list(range(0, count, 2))
+    later = ROWS.take([(n + 1) % count for n in at])
+    return later.set_column(0, "key", ROWS.column("key").take(at))
+
+
+def rows(table: hoodoo.Table) -> pa.Table:
+    return table.read(columns=ROWS.schema.names).to_arrow().sort_by("key")
+
+
+def life(path: Path, kind: str, index: str, name: str, engine: str | None = None) -> pa.Table:
+    """What a table holds after writes of each kind that meet in an exchange."""
+    table = create(path, kind, index, engine=engine, options={"hoodoo.serializer": name})
+    assert table.upsert(ROWS).inserted == 40
+    table.upsert(changed(40))
+    table.insert(ROWS.slice(0, 2).set_column(0, "key", pa.array([100, 101], pa.int64())))
+    table.delete([3, 5])
+    return rows(table)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("index", ["simple", "global_simple", "bucket"])
+def test_tables_are_equal(tmp_path: Path, kind: str, index: str) -> None:
+    found = {name: life(tmp_path / name, kind, index, name) for name in NAMES}
+    assert found["arrow"].num_rows == 40
+    assert found["avro"].equals(found["arrow"]) and found["pickle"].equals(found["arrow"])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("kind", "name"), [("MERGE_ON_READ", n) for n in NAMES] + [(TYPES[0], "avro")]
+)
+def test_tables_are_equal_on_spark(spark: Any, tmp_path: Path, kind: str, name: str) -> None:
+    ours = life(tmp_path / "local", kind, "bucket", "arrow")
+    assert life(tmp_path / name, kind, "bucket", name, "spark").equals(ours)
+
+
+def test_a_serializer_that_nobody_offers(tmp_path: Path) -> None:
+    table = create(tmp_path, TYPES[0], options={"hoodoo.serializer": "kryo"})
+    with pytest.raises(PluginError, match="kryo"):
+        table.upsert(ROWS)
+    assert not table.timeline().instants
+
+
+# --- what crosses ---------------------------------------------------------------------------------
+def metered(table: hoodoo.Table, write: str, data: pa.Table, name: str = "arrow") -> MeteredEngine:
+    engine = MeteredEngine(LocalEngine(2), resolve("serializer", name, Settings()).instance)
+    getattr(table, write)(data, engine=engine)
+    return engine
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("write", ["bulk_insert", "append"])
+@pytest.mark.parametrize("index", ["simple", "global_simple"])
+def test_rows_that_are_only_added_are_not_serialized(
+    tmp_path: Path, kind: str, write: str, index: str
+) -> None:
+    table = create(tmp_path, kind, index)
+    for _ in range(2):  # into an empty table, and beside rows that are there
+        engine = metered(table, write, ROWS)
+        assert engine.exchanges == [] and engine.total().messages == 0
+    assert rows(table).num_rows == 80
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("write", ["upsert", "insert", "delete"])
+def test_rows_that_meet_others_are(tmp_path: Path, kind: str, write: str) -> None:
+    table = create(tmp_path, kind)
+    table.bulk_insert(ROWS.slice(0, 30))
+    data = changed(20) if write != "insert" else ROWS.slice(30)
+    engine = metered(table, write, data)
+    (exchange,) = engine.exchanges
+    counted = exchange.read()
+    assert counted == engine.total() and counted.rows == data.num_rows
+    assert counted.messages > 0 and counted.bytes > 0
+    assert "row_data" in exchange.schema.names and "record_key" in exchange.schema.names
+
+
+def test_rows_with_a_bucket_go_there(tmp_path: Path) -> None:
+    """The index says where a row has to be, so that adding is not free of charge."""
+    table = create(tmp_path, "MERGE_ON_READ", "bucket")
+    assert metered(table, "bulk_insert", ROWS).total().rows == 40
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_serializer_is_the_one_that_packs(tmp_path: Path, name: str) -> None:
+    table = create(tmp_path, "MERGE_ON_READ", options={"hoodoo.serializer": name})
+    table.upsert(ROWS)
+    asked: list[str] = []
+
+    class Watched(MeteredEngine):
+        def exchange(self, stream: Any, parts: int, serializer: Any = None) -> Any:
+            asked.append(serializer.name)
+            return super().exchange(stream, parts, serializer)
+
+    engine = Watched(LocalEngine(2))
+    table.upsert(changed(40), engine=engine)
+    assert asked == [name]
+    total = engine.total()
+    assert total.rows == 20 and total.serialize_seconds > 0 and total.deserialize_seconds > 0
+
+
+def test_a_partial_update_sends_the_changed_columns_alone(tmp_path: Path) -> None:
+    table = create(tmp_path, "MERGE_ON_READ", merger="partial")
+    table.upsert(ROWS)
+    whole = metered(table, "upsert", changed(40)).total()
+    few = metered(table, "upsert", changed(40).select(["key", "small"]))
+    assert few.total().rows == whole.rows == 20 and few.total().bytes < whole.bytes / 2
+    names = {field.name for field in few.exchanges[0].schema.field("row_data").type}
+    assert "small" in names and "large" not in names
+
+
+def test_a_compaction_exchanges_nothing(tmp_path: Path) -> None:
+    table = create(tmp_path, "MERGE_ON_READ")
+    table.upsert(ROWS)
+    table.upsert(changed(40))
+    before = rows(table)
+    engine = MeteredEngine(LocalEngine(2))
+    assert table.compact(engine=engine).files and engine.exchanges == []
+    assert rows(table).equals(before)
