@@ -246,7 +246,7 @@ def test_metadata_round_trips(layout: int, action: str) -> None:
         (
             WriteStat("a=1", "f-0", "a=1/f.parquet", "20240101", "old", 5, 1, 2, 1, 0, 99, 1, 2),
             WriteStat("a=1", "g-0", "a=1/g.parquet", file_size=3, extra={"totalWriteBytes": 4}),
-            WriteStat("b", "h-0", "b/.h.log.1_0-0-0", extra={"logVersion": 1, "logFiles": ["x"]}),
+            WriteStat("b", "h-0", "b/.h.log.1_0-0-0", log_version=1, log_files=("x",)),
         ),
         {"a=1": ("e-0",)} if action == "replacecommit" else {},
         {"schema": '{"é": "\\n"}', "k": ""},

@@ -161,17 +161,12 @@ def reads(report: Report, folder: str, scale: float, runs: int) -> None:
         scan = hoodoo.open(path).read(columns=names)
         assert sum(batch.num_rows for batch in scan.to_batches()) == table.num_rows
 
-    report.time("plain Parquet of the same rows", runs, parquet)
-    beside = "plain Parquet of the same rows, two threads"
-    report.time(beside, runs, lambda run: _parquet_threads(plain, table.num_rows))
+    beside = "plain Parquet of the same rows"
+    report.time(beside, runs, parquet)
     report.time("snapshot read after ten upserts of 3 %", runs, snapshot, beside, 2.0)
     assert made.compact().instant
     report.time("snapshot read after compaction", runs, snapshot, beside, 1.1)
     _all_agree(_rows(path), expected)
-
-
-def _parquet_threads(path: str, rows: int) -> None:
-    assert pq.read_table(path, use_threads=True).num_rows == rows
 
 
 def serializers(report: Report, spark: Any, folder: str, scale: float, runs: int) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from attrs import define, evolve
 from hypothesis import HealthCheck, given, note, settings
-from table_draws import Op, sequences, setups
+from table_draws import Op, merged_setups, sequences, setups
 from table_model import Row, Setup
 from table_trial import Trial
 from table_values import PAYLOAD
@@ -65,6 +65,12 @@ def run(kind: Any, setup: Setup, ops: list[Op], **more: Any) -> None:
 @few
 @given(setup=setups(), ops=some)
 def test_arrow_data(spark: Any, setup: Setup, ops: list[Op]) -> None:
+    run(Trial, setup, ops)
+
+
+@few
+@given(setup=merged_setups(), ops=sequences(least=2, most=5, most_rows=8, merged=True))
+def test_tables_that_are_merged_on_read(spark: Any, setup: Setup, ops: list[Op]) -> None:
     run(Trial, setup, ops)
 
 

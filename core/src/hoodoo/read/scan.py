@@ -21,6 +21,8 @@ from hoodoo.read.spec import RowSpec
 from hoodoo.read.step import ReadSlices
 
 Answer = TypeVar("Answer")
+# Batches that wait, of all files together.
+_WAITING = 12
 
 
 def _read_ahead() -> int:
@@ -59,10 +61,13 @@ class Scan:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, lazily: by partition path, file id and position in the file.
 
-        Memory is bounded by ``read_ahead`` row groups and twice as many batches. Closing the
-        generator closes the files.
+        Memory is bounded by ``read_ahead`` row groups, twice as many batches (at least twelve) and the
+        rows of the log files of as many slices. Closing the generator closes the files.
         """
-        return in_order([self._opener(s) for s in self.plan.slices], self.read_ahead)
+        # The file that is being consumed must not be the only one that goes on: the next ones fill
+        # their buffers meanwhile, which are the deeper the fewer they are.
+        depth = max(2, _WAITING // self.read_ahead)
+        return in_order([self._opener(s) for s in self.plan.slices], self.read_ahead, depth)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """:meth:`to_batches` with its schema, as Arrow's own stream type."""
