@@ -125,12 +125,12 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
             found = locate(target, index, keyed, prepared.arriving)
             keyed = _only_new(target, prepared, index, found)
         _plan_buckets(target.computed, prepared, slices, slots, instant)
-        dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
+        dealt, parts = slots.deal(_tasks(target))
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, target.computed.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     tagged = _tagged(target, prepared, slices, slots)
-    dealt, parts = slots.deal(target.engine.parallelism * _TASKS_PER_CORE)
+    dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
     return Planned(tuple(dealt), parts, target.engine.map(tagged, step))
@@ -197,6 +197,11 @@ def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:
     if prepared.kind.replaces is Replaces.TABLE:
         return None
     return sorted(prepared.arriving.rows) if prepared.kind.replaces is Replaces.PARTITIONS else []
+
+
+def _tasks(target: WriteTarget) -> int:
+    """Log files are written so fast that a task for each core is enough."""
+    return target.engine.parallelism * (_TASKS_PER_CORE if target.logs is None else 1)
 
 
 def _kept_slices(target: WriteTarget, prepared: Prepared) -> tuple[FileSlice, ...]:
