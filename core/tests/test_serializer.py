@@ -59,13 +59,13 @@ class FixedWidthMessages(Framed):
 
     def serialize(self, rows: pa.RecordBatch) -> bytes:
         inner = ArrowSerializer().bind(self.schema)
-        made = b""
+        made = []
         for i in range(rows.num_rows):
             row = bytes(inner.serialize(rows.slice(i, 1)))
             if len(row) > _WIDTH - 8:
                 raise SchemaError("row", "is too wide.")
-            made += (len(row).to_bytes(8, "little") + row).ljust(_WIDTH, b"\0")
-        return made
+            made.append((len(row).to_bytes(8, "little") + row).ljust(_WIDTH, b"\0"))
+        return b"".join(made)
 
     def deserialize(self, message: Any, reuse: Any = None) -> pa.RecordBatch:
         refuse_reuse(reuse)
