@@ -18,14 +18,12 @@ from hoodoo.merge.meet import Waiting
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.meta import FILE_NAME, encoded_as, repeated
-from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_promote import promoted
+from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.model.meta import FILE_NAME, repeated
 from hoodoo.storage.api import Storage
 from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
-from hoodoo.write.rows import renamed
+from hoodoo.write.rows import read_stored, renamed
 from hoodoo.write.scratch import scratch_file
 
 RESULT = pa.schema([("stat", pa.binary()), ("damages", pa.list_(pa.string()))])
@@ -40,8 +38,7 @@ class Job:
 
     @property
     def path(self) -> str:
-        partition = self.slice.partition_path
-        return f"{partition}/{self.file_name}" if partition else self.file_name
+        return path_of(self.slice.partition_path, self.file_name)
 
 
 def payload(jobs: Sequence[Job]) -> bytes:
@@ -110,13 +107,9 @@ class CompactSlices:
             counts = self._write(writer, reader, logs.waiting, job.file_name)
             size = writer.close()
             kind = CREATE if base is None else MERGE
-            if not self.pending.put(
-                self.storage, slice_.partition_path, job.file_name, local, kind
-            ):
-                found = self.storage.head(
-                    job.path
-                )  # an earlier run of this plan made the same file
-                size = found.size if found else size
+            size = self.pending.put_sized(
+                self.storage, slice_.partition_path, job.file_name, local, kind, size
+            )
         return _stat(job, counts, logs, size), logs
 
     def _write(
@@ -127,8 +120,7 @@ class CompactSlices:
         name: str,
     ) -> _Counts:
         counts = _Counts()
-        kept = pa.schema([f for f in self.rule.schema if f.name != FILE_NAME])
-        for batch in () if reader is None else self._stored(reader, kept):
+        for batch in () if reader is None else read_stored(reader, self.rule.schema):
             stays = batch
             if waiting is not None:
                 met = waiting.meet(batch, waiting.places(self.rule.record_keys(batch)))
@@ -145,11 +137,6 @@ class CompactSlices:
             counts.inserts += rest.num_rows
             writer.write(self._named(rest, name))
         return counts
-
-    def _stored(self, reader: BaseFileReader, kept: pa.Schema) -> Iterator[pa.RecordBatch]:
-        names = [n for n in reader.schema.names if n in kept.names]
-        for batch in reader.batches(names, encoded=True):
-            yield conform(promoted(batch, kept), encoded_as(kept, batch.schema))
 
     def _named(self, rows: pa.Table, name: str) -> pa.Table:
         names = self.rule.schema.names

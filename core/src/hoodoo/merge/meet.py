@@ -13,7 +13,7 @@ from attrs import Factory, define, field, frozen
 
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.ops import OP, PUT
-from hoodoo.merge.pairs import merge_pairs, needed_columns
+from hoodoo.merge.pairs import flat, merge_pairs, needed_columns
 from hoodoo.model.meta import RECORD_KEY
 
 Mask = npt.NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Waiting:
     def __attrs_post_init__(self) -> None:
         self.rows = self.rows.combine_chunks()
         self._seen = np.zeros(self.rows.num_rows, bool)
-        self._keys = _one(self.rows.column(RECORD_KEY))
+        self._keys = flat(self.rows.column(RECORD_KEY))
 
     def places(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Which of the rows waits for each of ``keys``; null for none. A call hashes all waiting keys:
@@ -109,7 +109,3 @@ class Waiting:
         lives = pc.equal(winners.column(OP), PUT)
         gone = winners.num_rows - (pc.sum(lives).as_py() or 0)
         return Met(kept, winners.filter(lives) if gone else winners, gone)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

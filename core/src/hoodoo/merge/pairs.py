@@ -33,7 +33,7 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
                 f"merger {type(merger).__qualname__}", "answered null for some pairs",
                 "say true or false of each pair.",
             )  # fmt: skip
-        return Merged(newer_wins=_flat(pc.or_(answer.newer_wins, _flat(forced))))
+        return Merged(newer_wins=flat(pc.or_(answer.newer_wins, flat(forced))))
     rows = answer.rows
     if rows is None:
         raise PluginError(
@@ -42,7 +42,7 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
         )  # fmt: skip
     _check_length(merger, rows.num_rows, older.num_rows)
     # Built rows are puts, except where the newer row is a delete or a delete came before.
-    whole = _flat(pc.or_(forced, pc.not_equal(newer.column(OP), PUT)))
+    whole = flat(pc.or_(forced, pc.not_equal(newer.column(OP), PUT)))
     if pc.any(whole).as_py():
         pick = np.arange(older.num_rows) + np.where(whole, older.num_rows, 0)
         rows = pa.concat_tables([rows.select(newer.schema.names), newer]).take(pa.array(pick))
@@ -102,8 +102,9 @@ def codes(keys: pa.ChunkedArray) -> npt.NDArray[Any]:
     return np.asarray(flat.dictionary_encode().indices)
 
 
-def _flat(mask: Any) -> pa.BooleanArray:
-    return mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
+def flat(column: Any) -> Any:
+    """A column as one array."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _check_length(merger: Merger, got: int, wanted: int) -> None:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from attrs import field, frozen
 
 
+def path_of(partition_path: str, name: str) -> str:
+    """A file's path below the table root; the partition path is ``""`` where there are none."""
+    return f"{partition_path}/{name}" if partition_path else name
+
+
 @frozen(order=True)
 class BaseFile:
     """One base file. ``partition_path`` is the directory below the table root, ``""`` for none."""
@@ -23,7 +28,7 @@ class BaseFile:
     @property
     def path(self) -> str:
         """Relative to the table root."""
-        return f"{self.partition_path}/{self.name}" if self.partition_path else self.name
+        return path_of(self.partition_path, self.name)
 
 
 @frozen(order=True)
@@ -44,7 +49,7 @@ class LogFile:
 
     @property
     def path(self) -> str:
-        return f"{self.partition_path}/{self.name}" if self.partition_path else self.name
+        return path_of(self.partition_path, self.name)
 
 
 @frozen

@@ -14,10 +14,12 @@ from hoodoo.files.log_blocks import BlockKind
 from hoodoo.files.log_writer import LogWriter
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.ops import DELETE, OP, PUT
+from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.write.pending import Pending
@@ -48,23 +50,16 @@ class AppendLog:
             data, gone = rows.filter(pc.invert(deleted)), rows.filter(deleted)
         if not data.num_rows and not gone.num_rows:
             return None
-        path = _join(target["partition_path"], target["file_name"])
+        partition, name = target["partition_path"], target["file_name"]
         with scratch_file(self.storage) as local:
             size = self._blocks(local, data, gone, target)
-            if not self.pending.put(
-                self.storage,
-                target["partition_path"],
-                target["file_name"],
-                local,
-                self.settings.marker,
-            ):
-                found = self.storage.head(path)
-                size = found.size if found else size
+            marker = self.settings.marker
+            size = self.pending.put_sized(self.storage, partition, name, local, marker, size)
         puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
         return WriteStat(
-            partition_path=target["partition_path"],
+            partition_path=partition,
             file_id=target["file_id"],
-            path=path,
+            path=path_of(partition, name),
             prev_commit=target["log_prev_commit"],
             num_writes=data.num_rows,
             num_inserts=puts if is_new else 0,
@@ -118,15 +113,7 @@ class AppendLog:
         known = np.zeros(data.num_rows, bool)
         for slice_ in slice_json.unpack(text):
             for rows in merged_rows(self.storage, self.file_format, self.keys, slice_):
-                at = pc.index_in(rows.column(RECORD_KEY), value_set=_one(keys)).drop_null()
+                at = pc.index_in(rows.column(RECORD_KEY), value_set=flat(keys)).drop_null()
                 known[np.asarray(at)] = True
         yield data.filter(pa.array(known)), False
         yield data.filter(pa.array(~known)), True
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name

@@ -19,6 +19,7 @@ from hoodoo.files.log_reader import LogReader
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
@@ -58,7 +59,7 @@ def _alive(target: WriteTarget, found: pa.Table) -> pa.Table:
     twice = counted.filter(pc.greater(counted.column("file_id_count"), 1))
     if not twice.num_rows:
         return found
-    doubled = pc.is_in(found.column("record_key"), value_set=_flat(twice.column("record_key")))
+    doubled = pc.is_in(found.column("record_key"), value_set=flat(twice.column("record_key")))
     asked = found.filter(doubled)
     lying = set(pc.unique(asked.column("file_id")).to_pylist())
     if not any(s.log_files for s in target.slices if s.file_id in lying):
@@ -142,7 +143,7 @@ class LiveKeys:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        keys = _flat(self.wanted.table().column("record_key"))
+        keys = flat(self.wanted.table().column("record_key"))
         for slice_ in _slices(batches):
             for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                 there = rows.column(RECORD_KEY)
@@ -157,9 +158,5 @@ def _slices(batches: Iterator[pa.RecordBatch]) -> Iterator[FileSlice]:
 
 def _located(slice_: FileSlice, keys: pa.Array) -> pa.RecordBatch:
     where: Sequence[str] = (slice_.partition_path, slice_.file_id)
-    columns = [_flat(keys), *(pa.repeat(text, len(keys)) for text in where)]
+    columns = [flat(keys), *(pa.repeat(text, len(keys)) for text in where)]
     return pa.record_batch(columns, schema=LOCATIONS_SCHEMA)
-
-
-def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

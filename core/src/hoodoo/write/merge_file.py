@@ -18,14 +18,13 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import Waiting
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY, encoded_as
-from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_promote import promoted
+from hoodoo.model.filegroup import path_of
+from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.write.columns import SEQ
 from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
-from hoodoo.write.rows import completed, renamed, stored_rows
+from hoodoo.write.rows import completed, read_stored, renamed, stored_rows
 from hoodoo.write.scratch import scratch_file
 
 # What travels with a row and is no column of the table.
@@ -81,26 +80,17 @@ class MergeFile:
             size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
-            # False: an earlier attempt of this very task left the same file, which is adopted.
-            path = _join(target["partition_path"], target["file_name"])
+            partition, name = target["partition_path"], target["file_name"]
             kind = CREATE if target["base_path"] is None else MERGE
-            if not self.pending.put(
-                self.storage, target["partition_path"], target["file_name"], local, kind
-            ):
-                found = self.storage.head(path)
-                size = found.size if found else size
-            return _stat(target, path, counts, size)
+            size = self.pending.put_sized(self.storage, partition, name, local, kind, size)
+            return _stat(target, path_of(partition, name), counts, size)
 
     def _merge(
         self, rows: pa.Table, lacking: list[str], base: BaseFileReader, output: _Output
     ) -> None:
         absent = {name: np.ones(rows.num_rows, bool) for name in lacking}
         waiting = Waiting(rows, self.merger, absent, _ASIDE)
-        # All but the name of the file that they leave.
-        kept = pa.schema([f for f in self.schema if f.name != FILE_NAME])
-        names = [n for n in base.schema.names if n != FILE_NAME]
-        for batch in base.batches(names, encoded=True):
-            stored = conform(promoted(batch, kept), encoded_as(kept, batch.schema))
+        for stored in read_stored(base, self.schema):
             if not self.matches:
                 output.keep(stored)
                 continue
@@ -142,10 +132,6 @@ class _Output:
         name, slot = self.target["file_name"], self.target["slot"]
         made = stored_rows(rows, self.schema, self.instant, name, slot, start)
         self.writer.write(made, known)
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name
 
 
 def _stat(target: dict[str, Any], path: str, counts: _Counts, size: int) -> WriteStat:

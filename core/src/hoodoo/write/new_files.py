@@ -16,6 +16,7 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.storage.api import Storage
 from hoodoo.write.markers import CREATE
@@ -43,7 +44,7 @@ class _OpenFile:
 
     @property
     def path(self) -> str:
-        return f"{self.partition_path}/{self.name}" if self.partition_path else self.name
+        return path_of(self.partition_path, self.name)
 
 
 @frozen

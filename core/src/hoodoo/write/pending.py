@@ -10,6 +10,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError
+from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -44,7 +45,7 @@ class Pending:
         if self.door is not None and not self.door.is_open(storage):
             raise self._late()
         mark(storage, self.requested, partition_path, name, kind)
-        path = f"{partition_path}/{name}" if partition_path else name
+        path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
             return False
         try:
@@ -57,6 +58,16 @@ class Pending:
                 storage.delete(path)
             raise self._late()
         return True
+
+    def put_sized(
+        self, storage: Storage, partition_path: str, name: str, local: str, kind: str, size: int
+    ) -> int:
+        """:meth:`put` a file of ``size`` bytes; the size of the file that is there then: of two
+        attempts of one task the first one's counts."""
+        if self.put(storage, partition_path, name, local, kind):
+            return size
+        found = storage.head(path_of(partition_path, name))
+        return found.size if found else size
 
     def _late(self) -> CommitConflictError:
         return CommitConflictError(

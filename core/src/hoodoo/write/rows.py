@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, repeated
+from hoodoo.hookspecs.file_format import BaseFileReader
+from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, encoded_as, repeated
+from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema_promote import promoted
 
 
 def stored_rows(
@@ -28,6 +31,15 @@ def stored_rows(
     }
     columns = [made[n] if n in made else rows.column(n) for n in schema.names]
     return pa.Table.from_arrays(columns, names=schema.names)
+
+
+def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a base file that is rewritten, in the stored ``schema`` without the name of the file
+    that they leave; columns of text may stay dictionaries."""
+    kept = pa.schema([f for f in schema if f.name != FILE_NAME])
+    names = [n for n in base.schema.names if n in kept.names]
+    for batch in base.batches(names, encoded=True):
+        yield conform(promoted(batch, kept), encoded_as(kept, batch.schema))
 
 
 def renamed(batch: pa.RecordBatch, file_name: str) -> pa.RecordBatch:

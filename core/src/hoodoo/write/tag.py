@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ from attrs import frozen
 
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.merge.ops import DELETE, OP, PUT
+from hoodoo.merge.pairs import flat
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.write.columns import FILE_ID, SEQ, append_columns, tagged
 
@@ -59,8 +59,8 @@ class TagGlobal:
         known = locations.column("record_key")
         for batch in batches:
             at = pc.index_in(batch.column(RECORD_KEY), value_set=known)
-            lies_in = _flat(locations.column("partition_path").take(at))
-            file_id = _flat(locations.column("file_id").take(at))
+            lies_in = flat(locations.column("partition_path").take(at))
+            file_id = flat(locations.column("file_id").take(at))
             elsewhere = pc.fill_null(pc.not_equal(lies_in, batch.column(PARTITION_PATH)), False)
             moving = pc.and_(elsewhere, pc.equal(batch.column(OP), PUT))
             if not self.moves or not pc.any(moving).as_py():
@@ -161,7 +161,7 @@ def _by_partition(locations: pa.Table) -> dict[str, tuple[pa.Array, pa.Array]]:
     for path in pc.unique(locations.column("partition_path")).to_pylist():
         rows = locations.filter(pc.equal(locations.column("partition_path"), path))
         rows = rows.combine_chunks()
-        found[path] = (_flat(rows.column("record_key")), _flat(rows.column("file_id")))
+        found[path] = (flat(rows.column("record_key")), flat(rows.column("file_id")))
     return found
 
 
@@ -184,7 +184,3 @@ def _one_path(keys: pa.Array, known: tuple[pa.Array, pa.Array] | None) -> pa.Arr
     if known is None:
         return pa.nulls(len(keys), pa.string())
     return known[1].take(pc.index_in(keys, value_set=known[0]))
-
-
-def _flat(column: Any) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
