@@ -7,11 +7,21 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, REPEATED
+from hoodoo.model.meta import (
+    COMMIT_SEQNO,
+    COMMIT_TIME,
+    FILE_NAME,
+    PARTITION_PATH,
+    RECORD_KEY,
+    REPEATED,
+)
 
 # One value, or a few, for the whole file: handed over as dictionaries, which spares hashing every
 # row. Measured on 1.5 M rows: 0.01 s instead of 0.04 s a column.
 _CONSTANT = (COMMIT_TIME, PARTITION_PATH, FILE_NAME)
+# Distinct in every row, with long common prefixes: delta byte arrays are written as fast as plain
+# ones, and took 3.2 MB where plain took 5.9.
+DISTINCT = (COMMIT_SEQNO, RECORD_KEY)
 # Where most of so many rows are distinct, a dictionary would only be built to be thrown away.
 _SAMPLE = 16_384
 _MOSTLY = 0.7

@@ -13,6 +13,7 @@ from hoodoo.files.log_avro import Undecodable, avro_rows
 from hoodoo.files.log_blocks import BlockKind, Damage, LogBlock
 from hoodoo.files.log_deletes import decode_deletes
 from hoodoo.files.log_scan import scan
+from hoodoo.files.opening import open_named
 from hoodoo.model.schema_door import conform, plain_schema
 from hoodoo.storage.api import Storage
 
@@ -32,14 +33,7 @@ class LogReader:
     def __init__(self, storage: Storage, path: str, size: int | None = None) -> None:
         self._obj = f"log file {path}"
         self._path = path
-        try:
-            self._file = storage.open(path)
-        except FileNotFoundError as error:
-            raise CorruptTableError(
-                self._obj,
-                "the timeline names it, and it is not there.",
-                "If a cleaner removed it while you were reading, read again.",
-            ) from error
+        self._file = open_named(storage, path, self._obj)
         self._size = size
         self._scanned: tuple[tuple[LogBlock, ...], tuple[Damage, ...]] | None = None
 

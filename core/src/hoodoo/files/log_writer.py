@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoodoo.errors import StorageError, UnsupportedTableError
-from hoodoo.files.encodings import dictionary_leaves, stored_schema
+from hoodoo.files.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo.files.log_avro_encode import encode_rows
 from hoodoo.files.log_blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
 from hoodoo.files.log_deletes import encode_deletes
-from hoodoo.model.meta import COMMIT_SEQNO, RECORD_KEY, encoded_as, with_meta
+from hoodoo.model.meta import encoded_as, with_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import conform, plain_schema
 
@@ -24,7 +24,6 @@ _FORMAT = struct.Struct(">qii")
 _LONG = struct.Struct(">q")
 _PAIR = struct.Struct(">ii")
 _VERSION = 1
-_DISTINCT = (COMMIT_SEQNO, RECORD_KEY)
 
 
 class LogWriter:
@@ -191,7 +190,7 @@ class LogWriter:
     ) -> None:
         """Encoded as base files are; without bloom filter and key statistics, which nobody asks."""
         stored = stored_schema(schema, batches)
-        distinct = [name for name in _DISTINCT if name in stored.names]
+        distinct = [name for name in DISTINCT if name in stored.names]
         sink = pa.PythonFile(_Shifted(self._file), mode="w")
         with pq.ParquetWriter(
             sink,

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hoodoo.errors import CorruptTableError
+from hoodoo.files.opening import open_named
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema_door import conform, plain_schema
 from hoodoo.storage.api import Storage
@@ -38,14 +39,7 @@ class ParquetReader:
     def __init__(self, storage: Storage, path: str) -> None:
         self._obj = f"base file {path}"
         self._storage, self._path = storage, path
-        try:
-            self._file = storage.open(path)
-        except FileNotFoundError as error:
-            raise CorruptTableError(
-                self._obj,
-                "the timeline names it, and it is not there.",
-                "If a cleaner removed it while you were reading, read again.",
-            ) from error
+        self._file = open_named(storage, path, self._obj)
         try:
             self._parquet = self._open()
             self._schema = plain_schema(self._parquet.schema_arrow)

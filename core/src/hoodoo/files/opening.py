@@ -1,0 +1,20 @@
+"""Opening a file that the timeline names."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.storage.api import Storage
+
+
+def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
+    """``path`` for reading. Raises CorruptTableError about ``obj`` if it is missing."""
+    try:
+        return storage.open(path)
+    except FileNotFoundError as error:
+        raise CorruptTableError(
+            obj,
+            "the timeline names it, and it is not there.",
+            "If a cleaner removed it while you were reading, read again.",
+        ) from error
