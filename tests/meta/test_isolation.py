@@ -37,6 +37,8 @@ ROOMS = (
     "read",
     "actions",
     "tables",
+    "opened",
+    "services",
     "table",
     "cli",
     "testing",

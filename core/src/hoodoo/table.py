@@ -7,93 +7,36 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import pyarrow as pa
-
 from hoodoo import tables
 from hoodoo.actions import compaction
-from hoodoo.actions.rollback import heal, rollback
+from hoodoo.actions.rollback import heal
 from hoodoo.errors import (
     ConfigError,
     DataError,
     HoodooError,
     HoodooWarning,
-    PluginError,
-    UnsupportedTableError,
 )
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import Instant
-from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_avro import arrow_schema
-from hoodoo.read.plan import ReadSource
 from hoodoo.read.scan import Scan
-from hoodoo.storage.api import Storage
+from hoodoo.services import Services
 from hoodoo.timeline import batches, properties, view
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.compaction_plan import pending_compactions, pending_groups
+from hoodoo.timeline.compaction_plan import pending_groups
 from hoodoo.timeline.create import init_table
-from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.run import drop_partitions, run
 from hoodoo.write.target import WriteTarget
 
-METADATA_TABLE = ".hoodie/metadata"
 
-
-class Table:
+class Table(Services):
     """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
 
     Every call looks at the table as it is then: two objects of one table see each other's commits.
     """
-
-    def __init__(
-        self,
-        storage: Storage,
-        config: TableConfig,
-        options: Mapping[str, str],
-        engine: str | Engine | None = None,
-        overrides: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._storage = storage
-        self._config = config
-        self._options = dict(options)
-        self._engine = engine
-        self._overrides = dict(overrides or {})
-        self._timeline: Timeline | None = None
-        self._loaded: tables.Plugins | None = None
-
-    def __repr__(self) -> str:
-        return f"<hoodoo.Table {self._config.name} at {self._storage.root}>"
-
-    # --- what it is -------------------------------------------------------------------------------
-    @property
-    def path(self) -> str:
-        """Absolute URI of the table."""
-        return self._storage.root
-
-    @property
-    def config(self) -> TableConfig:
-        """The table's properties."""
-        return self._config
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
-        return self._schema(self.timeline())
-
-    def timeline(self) -> Timeline:
-        """The active timeline, now."""
-        if self._timeline is None:
-            self._timeline = load(self._storage, self._config)
-        else:
-            self._timeline = reload(self._storage, self._timeline)
-        return self._timeline
 
     def file_slices(self, as_of: str | datetime | None = None) -> tuple[FileSlice, ...]:
         """The file slices that a snapshot read looks at."""
@@ -112,21 +55,7 @@ class Table:
         ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
         ConfigError for a bad point in time.
         """
-        try:
-            file_format, _ref = resolve(
-                "file_format", self._config.base_file_format, self._settings
-            )
-        except PluginError:
-            file_format = None  # the scan names what is missing
-        source = ReadSource(
-            self._storage,
-            self._config,
-            self.timeline(),
-            file_format,
-            self._reading("key_generator", self._config.key_generator),
-            self._reading("merger", tables.merger_name(self._config)),
-        )
-        return Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
+        return Scan.of(self._source(), columns=columns, where=where, as_of=as_of, mode=mode)
 
     # --- writing ----------------------------------------------------------------------------------
     def upsert(
@@ -200,84 +129,7 @@ class Table:
             target, operation.DELETE_PARTITION, wanted, self._undo, self._drop_metadata_table
         )
 
-    # --- services ---------------------------------------------------------------------------------
-    def compact(self, strategy: Any = None, *, engine: str | Engine | None = None) -> Commit:
-        """Make base files of the log files of a table that is merged on read; no row changes.
-
-        Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name,
-        a Java class or an object; by default ``hoodie.compaction.strategy`` says it. The commit has an
-        empty instant where nothing was there to do. Writers may go on meanwhile.
-        """
-        commit = Commit("", "commit", "compact")
-        for pending in pending_compactions(self.timeline()):
-            commit = self.run_compaction(pending.requested, engine=engine)
-        instant = self.schedule_compaction(strategy)
-        return commit if instant is None else self.run_compaction(instant, engine=engine)
-
-    def schedule_compaction(self, strategy: Any = None) -> str | None:
-        """Plan a compaction; its instant, or None where there is nothing to compact.
-
-        Raises CommitConflictError in version 6 while a write is under way.
-        """
-        self._check_writable()
-        self._check_merged("compaction")
-        wanted = strategy or self._options.get("hoodie.compaction.strategy", "log_size")
-        found, ref = resolve("compaction", wanted, self._settings)
-        instant = compaction.schedule(self._storage, self._config, found, ref.name)
-        return None if instant is None else instant.requested
-
-    def run_compaction(self, instant: str, *, engine: str | Engine | None = None) -> Commit:
-        """Run a planned compaction, from the start or where an earlier run stopped."""
-        self._check_writable()
-        self._check_merged("compaction")
-        plugins = self._plugins()
-        runner = self._resolve_engine(None, engine or self._engine)
-        runner.check(plugins.refs)
-        target = compaction.CompactionTarget(
-            storage=self._storage,
-            config=self._config,
-            schema=self._schema(self.timeline()),
-            engine=runner,
-            merger=plugins.merger,
-            file_format=plugins.file_format,
-            before_publish=self._drop_metadata_table,
-        )
-        return compaction.run(target, instant)
-
-    schedule_compact = schedule_compaction
-    run_compact = run_compaction
-
-    def rollback(self) -> tuple[str, ...]:
-        """Undo failed writes now instead of at the next write; the instants that were undone."""
-        return tuple(done.instant for done in heal(self._storage, self._config))
-
     # --- inside -----------------------------------------------------------------------------------
-    @property
-    def _settings(self) -> Settings:
-        return Settings(self._config, self._options)
-
-    def _plugins(self) -> tables.Plugins:
-        if self._loaded is None:
-            self._loaded = tables.load_plugins(self._config, self._options, self._overrides)
-        return self._loaded
-
-    def _reading(self, family: str, named: str | None) -> Any:
-        """The table's plugin of ``family``; None where no plugin offers it. A read may well do
-        without: the key generator prunes, the merger merges log files."""
-        wanted = self._overrides.get(family) or named
-        if wanted is None:
-            return None
-        try:
-            return resolve(family, wanted, self._settings).instance
-        except HoodooError:
-            return None
-
-    def _schema(self, timeline: Timeline) -> pa.Schema:
-        text = timeline.latest_schema_text(self._storage) or self._config.create_schema
-        if text is None:
-            return without_meta(self.read().plan.stored)
-        return without_meta(arrow_schema(text))
-
     def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
         wanted = self._options.get("hoodie.combine.before.insert", "false").lower() == "true"
         return kind.exchanged() if wanted else kind
@@ -313,17 +165,6 @@ class Table:
                 HoodooWarning,
                 stacklevel=4,
             )
-
-    def _check_merged(self, service: str) -> None:
-        if self._config.table_type != "MERGE_ON_READ":
-            raise UnsupportedTableError(
-                f"table {self._config.name} of type {self._config.table_type}",
-                f"has no log files, and needs no {service}",
-                "nothing: only tables of type MERGE_ON_READ have them.",
-            )
-
-    def _undo(self, instant: Instant) -> None:
-        rollback(self._storage, load(self._storage, self._config), instant)
 
     def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
         self._check_writable()
@@ -363,53 +204,6 @@ class Table:
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
         )
-
-    def _check_writable(self) -> None:
-        if self._config.version not in tables.WRITABLE_VERSIONS:
-            raise UnsupportedTableError(
-                f"table {self._config.name} of version {self._config.version}",
-                "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
-                "upgrade it with Hudi 1.1 or newer to version 9.",
-            )
-        if not self._config.populate_meta_fields:
-            raise UnsupportedTableError(
-                f"table {self._config.name}",
-                "has virtual keys (hoodie.populate.meta.fields=false), which are only read",
-                "write it with Hudi, or copy its rows into a table that hoodoo.create makes.",
-            )
-
-    def _resolve_engine(self, data: Any, engine: str | Engine | None) -> Engine:
-        if engine is None:
-            # An engine registers `source:<package>` for the kinds of data that only it reads.
-            package = type(data).__module__.split(".")[0]
-            engine = (
-                f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
-            )
-        found: Engine = resolve("engine", engine, self._settings).instance
-        return found
-
-    def _refresh(self) -> None:
-        """Another writer may have changed the properties since the table was opened."""
-        found = properties.load(self._storage)
-        if found != self._config:
-            self._config, self._timeline, self._loaded = found, None, None
-
-    def _drop_metadata_table(self) -> None:
-        """A stale metadata table is a wrong answer: first the property goes, then the folder."""
-        listed = self._config.metadata_partitions
-        if listed or self._config.get("hoodie.table.metadata.partitions.inflight"):
-            warnings.warn(
-                f"table {self._config.name}: its metadata table ({', '.join(listed)}) is not kept by "
-                "this version of Hoodoo and is removed before the first write; Hudi makes it anew.",
-                HoodooWarning,
-                stacklevel=5,  # the caller of upsert, and so on
-            )
-            keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
-            changes: dict[str, str | None] = {key: None for key in keys}
-            self._config = properties.update(self._storage, self._config, changes)
-            self._timeline = None
-        if listed or self._storage.list(METADATA_TABLE):
-            self._storage.delete_prefix(METADATA_TABLE)
 
 
 def create(

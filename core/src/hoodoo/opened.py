@@ -1,0 +1,164 @@
+"""An open table: its store, properties, options and plugins; what reading, writing and services share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo import tables
+from hoodoo.errors import HoodooError, HoodooWarning, PluginError, UnsupportedTableError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.config import TableConfig
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.read.plan import plan_scan
+from hoodoo.read.source import ReadSource
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
+from hoodoo.timeline.timeline import Timeline, load, reload
+
+METADATA_TABLE = ".hoodie/metadata"
+
+
+class OpenTable:
+    """Every call looks at the table as it is then: two objects of one table see each other's commits."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        config: TableConfig,
+        options: Mapping[str, str],
+        engine: str | Engine | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._storage = storage
+        self._config = config
+        self._options = dict(options)
+        self._engine = engine
+        self._overrides = dict(overrides or {})
+        self._timeline: Timeline | None = None
+        self._loaded: tables.Plugins | None = None
+
+    def __repr__(self) -> str:
+        return f"<hoodoo.Table {self._config.name} at {self._storage.root}>"
+
+    # --- what it is -------------------------------------------------------------------------------
+    @property
+    def path(self) -> str:
+        """Absolute URI of the table."""
+        return self._storage.root
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's properties."""
+        return self._config
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
+        return self._schema(self.timeline())
+
+    def timeline(self) -> Timeline:
+        """The active timeline, now."""
+        if self._timeline is None:
+            self._timeline = load(self._storage, self._config)
+        else:
+            self._timeline = reload(self._storage, self._timeline)
+        return self._timeline
+
+    # --- inside -----------------------------------------------------------------------------------
+    @property
+    def _settings(self) -> Settings:
+        return Settings(self._config, self._options)
+
+    def _plugins(self) -> tables.Plugins:
+        if self._loaded is None:
+            self._loaded = tables.load_plugins(self._config, self._options, self._overrides)
+        return self._loaded
+
+    def _reading(self, family: str, named: str | None) -> Any:
+        """The table's plugin of ``family``; None where no plugin offers it. A read may well do
+        without: the key generator prunes, the merger merges log files."""
+        wanted = self._overrides.get(family) or named
+        if wanted is None:
+            return None
+        try:
+            return resolve(family, wanted, self._settings).instance
+        except HoodooError:
+            return None
+
+    def _source(self) -> ReadSource:
+        """The table as a read sees it now."""
+        try:
+            file_format, _ref = resolve(
+                "file_format", self._config.base_file_format, self._settings
+            )
+        except PluginError:
+            file_format = None  # the scan names what is missing
+        return ReadSource(
+            self._storage,
+            self._config,
+            self.timeline(),
+            file_format,
+            self._reading("key_generator", self._config.key_generator),
+            self._reading("merger", tables.merger_name(self._config)),
+        )
+
+    def _schema(self, timeline: Timeline) -> pa.Schema:
+        text = timeline.latest_schema_text(self._storage) or self._config.create_schema
+        if text is None:
+            return without_meta(plan_scan(self._source()).stored)
+        return without_meta(arrow_schema(text))
+
+    def _check_writable(self) -> None:
+        if self._config.version not in tables.WRITABLE_VERSIONS:
+            raise UnsupportedTableError(
+                f"table {self._config.name} of version {self._config.version}",
+                "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
+                "upgrade it with Hudi 1.1 or newer to version 9.",
+            )
+        if not self._config.populate_meta_fields:
+            raise UnsupportedTableError(
+                f"table {self._config.name}",
+                "has virtual keys (hoodie.populate.meta.fields=false), which are only read",
+                "write it with Hudi, or copy its rows into a table that hoodoo.create makes.",
+            )
+
+    def _resolve_engine(self, data: Any, engine: str | Engine | None) -> Engine:
+        if engine is None:
+            # An engine registers `source:<package>` for the kinds of data that only it reads.
+            package = type(data).__module__.split(".")[0]
+            engine = (
+                f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
+            )
+        found: Engine = resolve("engine", engine, self._settings).instance
+        return found
+
+    def _refresh(self) -> None:
+        """Another writer may have changed the properties since the table was opened."""
+        found = properties.load(self._storage)
+        if found != self._config:
+            self._config, self._timeline, self._loaded = found, None, None
+
+    def _drop_metadata_table(self) -> None:
+        """A stale metadata table is a wrong answer: first the property goes, then the folder."""
+        listed = self._config.metadata_partitions
+        if listed or self._config.get("hoodie.table.metadata.partitions.inflight"):
+            warnings.warn(
+                f"table {self._config.name}: its metadata table ({', '.join(listed)}) is not kept by "
+                "this version of Hoodoo and is removed before the first write; Hudi makes it anew.",
+                HoodooWarning,
+                stacklevel=5,  # the caller of upsert, and so on
+            )
+            keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+            changes: dict[str, str | None] = {key: None for key in keys}
+            self._config = properties.update(self._storage, self._config, changes)
+            self._timeline = None
+        if listed or self._storage.list(METADATA_TABLE):
+            self._storage.delete_prefix(METADATA_TABLE)
