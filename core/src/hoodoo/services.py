@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from hoodoo.actions import compaction
-from hoodoo.actions.rollback import heal, rollback
+from hoodoo.actions.heal import heal
+from hoodoo.actions.rollback import rollback
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve

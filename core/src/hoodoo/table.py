@@ -9,7 +9,7 @@ from typing import Any
 
 from hoodoo import tables
 from hoodoo.actions import compaction
-from hoodoo.actions.rollback import heal
+from hoodoo.actions.heal import heal
 from hoodoo.errors import (
     ConfigError,
     DataError,
