@@ -15,7 +15,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Delegating, FailingStorage
-from hoodoo.timeline import codec, codec_avro, create, publish, timeline
+from hoodoo.timeline import codec, codec_avro, create, ledger, publish, timeline
 from hoodoo.timeline.publish import Result
 
 T = TypeVar("T")
@@ -213,8 +213,10 @@ def test_refused_is_an_error_and_nothing_is_there(table: tuple[LocalStorage, Tab
 def test_unknown_then_rolled_back_is_a_conflict(table: tuple[LocalStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
+    target = {"commitTime": instant.requested, "action": "commit"}
+    plan = codec_avro.encode_rollback_plan({"instantToRollback": target})
     unsure = Answers(store, "unknown")
-    unsure.on_unknown = lambda: store.delete(line.path(instant))
+    unsure.on_unknown = lambda: publish.request(store, line, "rollback", plan)
     assert publish.complete(unsure, line, instant, DATA).result is Result.CONFLICTED
     assert not timeline.load(store, config).completed()
 
@@ -231,9 +233,11 @@ def test_store_that_goes_away_after_the_put(table: tuple[LocalStorage, TableConf
     store, config = table
     line, instant = started(store, config)
     unsure = Answers(store, "done, unknown")
-    gone = FailingStorage(unsure, 2, once=False, ops={"list", "get"})  # the first look succeeds
+    # The looks at the ledger and at the timeline succeed.
+    gone = FailingStorage(unsure, 3, once=False, ops={"list", "get"})
     done = publish.complete(gone, line, instant, DATA)
     assert done.result is Result.UNKNOWN
+    ledger.settle(store, config)  # as the next reader or writer does
     assert timeline.load(store, config).completed()
 
 

@@ -7,6 +7,8 @@ inside a Spark task is retried and loses its class on the way to the driver.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 
@@ -135,3 +137,15 @@ class EngineError(HoodooError):
 
 class HoodooWarning(UserWarning):
     """The one category of warnings that Hoodoo gives."""
+
+
+def warn(message: str) -> None:
+    """A HoodooWarning that points at the first caller outside of the package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, HoodooWarning, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("hoodoo", "hoodoo_standard", "hoodoo_spark")

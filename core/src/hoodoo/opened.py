@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
 from hoodoo import tables
-from hoodoo.errors import HoodooError, HoodooWarning, PluginError, UnsupportedTableError
+from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
@@ -21,6 +21,7 @@ from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
+from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 METADATA_TABLE = ".hoodie/metadata"
@@ -44,6 +45,7 @@ class OpenTable:
         self._overrides = dict(overrides or {})
         self._timeline: Timeline | None = None
         self._loaded: tables.Plugins | None = None
+        self._turns = tables.turns(Settings(config, options))
 
     def __repr__(self) -> str:
         return f"<hoodoo.Table {self._config.name} at {self._storage.root}>"
@@ -65,7 +67,13 @@ class OpenTable:
         return self._schema(self.timeline())
 
     def timeline(self) -> Timeline:
-        """The active timeline, now."""
+        """The active timeline, now. A commit that was decided, and whose writer died before it could
+        be seen, is shown."""
+        with suppress(HoodooError):  # who may not write looks at what there is
+            settle(self._storage, self._config)
+        return self._look()
+
+    def _look(self) -> Timeline:
         if self._timeline is None:
             self._timeline = load(self._storage, self._config)
         else:
@@ -150,11 +158,9 @@ class OpenTable:
         """A stale metadata table is a wrong answer: first the property goes, then the folder."""
         listed = self._config.metadata_partitions
         if listed or self._config.get("hoodie.table.metadata.partitions.inflight"):
-            warnings.warn(
+            warn(
                 f"table {self._config.name}: its metadata table ({', '.join(listed)}) is not kept by "
-                "this version of Hoodoo and is removed before the first write; Hudi makes it anew.",
-                HoodooWarning,
-                stacklevel=5,  # the caller of upsert, and so on
+                "this version of Hoodoo and is removed before the first write; Hudi makes it anew."
             )
             keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
             changes: dict[str, str | None] = {key: None for key in keys}

@@ -13,9 +13,11 @@ from hoodoo.errors import (
     ConfigError,
     MissingColumnError,
     OptionConflictError,
+    PluginError,
     UnsupportedTableError,
 )
 from hoodoo.files.parquet import ParquetFormat
+from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
@@ -25,9 +27,11 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import normalise_schema
 from hoodoo.storage.api import Storage
+from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
 from hoodoo.write.prepare import has_column
 from hoodoo.write.target import LogSettings
+from hoodoo.write.turns import Turns
 
 WRITABLE_VERSIONS = (6, 9)
 LOG_BLOCKS = "hoodie.logfile.data.block.format"
@@ -167,6 +171,63 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     parquet = ParquetFormat.from_settings(settings).options
     marker = "APPEND" if table.layout_version < 2 else "CREATE"
     return LogSettings(table.name, marker, block, parquet.codec, parquet.level)
+
+
+def guarded(storage: Storage, settings: Settings) -> Storage:
+    """``storage``, whose decisions are made under the lock that the options name, if they name one."""
+    wanted = settings.options.get("hoodie.write.lock.provider")
+    if wanted is None:
+        return storage
+    lock, _ref = resolve("lock", wanted, settings)
+    return GuardedStorage(storage, lock, _number(settings, "hoodie.write.lock.wait_time_ms") / 1000)
+
+
+def turns(settings: Settings) -> Turns:
+    """How writers that met each other go one after the other. Without a plugin for it they only wait."""
+    wanted = settings.options.get("hoodie.write.lock.provider", "conditional_put")
+    try:
+        return Turns(resolve("lock", wanted, settings).instance)
+    except PluginError:
+        return Turns()
+
+
+def conflict_strategy(settings: Settings) -> ConflictStrategy:
+    """What counts as a conflict between two writers."""
+    wanted = settings.options.get("hoodie.write.lock.conflict.resolution.strategy")
+    if wanted is None:
+        modes = {
+            "SINGLE_WRITER": "file_groups",
+            "OPTIMISTIC_CONCURRENCY_CONTROL": "file_groups",
+            "NON_BLOCKING_CONCURRENCY_CONTROL": "log_appends",
+        }
+        key = "hoodie.write.concurrency.mode"
+        mode = settings.options.get(key, "SINGLE_WRITER")
+        wanted = modes.get(mode.upper())
+        if wanted is None:
+            raise ConfigError(
+                f"option {key}={mode}", f"is none of {', '.join(modes)}",
+                "leave it out: several writers are always safe.",
+            )  # fmt: skip
+    found: ConflictStrategy = resolve("conflict", wanted, settings).instance
+    return found
+
+
+def repeats(options: Mapping[str, str]) -> int:
+    """How often a write starts again that lost to another writer."""
+    return _number(Settings(options=options), "hoodie.write.num.retries.on.conflict.failures")
+
+
+_NUMBERS = {
+    "hoodie.write.lock.wait_time_ms": 60_000,
+    "hoodie.write.num.retries.on.conflict.failures": 20,
+}
+
+
+def _number(settings: Settings, key: str) -> int:
+    text = settings.options.get(key, str(_NUMBERS[key]))
+    if not text.isdigit():
+        raise ConfigError(f"option {key}", f"must be a number, not {text!r}.", "Correct it.")
+    return int(text)
 
 
 def merger_name(config: TableConfig) -> str:

@@ -12,6 +12,7 @@ import heapq
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 import pyarrow as pa
 from attrs import frozen
@@ -88,7 +89,6 @@ def schedule(
         pending = pending_compactions(timeline)
         if known is None:
             known = frozenset(i.requested for i in pending)
-        _refuse_writers(storage, timeline)
         busy = pending_groups(storage, timeline)
         candidates = [
             Candidate(s)
@@ -103,15 +103,16 @@ def schedule(
         plan = CompactionPlan(
             tuple(c.slice for c in chosen), name, tuple(_metrics(c) for c in chosen)
         )
-        instant = publish.request(storage, timeline, COMPACTION, plan.encode())
-        if not _overtaken(timeline, reload(storage, timeline), instant):
-            notify(Event("compaction.scheduled", config.name, instant.requested,
-                         {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
-            return instant
-        # A write completed that the plan does not know, and whose log files would be taken for a part
-        # of the base files that it makes. Or another plan has come, perhaps for the same file groups:
-        # of two base files the newer one counts, but writers might name their logs for the older.
-        storage.delete(timeline.path(instant))
+        try:
+            instant = publish.request(
+                storage, timeline, COMPACTION, plan.encode(),
+                check=partial(_refuse_overtaken, storage, timeline, plan),
+            )  # fmt: skip
+        except _OvertakenError:
+            continue
+        notify(Event("compaction.scheduled", config.name, instant.requested,
+                     {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
+        return instant
     raise CommitConflictError(
         f"{storage.root}: compaction", f"writes came in between {_ATTEMPTS} times.",
         "Schedule it again when there are fewer.",
@@ -149,17 +150,21 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
     for damage in damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=4)
-    timeline = reload(storage, timeline)
-    if slices_now(storage, timeline, plan, requested) != slices:
-        raise CommitConflictError(
-            f"compaction {requested}", "a write came in that had begun to complete before its plan.",
-            "Run it again: it is still pending.",
-        )  # fmt: skip
+
+    def check(fresh: Timeline) -> None:
+        if slices_now(storage, fresh, plan, requested) != slices:
+            raise CommitConflictError(
+                f"compaction {requested}",
+                "a write came in that had begun to complete before its plan.",
+                "Run it again: it is still pending.",
+            )
+
+    check(reload(storage, timeline))
     _reconcile(target, timeline, instant, {s.path for s in stats})
     target.before_publish()
     extra = {"schema": avro_text(target.schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
-    return _publish(storage, timeline, instant, metadata)
+    return _publish(storage, timeline, instant, metadata, check)
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
@@ -184,10 +189,14 @@ def commits_since(timeline: Timeline) -> int:
 
 
 def _publish(
-    storage: Storage, timeline: Timeline, instant: Instant, metadata: CommitMetadata
+    storage: Storage,
+    timeline: Timeline,
+    instant: Instant,
+    metadata: CommitMetadata,
+    check: publish.Check,
 ) -> Commit:
     content = codec.encode_commit(metadata, instant.action, timeline.layout)
-    outcome = publish.complete(storage, timeline, instant, content)
+    outcome = publish.complete(storage, timeline, instant, content, check=check)
     if outcome.result is Result.CONFLICTED:
         raise CommitConflictError(
             f"compaction {instant.requested}", f"was not published: {outcome.reason}.",
@@ -253,18 +262,28 @@ def _refuse_writers(storage: Storage, timeline: Timeline) -> None:
             )
 
 
-def _overtaken(before: Timeline, now: Timeline, instant: Instant) -> bool:
-    """Whether a write has completed, or in version 6 begun, or a compaction has been planned, that the
-    plan does not know of."""
-    known = {i.requested for i in (*before.writes(), *pending_compactions(before), instant)}
+class _OvertakenError(Exception):
+    """The plan is of a table that is not there any more."""
+
+
+def _refuse_overtaken(
+    storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline
+) -> None:
+    """_OvertakenError if a write of file groups of the plan has completed since it was made, or a
+    compaction has been planned, perhaps of the same; CommitConflictError under writes of version 6."""
+    known = {i.requested for i in (*before.writes(), *pending_compactions(before))}
     if any(i.requested not in known for i in pending_compactions(now)):
-        return True
+        raise _OvertakenError
+    planned = {(s.partition_path, s.file_id) for s in plan.slices}
     for other in now.writes():
-        if other.requested not in known and (
-            now.layout == 1 or order_key(other.completion_order) < order_key(instant.requested)
-        ):
-            return True
-    return now.layout == 1 and any(i.action in WRITE_ACTIONS for i in now.pending())
+        if other.requested not in known:
+            told = now.metadata(storage, other)
+            gone = {(path, i) for path, ids in told.replaced.items() for i in ids}
+            if planned & (gone | {(s.partition_path, s.file_id) for s in told.stats}):
+                raise _OvertakenError
+    if {i.requested for i in before.writes()} - {i.requested for i in now.writes()}:
+        raise _OvertakenError  # something was undone, or archived
+    _refuse_writers(storage, now)
 
 
 def _metrics(candidate: Candidate) -> dict[str, float]:

@@ -5,43 +5,82 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+from hoodoo.actions import restore
 from hoodoo.actions.failed_logs import left_behind
 from hoodoo.actions.rollback import RolledBack, resume, rollback
-from hoodoo.errors import StorageError
+from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.compaction_plan import pending_compactions, read_plan
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import target_of
+from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS
 
-# What an instant may leave below MARKERS: its folder of markers, and its staged rows.
-_LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-)?(\d{{17}}|\d{{14}})")
+# Where these say what they undid.
+_TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
+# What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
+# outlive it where the write is repeated.
+_LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
 
 
 def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
-    """What a writer does first: finish begun rollbacks, roll back failed writes, sweep strays.
+    """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
+    back writes whose writers are gone, sweep strays.
 
-    Single-writer rule (Hudi's EAGER policy): a pending write has failed. Pending table services are
-    left alone: their plans are run, not undone. Costs one listing when there is nothing to do.
+    Pending table services are left alone: their plans are run, not undone. Costs a few small reads and
+    listings when there is nothing to do. Raises CommitConflictError while a restore is at work.
     """
+    settle(storage, config)
     timeline = load(storage, config)
-    done = [resume(storage, timeline, i) for i in timeline.pending() if i.action == "rollback"]
+    living = Liveness(storage)
+    done: list[RolledBack] = []
+    for restored in restore.finish(storage, timeline, living):
+        done += [RolledBack(gone, restored.restore, ()) for gone in restored.undone]
     if done:
         timeline = reload(storage, timeline)
+    undoing: set[str] = set()
+    for mine in (i for i in timeline.pending() if i.action == "rollback"):
+        if living.is_alive(mine.requested):
+            undoing.add(target_of(storage, timeline, mine) or "")
+        else:
+            done += filter(None, [resume(storage, timeline, mine)])
+    if done:
+        timeline, living = reload(storage, timeline), Liveness(storage)
     # Newest first, as each instant may build on the one before.
     for instant in reversed(timeline.pending()):
-        if instant.action in ROLLBACK_ACTIONS and not _is_clustering(storage, timeline, instant):
+        if instant.action not in ROLLBACK_ACTIONS or instant.requested in undoing:
+            continue
+        if living.is_alive(instant.requested) or _is_clustering(storage, timeline, instant):
+            continue
+        with suppress(CommitConflictError):  # it was completed, or another one undoes it
             done.append(rollback(storage, timeline, instant))
-            timeline = reload(storage, timeline)
-    _sweep(storage, timeline)
+        timeline = reload(storage, timeline)
+    living = Liveness(storage)  # heartbeats are there before what is pending: so they are listed after
+    for saved in timeline.pending():
+        # It keeps nothing yet (or nothing any more), and nobody is at it.
+        if saved.action == SAVEPOINT and not living.is_alive(saved.requested):
+            storage.delete(timeline.path(saved))
+    _sweep(storage, timeline, Liveness(storage))
     return tuple(done)
 
 
-def _sweep(storage: Storage, timeline: Timeline) -> None:
+def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> None:
+    """Delete what tasks of undone instants put after these were undone. Lists the table if there may be
+    some. ``recent``: only of what was undone since the newest write; archiving looks once more at all."""
+    undone = _undone(storage, timeline, recent)
+    for path in _left_behind(storage, timeline, undone) if undone else ():
+        storage.delete(path)
+
+
+def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
     """What is left of writers that died: markers and staged rows of instants that are not pending,
     files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
     table only if there has been a rollback."""
@@ -49,12 +88,11 @@ def _sweep(storage: Storage, timeline: Timeline) -> None:
     if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
         pending = {i.requested for i in reload(storage, timeline).pending()}
         for entry, instant in left:
-            if instant not in pending:
+            if instant not in pending and not living.is_alive(instant):
                 storage.delete_prefix(entry.path)
-    undone = _undone(storage, timeline)
-    if undone:
-        for path in _left_behind(storage, timeline, undone):
-            storage.delete(path)
+    with suppress(StorageError):  # they say nothing any more
+        living.sweep()
+    sweep_undone(storage, timeline, recent=True)
     sweep = getattr(storage, "sweep", None)
     if sweep is not None:
         with suppress(StorageError):  # it only saves room
@@ -80,13 +118,23 @@ def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list
     return [*found, *(log.path for log in logs if log.path not in planned)]
 
 
-def _undone(storage: Storage, timeline: Timeline) -> set[str]:
-    """Instants that a completed rollback names and that are not on the timeline (again)."""
+def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
+    """Instants that rollbacks and restores undid (since the newest write, if ``recent``), and that are
+    not on the timeline (again).
+
+    Only the recent ones may have tasks that still run; the write after it has looked at those before. What comes
+    later yet stays invisible as long as its instant is younger than the timeline's start, and archiving
+    looks once more before that changes.
+    """
+    newest = max((i.completion_order for i in timeline.writes()), key=order_key, default="")
     found: set[str] = set()
     for instant in timeline.completed():
-        if instant.action == "rollback":
-            found.update(timeline.contents(storage, instant).get("commitsRollback") or ())
-    return found - {i.requested for i in timeline.instants if i.action != "rollback"}
+        if recent and newest and order_key(instant.completion_order) <= order_key(newest):
+            continue
+        for action, told in _TELLS.items():
+            if instant.action == action:
+                found.update(timeline.contents(storage, instant).get(told) or ())
+    return found - {i.requested for i in timeline.instants if i.action not in _TELLS}
 
 
 def _is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:

@@ -8,17 +8,20 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> layout -> serializer -> file format
--> compaction -> observer
+-> conflict -> lock -> compaction -> cleaning -> observer
 """
 
 from __future__ import annotations
 
+from hoodoo.hookspecs.cleaning import CleaningHooks
 from hoodoo.hookspecs.compaction import CompactionHooks
+from hoodoo.hookspecs.conflict import ConflictHooks
 from hoodoo.hookspecs.engine import EngineHooks
 from hoodoo.hookspecs.file_format import FileFormatHooks
 from hoodoo.hookspecs.index import IndexHooks
 from hoodoo.hookspecs.key_generator import KeyGeneratorHooks
 from hoodoo.hookspecs.layout import LayoutHooks
+from hoodoo.hookspecs.lock import LockHooks
 from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.merger import MergerHooks
 from hoodoo.hookspecs.observer import ObserverHooks
@@ -36,7 +39,10 @@ FAMILIES: dict[str, type] = {
     "layout": LayoutHooks,
     "serializer": SerializerHooks,
     "file_format": FileFormatHooks,
+    "conflict": ConflictHooks,
+    "lock": LockHooks,
     "compaction": CompactionHooks,
+    "cleaning": CleaningHooks,
     "observer": ObserverHooks,
 }
 

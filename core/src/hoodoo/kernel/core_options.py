@@ -35,6 +35,17 @@ CORE_OPTIONS: tuple[Option, ...] = (
     ),
     Option("hoodie.record.merge.mode", "How rows of one key are merged.", table_property=True),
     Option("hoodie.record.merge.strategy.id", "The id of a custom merger.", table_property=True),
+    Option(
+        "hoodie.table.cdc.enabled",
+        "Rewrites of base files leave change data logs, as Spark Hudi's change query asks.",
+        default="false",
+        table_property=True,
+    ),
+    Option(
+        "hoodie.table.cdc.supplemental.logging.mode",
+        "What these logs hold: OP_KEY_ONLY, DATA_BEFORE or DATA_BEFORE_AFTER, the default.",
+        table_property=True,
+    ),
     Option("hoodie.index.type", "The index that finds the file group of a key."),
     Option(
         "hoodie.datasource.insert.dup.policy",
@@ -57,9 +68,86 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "Deltacommits after which an inline compaction is due.",
         default="5",
     ),
+    Option("hoodie.clean.automatic", "Clean after a write.", default="true"),
+    Option("hoodie.clean.policy", "The cleaning policy: which files stay.", default="by_commits"),
+    Option("hoodie.cleaner.policy", "The old name of hoodie.clean.policy."),
+    Option(
+        "hoodie.clean.trigger.max.commits",
+        "Writes since the last clean after which an inline clean is due.",
+        default="1",
+    ),
+    Option("hoodie.clean.max.commits", "The old name of hoodie.clean.trigger.max.commits."),
+    Option(
+        "hoodie.clean.incremental.enabled",
+        "A clean looks only where writes have been since the last one; false: everywhere.",
+        default="true",
+    ),
+    Option("hoodie.cleaner.incremental.mode", "The old name of hoodie.clean.incremental.enabled."),
+    Option(
+        "hoodie.clean.parallelism", "Files that a clean deletes at the same time.", default="32"
+    ),
+    Option("hoodie.cleaner.parallelism", "The old name of hoodie.clean.parallelism."),
+    Option(
+        "hoodoo.clean.reader.window",
+        "Hours that the longest read may take: files that were the newest within them stay.",
+        default="0",
+    ),
+    Option(
+        "hoodie.write.lock.provider",
+        "The lock under which decisions about the table are made. By default none: needed beside other "
+        "engines only.",
+    ),
+    Option(
+        "hoodie.write.lock.wait_time_ms",
+        "Milliseconds that a writer waits for the lock.",
+        default="60000",
+    ),
+    Option(
+        "hoodie.write.num.retries.on.conflict.failures",
+        "How often a write is repeated that lost to another writer.",
+        default="20",
+    ),
+    Option(
+        "hoodie.write.concurrency.mode",
+        "Several writers are always safe. With NON_BLOCKING_CONCURRENCY_CONTROL log files of two of them "
+        "may stand in one file group, as by the conflict strategy log_appends.",
+        default="OPTIMISTIC_CONCURRENCY_CONTROL",
+    ),
+    Option(
+        "hoodie.write.lock.conflict.resolution.strategy",
+        "What counts as a conflict between two writes.",
+        default="file_groups",
+    ),
     Option("hoodoo.layout", "The layout that finds places for inserts.", default="small_file"),
     Option(
         "hoodoo.naive.timestamps",
         "How timestamps without a zone are read: UTC. Refused if not set.",
+    ),
+    Option("hoodie.archive.automatic", "Archive after a write, where it is due.", default="true"),
+    Option(
+        "hoodie.keep.max.commits",
+        "With more completed writes on the active timeline, archiving begins.",
+        default="30",
+    ),
+    Option("hoodie.keep.min.commits", "So many writes archiving leaves.", default="20"),
+    Option(
+        "hoodie.commits.archival.batch",
+        "Entries of one block of an archive file (table version 6).",
+        default="10",
+    ),
+    Option(
+        "hoodie.timeline.compaction.batch.size",
+        "So many files of a level of the archived timeline become one.",
+        default="10",
+    ),
+    Option(
+        "hoodie.timeline.compaction.target.file.max.bytes",
+        "Files of the archived timeline of more bytes together are not merged.",
+        default="1048576000",
+    ),
+    Option(
+        "hoodie.timeline.manifest.retained.versions",
+        "So many versions of the archived timeline stay for its readers.",
+        default="3",
     ),
 )

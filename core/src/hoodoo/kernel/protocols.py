@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from hoodoo.hookspecs.cleaning import CleaningPolicy
 from hoodoo.hookspecs.compaction import CompactionStrategy
+from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
@@ -14,6 +16,7 @@ from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
+from hoodoo.storage.lock import Lock
 
 # Family -> its Protocol; where there are several, one of them is enough. Observers have none: they
 # are called through their hook.
@@ -26,7 +29,10 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "layout": (Layout,),
     "serializer": (Serializer,),
     "file_format": (BaseFileFormat,),
+    "conflict": (ConflictStrategy,),
+    "lock": (Lock,),
     "compaction": (CompactionStrategy,),
+    "cleaning": (CleaningPolicy,),
 }
 
 

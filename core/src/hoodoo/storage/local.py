@@ -238,8 +238,8 @@ class LocalStorage:
                 self._into_place(lambda: os.link(local, target), target)
             except FileExistsError:
                 # A network file system may repeat a request whose answer got lost: then the name
-                # exists because we made it.
-                if not os.path.samefile(local, target):
+                # exists because we made it. It may also be gone again.
+                if not os.path.lexists(target) or not os.path.samefile(local, target):
                     return False
         self._settle(path, os.path.dirname(target))
         return True

@@ -1,4 +1,4 @@
-"""Stores that watch, fail or crash: wrappers over any :class:`~hoodoo.storage.api.Storage`.
+"""Stores that watch, wait, fail or crash: wrappers over any :class:`~hoodoo.storage.api.Storage`.
 
 The crash and error suites run an action once over a :class:`RecordingStorage` or a
 :class:`CrashingStorage` that never crashes, to learn how many operations it takes, and then once
@@ -76,6 +76,22 @@ class Delegating:
 
     def scratch(self) -> str:
         return self.inner.scratch()
+
+
+class GatedStorage(Delegating):
+    """Calls ``gate(operation, path)`` before each operation, in the thread that asks for it.
+
+    A gate that waits decides the order of what several writers do; one that acts is another writer
+    between two steps; one that raises ends the operation with nothing done.
+    """
+
+    def __init__(self, inner: Storage, gate: Callable[[str, str], object]) -> None:
+        super().__init__(inner)
+        self.gate = gate
+
+    def around(self, op: str, path: str, call: Callable[[], T]) -> T:
+        self.gate(op, path)
+        return call()
 
 
 class RecordingStorage(Delegating):

@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import enum
 import random
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
 
 from attrs import frozen
 
-from hoodoo.errors import CommitConflictError, StorageError, StorageUnknownError
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    StorageError,
+    StorageUnknownError,
+)
 from hoodoo.log import get_logger
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.names import completed_action, instant_file_name
+from hoodoo.timeline.ledger import Decision, decide
+from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
 _REQUEST_ATTEMPTS = 20
+# Sees the timeline right before a decision; refuses by raising.
+Check = Callable[[Timeline], None]
+# Actions that others have to heed from the moment at which they are requested.
+DECIDED = frozenset({"rollback", "restore", "compaction", "clustering", "clean", "logcompaction"})
 log = get_logger(__name__)
 
 
@@ -52,11 +64,16 @@ def request(
     action: str,
     plan: bytes = b"",
     now: datetime | None = None,
+    check: Check | None = None,
+    named: Callable[[str], None] | None = None,
 ) -> Instant:
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
-    ``plan`` is the content of the requested file. A lost race takes a new instant. Raises
-    :class:`~hoodoo.errors.CommitConflictError` when every attempt was lost.
+    ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
+    others have to heed while it is pending (:data:`DECIDED`) is a decision of the ledger: ``check`` sees
+    the timeline right before it and may refuse by raising. ``named`` is told each instant that is tried,
+    before it is on the timeline. Raises :class:`~hoodoo.errors.CommitConflictError` when every attempt
+    was lost.
     """
     seen = timeline
     for attempt in range(_REQUEST_ATTEMPTS):
@@ -64,23 +81,65 @@ def request(
         # Writers that lost to each other in step must not meet again at the next millisecond.
         for _ in range(random.randrange(2 ** min(attempt, 8))):
             after = next_instant(_at(now), after, timeline.config.timezone)
-        requested = next_instant(_at(now), after, timeline.config.timezone)
-        instant = Instant(requested, action, State.REQUESTED)
-        ours = _put_requested(storage, timeline, instant, plan)
+        if action in DECIDED:
+            instant = _decide_request(storage, timeline, action, plan, after, now, check, named)
+            ours = True
+        else:
+            requested = next_instant(_at(now), after, timeline.config.timezone)
+            instant = Instant(requested, action, State.REQUESTED)
+            if named is not None:
+                named(requested)
+            ours = _put_requested(storage, timeline, instant, plan)
         seen = reload(storage, timeline)
         # File names differ by action, so two actions can take the same millisecond: whoever sees
         # the other one gives way.
-        rivals = [i for i in seen.instants if i.requested == requested and not _same(i, instant)]
+        rivals = [
+            i for i in seen.instants if i.requested == instant.requested and not _same(i, instant)
+        ]
         if ours and not rivals:
             return instant
         if ours:
             storage.delete(timeline.path(instant))
-        log.debug("instant_race_lost", instant=requested, action=action, attempt=attempt + 1)
+        log.debug(
+            "instant_race_lost", instant=instant.requested, action=action, attempt=attempt + 1
+        )
     raise CommitConflictError(
         f"{storage.root}: {action}",
         f"no free instant in {_REQUEST_ATTEMPTS} attempts.",
         "Try again; with many writers configure a lock provider.",
     )
+
+
+def _decide_request(
+    storage: Storage,
+    timeline: Timeline,
+    action: str,
+    plan: bytes,
+    after: str | None,
+    now: datetime | None,
+    check: Check | None,
+    named: Callable[[str], None] | None,
+) -> Instant:
+    made: list[Instant] = []
+
+    def make(fresh: Timeline) -> Decision:
+        if check is not None:
+            check(fresh)
+        newest = max(filter(None, (fresh.last_instant_time(), after)), key=order_key, default=None)
+        requested = next_instant(_at(now), newest, fresh.config.timezone)
+        made.append(Instant(requested, action, State.REQUESTED))
+        if named is not None:
+            named(requested)
+        return Decision(fresh.path(made[-1]), plan)
+
+    _decision, done = decide(storage, timeline, make)
+    if not done:
+        raise CommitUnknownError(
+            f"{storage.root}: {action} {made[-1].requested}",
+            "it is unknown whether it was announced: the store failed.",
+            "Open the table again: what is pending is taken up or undone by the next write.",
+        )
+    return made[-1]
 
 
 def inflight(
@@ -109,60 +168,75 @@ def complete(
     storage: Storage,
     timeline: Timeline,
     instant: Instant,
-    content: bytes,
+    content: bytes | Callable[[Timeline], bytes],
     now: datetime | None = None,
+    check: Check | None = None,
 ) -> Outcome:
-    """Publish ``instant``: from here on readers see it. Call under the table's lock, data durable.
+    """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
-    completed file. CONFLICTED: it is not published, and somebody else has removed or finished it.
-    Raises :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
+    completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
+    and may refuse by raising: nothing is published then, and nothing comes between. CONFLICTED: it is
+    not published, and somebody else has removed or finished it. Raises
+    :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
     """
-    fresh, names = _look(storage, timeline)
-    known = _completed(fresh, instant)
-    if known is not None:
-        return _compare(storage, fresh, known, instant, content)
-    if reason := _fenced(storage, fresh, names, instant):
-        return Outcome(Result.CONFLICTED, instant, reason)
-    completed = None
-    if fresh.layout > 1:
-        completed = next_instant(_at(now), fresh.last_instant_time(), fresh.config.timezone)
-    action = completed_action(instant.action)
-    done = Instant(instant.requested, action, State.COMPLETED, completed)
-    try:
-        created = storage.put_if_absent(fresh.path(done), content)
-    except StorageUnknownError:
-        log.warning("publish_unknown", instant=instant.requested, path=fresh.path(done))
-        return _settle(storage, fresh, done, instant, content)
-    if created:
-        return Outcome(Result.COMMITTED, done)
-    return _compare(storage, fresh, done, instant, content)
+    made: list[tuple[Instant, bytes]] = []
 
-
-def _settle(
-    storage: Storage,
-    timeline: Timeline,
-    done: Instant,
-    instant: Instant,
-    content: bytes,
-) -> Outcome:
-    """After an unknown put: look, then ask once more for the *same* name.
-
-    Only an answer of the store to the same put-if-absent settles the matter: a first request that is
-    still under way can land after any look, but not beside a second one that was answered.
-    """
-    try:
-        fresh, names = _look(storage, timeline)
+    def make(fresh: Timeline) -> Decision:
         known = _completed(fresh, instant)
         if known is not None:
-            return _compare(storage, fresh, known, instant, content)
-        if reason := _fenced(storage, fresh, names, instant):
-            return Outcome(Result.CONFLICTED, instant, reason)
-        if storage.put_if_absent(timeline.path(done), content):
-            return Outcome(Result.COMMITTED, done)
-    except StorageError as error:
-        log.warning("publish_still_unknown", instant=instant.requested, error=str(error))
-    return _compare(storage, timeline, done, instant, content)
+            # Of an earlier attempt of ours, should the bytes be equal.
+            ours = content if isinstance(content, bytes) else made[-1][1] if made else b""
+            raise _Settled(_compare(storage, fresh, known, instant, ours))
+        if reason := _fenced(storage, fresh, instant):
+            raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
+        if check is not None:
+            check(fresh)
+        completed = None
+        if fresh.layout > 1:
+            completed = next_instant(_at(now), fresh.last_instant_time(), fresh.config.timezone)
+        action = completed_action(instant.action)
+        done = Instant(instant.requested, action, State.COMPLETED, completed)
+        made.append((done, content if isinstance(content, bytes) else content(fresh)))
+        held = tuple(fresh.path(step) for step in _held(instant))
+        return Decision(fresh.path(done), made[-1][1], held)
+
+    try:
+        decision, done = decide(storage, timeline, make)
+    except _Settled as end:
+        return end.outcome
+    except StorageUnknownError as error:
+        log.warning("publish_unknown", instant=instant.requested, error=str(error))
+        if made:
+            return _look_again(storage, timeline, instant, made[-1][1])
+        return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
+    if done:
+        return Outcome(Result.COMMITTED, made[-1][0])
+    found = _compare(storage, timeline, made[-1][0], instant, decision.content)
+    if found.result is not Result.UNKNOWN:
+        return found
+    return Outcome(
+        Result.UNKNOWN,
+        instant,
+        "it was decided, but the store failed then; the next write shows it",
+    )
+
+
+class _Settled(Exception):
+    """Ends the asking for a decision: there is nothing left to decide."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        super().__init__(outcome)
+
+
+def _look_again(storage: Storage, timeline: Timeline, instant: Instant, content: bytes) -> Outcome:
+    """After an unknown answer: committed where the completed file shows it, else unknown."""
+    with suppress(StorageError):
+        known = _completed(reload(storage, timeline), instant)
+        if known is not None:
+            return _compare(storage, timeline, known, instant, content)
+    return Outcome(Result.UNKNOWN, instant, "the store did not say, and the file is not there")
 
 
 def _compare(
@@ -184,35 +258,35 @@ def _compare(
     return Outcome(Result.CONFLICTED, instant, "another writer completed the instant")
 
 
-def _look(storage: Storage, timeline: Timeline) -> tuple[Timeline, set[str]]:
-    names = {e.name for e in storage.list(timeline.config.timeline_path) if not e.is_dir}
-    return timeline.refreshed(names), names
-
-
 def _completed(timeline: Timeline, instant: Instant) -> Instant | None:
     found = (i for i in timeline.completed() if _same(i, instant))
     return next(found, None)
 
 
-def _fenced(storage: Storage, fresh: Timeline, names: set[str], instant: Instant) -> str:
-    """Why ``instant`` may not be completed any more; empty if it may."""
+def _held(instant: Instant) -> list[Instant]:
+    """The files of ``instant`` that stand until it is undone or archived."""
     held = [instant.at(State.REQUESTED)] if instant.action != "savepoint" else []
     if instant.state is not State.REQUESTED:
         held.append(instant.at(State.INFLIGHT))
-    for step in held:
-        if instant_file_name(step, fresh.layout) not in names:
+    return held
+
+
+def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
+    """Why ``instant`` may not be completed any more; empty if it may."""
+    for step in _held(instant):
+        if not fresh.has_file(step):
             return f"{fresh.path(step)} is gone: another writer rolled it back"
     for other in fresh.instants:
         if order_key(other.requested) <= order_key(instant.requested):
             continue
         if other.action == "restore":
             return f"restore {other.requested} was requested"
-        if other.action == "rollback" and _target(storage, fresh, other) == instant.requested:
+        if other.action == "rollback" and target_of(storage, fresh, other) == instant.requested:
             return f"rollback {other.requested} of it was requested"
     return ""
 
 
-def _target(storage: Storage, timeline: Timeline, rollback: Instant) -> str | None:
+def target_of(storage: Storage, timeline: Timeline, rollback: Instant) -> str | None:
     """The instant that a rollback undoes, by its plan; None where the plan is gone."""
     path = timeline.path(rollback.at(State.REQUESTED))
     data = _get(storage, path)

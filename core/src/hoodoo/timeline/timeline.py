@@ -39,6 +39,7 @@ class Timeline:
     _metadata: dict[str, CommitMetadata] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
+    _names: frozenset[str] = field(default=frozenset(), eq=False, repr=False, kw_only=True)
     _writes: dict[str, Instant] = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -69,6 +70,10 @@ class Timeline:
     def refreshed(self, names: Iterable[str]) -> Timeline:
         """The timeline of a newer listing; keeps what was read: completed files never change."""
         return evolve(from_names(names, self.config), metadata=self._metadata)
+
+    def has_file(self, instant: Instant) -> bool:
+        """Whether the listing shows the file of ``instant`` in exactly its state."""
+        return instant_file_name(instant, self.layout) in self._names
 
     # --- questions --------------------------------------------------------------------------------
     def contains_or_before_start(self, instant: str) -> bool:
@@ -180,9 +185,10 @@ def reload(storage: Storage, timeline: Timeline) -> Timeline:
 
 def from_names(names: Iterable[str], config: TableConfig) -> Timeline:
     """The timeline that a directory with these file names shows; foreign names are passed over."""
+    names = frozenset(names)
     layout = config.layout_version
     furthest: dict[tuple[str, str], Instant] = {}
-    for name in names:
+    for name in sorted(names):
         instant = parse_instant(name, layout)
         if instant is None:
             continue
@@ -192,7 +198,7 @@ def from_names(names: Iterable[str], config: TableConfig) -> Timeline:
         if known is None or _further(instant, known):
             furthest[key] = instant
     instants = sorted(furthest.values(), key=lambda i: (order_key(i.requested), i.action))
-    return Timeline(tuple(instants), layout, config, _start(instants))
+    return Timeline(tuple(instants), layout, config, _start(instants), names=names)
 
 
 def _further(new: Instant, old: Instant) -> bool:

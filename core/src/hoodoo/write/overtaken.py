@@ -1,9 +1,8 @@
-"""Overtaken: whether a compaction was planned, or given up, since a write read the table (version 6).
+"""Overtaken: whether a compaction was planned, or given up, since a write read the table.
 
-There the name of a log file says its slice for good. Under a compaction that the writer did not know
-of its rows would stay in the slice before, which nobody reads any more. The writer's request stands
-on the timeline when it looks here, and who plans a compaction looks for such requests after its own:
-one of the two sees the other.
+It makes base files that are newer than those which the write has made of the same file groups, of rows
+that it read before. And in version 6 the name of a log file says its slice for good: under a compaction
+that the writer did not know of its rows would stay in the slice before, which nobody reads any more.
 """
 
 from __future__ import annotations
@@ -27,19 +26,20 @@ def refuse_under_compaction(
     instant: Instant,
     stats: Iterable[WriteStat],
 ) -> None:
-    """Raises CommitConflictError if a log file among ``stats``, planned on the timeline ``before``,
-    has the name of another slice than the timeline ``now`` asks for. Reads the plans of compactions
-    that came or went; nothing from table version 8 on."""
-    if now.layout > 1:
-        return
-    logs = {(s.partition_path, s.file_id) for s in stats if s.log_version is not None}
+    """Raises CommitConflictError if a file among ``stats``, planned on the timeline ``before``, would be
+    lost under a compaction that the timeline ``now`` has. Reads the plans of compactions that came or
+    went."""
+    files = tuple(stats)
+    rewritten = {(s.partition_path, s.file_id) for s in files if s.log_version is None}
+    logs = {(s.partition_path, s.file_id) for s in files if s.log_version is not None}
+    exposed = rewritten | (logs if now.layout == 1 else set())
     old, new = _compactions(before), _compactions(now)
-    for requested in sorted(new.keys() - old.keys()) if logs else ():
+    for requested in sorted(new.keys() - old.keys()) if exposed else ():
         planned = read_plan(storage, now, new[requested]).slices
-        if any((s.partition_path, s.file_id) in logs for s in planned):
+        if any((s.partition_path, s.file_id) in exposed for s in planned):
             raise _conflict(instant, f"compaction {requested} was planned")
     gone = {i.requested for i in pending_compactions(before)} - new.keys()
-    if gone and logs:
+    if gone and logs and now.layout == 1:
         raise _conflict(instant, f"compaction {min(gone)} was given up")
 
 
@@ -53,7 +53,6 @@ def _compactions(timeline: Timeline) -> dict[str, Instant]:
 def _conflict(instant: Instant, what: str) -> CommitConflictError:
     return CommitConflictError(
         f"instant {instant.requested}",
-        f"{what} after this write had read the table, and in table version 6 its log files would be "
-        "lost to readers.",
+        f"{what} after this write had read the table, and what it wrote would be lost to readers.",
         "Repeat the write.",
     )

@@ -2,62 +2,184 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve, frozen
 
-from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError
+from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError, StorageError
+from hoodoo.hookspecs.conflict import ConflictStrategy
+from hoodoo.hookspecs.engine import Workspace
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.model.schema_avro import avro_text
+from hoodoo.storage.api import Storage
 from hoodoo.timeline import batches, codec, codec_avro, partitions, publish
 from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
-from hoodoo.timeline.timeline import reload
+from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit, profile, replaced_groups
+from hoodoo.write.conflicts import CommitCheck
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.overtaken import refuse_under_compaction
-from hoodoo.write.pipeline import plan, prepare, replaced_partitions, write
+from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
+from hoodoo.write.turns import Turns
 
 Undo = Callable[[Instant], None]
 Step = Callable[[], None]
 _log = get_logger(__name__)
 
 
-def run(
-    target: WriteTarget,
-    kind: WriteKind,
-    data: Any,
-    undo: Undo,
-    before_publish: Step,
-    batch: Batch | None = None,
-) -> Commit:
-    """Write ``data``. ``undo`` takes back an instant that has begun to write files;
-    ``before_publish`` is the last thing to happen before the rows can be seen; the commit says that
-    it is ``batch``.
+@frozen
+class Order:
+    """What a write is asked for. ``look`` answers the table as it is now, after healing; ``undo`` takes
+    back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
+    the rows can be seen. ``repeats``: how often a write starts again that lost to another writer."""
 
-    Raises the errors of bad input (the table is as it was), CommitConflictError (undone), or
-    CommitUnknownError (nothing is undone: the timeline has to be read again first).
+    storage: Storage
+    kind: WriteKind
+    look: Callable[[], WriteTarget]
+    undo: Undo
+    before_publish: Step
+    conflicts: ConflictStrategy
+    turns: Turns
+    repeats: int = 20
+    batch: Batch | None = None
+
+
+def run(order: Order, data: Any) -> Commit:
+    """Write ``data``. The commit says that it is the order's batch; of a batch that is in the table
+    already it has an empty instant.
+
+    Raises the errors of bad input (the table is as it was), CommitConflictError (undone; repeated as
+    often as the order says), or CommitUnknownError (nothing is undone: the timeline has to be read
+    again first).
     """
-    target.engine.check(target.plugins)
-    instant = _request(target, kind)
-    _tell(target, "write.started", instant, operation=kind.operation.value)
-    workspace = target.workspace(instant.requested)
+    rows = _Rows(data)
+
+    def attempt(target: WriteTarget, beats: Beating) -> Commit:
+        if order.batch and batches.applied(target.storage, target.timeline).has(order.batch):
+            kind = order.kind
+            return Commit("", kind.action(target.logs is not None), kind.operation.value.lower())
+        return _write(order, target, rows, beats)
+
     try:
-        prepared = prepare(target, kind, data, workspace)
+        return _repeated(order, attempt, rows.can_repeat)
+    finally:
+        rows.discard()
+
+
+def drop_partitions(order: Order, paths: Sequence[str]) -> Commit:
+    """A replacecommit that leaves the file groups of the partition ``paths`` behind and adds none."""
+
+    def attempt(target: WriteTarget, beats: Beating) -> Commit:
+        instant = _request(target, order.kind, beats)
+        _tell(target, "write.started", instant, operation=order.kind.operation.value)
+        replaced = replaced_groups(target.slices, paths)
+        metadata = CommitMetadata(order.kind.operation, (), replaced)
+        try:
+            begun = profile(order.kind.operation, (), {})
+            instant = _inflight(target, instant, begun)
+            return _publish(order, target, instant, metadata, target.schema, paths)
+        except CommitUnknownError:
+            raise
+        except Exception:
+            _tidy(target, instant, lambda: order.undo(instant))
+            raise
+
+    return _repeated(order, attempt, lambda target: True)
+
+
+class _Rows:
+    """The rows of a write, prepared once for all its attempts, as far as that can be."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self._prepared: tuple[pa.Schema, Prepared] | None = None
+        self._workspace: Workspace | None = None
+        self._read = False
+
+    def prepare(self, target: WriteTarget, kind: WriteKind, instant: Instant) -> Prepared:
+        if self._prepared is not None and self._prepared[0] == target.schema:
+            return self._prepared[1]
+        self.discard()
+        self._workspace = target.workspace(f"w{instant.requested}")
+        self._read = True
+        prepared = prepare(target, kind, self.data, self._workspace)
+        if prepared.staged:
+            self._prepared = (target.schema, prepared)
+        return prepared
+
+    def can_repeat(self, target: WriteTarget) -> bool:
+        """Whether the rows are still there for another attempt."""
+        kept = self._prepared is not None and self._prepared[0] == target.schema
+        once = isinstance(self.data, pa.RecordBatchReader) or hasattr(self.data, "__next__")
+        return kept or not (once and self._read)
+
+    def discard(self) -> None:
+        workspace, self._workspace, self._prepared = self._workspace, None, None
+        if workspace is not None:
+            with suppress(StorageError):  # the next write's heal does it
+                workspace.storage.delete_prefix(workspace.prefix)
+
+
+def _repeated(
+    order: Order,
+    attempt: Callable[[WriteTarget, Beating], Commit],
+    can_repeat: Callable[[WriteTarget], bool],
+) -> Commit:
+    """Attempts until one is published, or bad input or the order's patience ends it."""
+    turns = order.turns
+    try:
+        with Beating(order.storage) as beats:
+            if turns.is_wary:
+                turns.take(order.storage)
+            target = order.look()
+            target.engine.check(target.plugins)
+            for left in range(order.repeats, -1, -1):
+                began = time.monotonic()
+                try:
+                    commit = attempt(target, beats)
+                except CommitConflictError as conflict:
+                    turns.lost(time.monotonic() - began)
+                    if not left:
+                        raise
+                    turns.take(order.storage)
+                    target = order.look()
+                    if not can_repeat(target):
+                        raise
+                    detail = {"after": str(conflict), "left": left}
+                    notify(Event("write.repeated", target.config.name, "", detail))
+                else:
+                    turns.won()
+                    return commit
+    finally:
+        turns.give_back()
+    raise AssertionError("not reached")
+
+
+def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Commit:
+    kind = order.kind
+    instant = _request(target, kind, beats)
+    _tell(target, "write.started", instant, operation=kind.operation.value)
+    try:
+        prepared = rows.prepare(target, kind, instant)
         planned = plan(target, prepared, instant.requested)
-    except Exception:
+    except Exception as error:
         # No file bears this instant yet: taking the request back leaves the table as it was.
-        _tidy(target, instant, lambda: target.storage.delete_prefix(workspace.prefix))
         _tidy(target, instant, lambda: target.storage.delete(target.timeline.path(instant)))
+        if conflict := _behind(target, instant, error):
+            raise conflict from error
         raise
     _tell(target, "write.planned", instant, file_groups=len(planned.slots), tasks=planned.parts)
     try:
@@ -65,53 +187,40 @@ def run(
         instant = _inflight(target, instant, begun)
         stats = write(target, prepared, planned, instant)
         _reconcile(target, instant, stats, direct=not prepared.staged)
+        replaced_paths = replaced_partitions(prepared)
         replaced = {}
         if kind.replaces is not Replaces.NOTHING:
-            replaced = replaced_groups(target.slices, replaced_partitions(prepared))
-        extra = _extra(target, instant, prepared.schema, batch)
-        _refuse_overtaken(target, instant, stats)
-        before_publish()
-    except Exception:
-        _tidy(target, instant, lambda: undo(instant))
+            replaced = replaced_groups(target.slices, replaced_paths)
+        metadata = CommitMetadata(kind.operation, stats, replaced)
+        return _publish(order, target, instant, metadata, prepared.schema, replaced_paths)
+    except CommitUnknownError:
         raise
-    metadata = CommitMetadata(kind.operation, stats, replaced, extra)
-    return _publish(target, instant, metadata, undo)
-
-
-def drop_partitions(
-    target: WriteTarget,
-    kind: WriteKind,
-    paths: Iterable[str],
-    undo: Undo,
-    before_publish: Step,
-) -> Commit:
-    """A replacecommit that leaves the file groups of the partition ``paths`` behind and adds none."""
-    instant = _request(target, kind)
-    _tell(target, "write.started", instant, operation=kind.operation.value)
-    try:
-        instant = _inflight(target, instant, profile(kind.operation, (), {}))
-        _refuse_overtaken(target, instant, ())
-        before_publish()
-    except Exception:
-        _tidy(target, instant, lambda: undo(instant))
+    except Exception as error:
+        _tidy(target, instant, lambda: order.undo(instant))
+        if conflict := _behind(target, instant, error):
+            raise conflict from error
         raise
-    extra = _extra(target, instant, target.schema, None)
-    replaced = replaced_groups(target.slices, paths)
-    return _publish(target, instant, CommitMetadata(kind.operation, (), replaced, extra), undo)
 
 
-def _request(target: WriteTarget, kind: WriteKind) -> Instant:
+def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:
+    """The conflict that ``error`` comes from, if one: a file that the write had seen was cleaned, or
+    taken away with an instant that was undone, while it was at work."""
+    if not (isinstance(error, FileNotFoundError) or "FileNotFoundError" in str(error)):
+        return None
+    fresh = reload(target.storage, target.timeline)
+    if {i for i in fresh.completed() if i != instant} == set(target.timeline.completed()):
+        return None
+    return CommitConflictError(
+        f"instant {instant.requested}",
+        f"a file that this write had seen was taken away by a later instant ({error}).",
+        "Repeat the write.",
+    )
+
+
+def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Instant:
     action = kind.action(target.logs is not None)
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
-    return publish.request(target.storage, target.timeline, action, plan_bytes)
-
-
-def _extra(
-    target: WriteTarget, instant: Instant, schema: pa.Schema, batch: Batch | None
-) -> dict[str, str]:
-    """``extraMetadata``: the schema, and which batches are in the table."""
-    told = batches.extra_metadata(target.storage, target.timeline, instant, batch)
-    return {"schema": avro_text(schema, target.config.name), **told}
+    return publish.request(target.storage, target.timeline, action, plan_bytes, named=beats.add)
 
 
 def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> Instant:
@@ -134,32 +243,29 @@ def _reconcile(
             target.storage.delete(entry.path)
 
 
-def _refuse_overtaken(target: WriteTarget, instant: Instant, stats: tuple[WriteStat, ...]) -> None:
-    """Nobody may have published since this write read the table: its files would undo theirs."""
-    known = {i.requested for i in target.timeline.writes()}
-    fresh = reload(target.storage, target.timeline)
-    for other in fresh.writes():
-        if other.requested not in known and not _is_compaction(target, other):
-            raise CommitConflictError(
-                f"instant {instant.requested}",
-                f"another writer published {other} after this write had read the table.",
-                "Repeat the write.",
-            )
-    if target.logs is not None:
-        refuse_under_compaction(target.storage, target.timeline, fresh, instant, stats)
+def _publish(
+    order: Order,
+    target: WriteTarget,
+    instant: Instant,
+    metadata: CommitMetadata,
+    schema: pa.Schema,
+    replaced: Sequence[str] | None,
+) -> Commit:
+    """The end of an attempt. Raises CommitConflictError (not published, not undone yet)."""
+    order.before_publish()
+    text = avro_text(schema, target.config.name)
 
+    def content(fresh: Timeline) -> bytes:
+        """With ``extraMetadata``: the schema, and which batches are in the table."""
+        told = batches.extra_metadata(target.storage, fresh, instant, order.batch)
+        whole = evolve(metadata, extra={"schema": text, **told})
+        return codec.encode_commit(whole, instant.action, target.config.layout_version)
 
-def _is_compaction(target: WriteTarget, commit: Instant) -> bool:
-    """Compactions go on beside writers: they change no row, and log files that complete after their
-    plan belong to the base files that they make."""
-    return target.logs is not None and commit.action == "commit"
-
-
-def _publish(target: WriteTarget, instant: Instant, metadata: CommitMetadata, undo: Undo) -> Commit:
-    content = codec.encode_commit(metadata, instant.action, target.config.layout_version)
-    outcome = publish.complete(target.storage, target.timeline, instant, content)
+    check = CommitCheck(
+        target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
+    )
+    outcome = publish.complete(target.storage, target.timeline, instant, content, check=check)
     if outcome.result is Result.CONFLICTED:
-        _tidy(target, instant, lambda: undo(instant))
         raise CommitConflictError(
             f"instant {instant.requested}", f"was not published: {outcome.reason}.",
             "Repeat the write.",

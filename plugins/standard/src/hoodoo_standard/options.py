@@ -85,3 +85,38 @@ DAYS = Option(
     "hoodie.compaction.daybased.target.partitions",
     "Newest partition paths that are compacted.", "10",
 )  # fmt: skip
+
+# --- cleaning: the name of Hudi 1.x, and the one before it -------------------------------------
+COMMITS_RETAINED = (
+    Option("hoodie.clean.commits.retained", "Last writes whose files by_commits keeps.", "10"),
+    Option("hoodie.cleaner.commits.retained", "The old name of hoodie.clean.commits.retained."),
+)
+VERSIONS_RETAINED = (
+    Option("hoodie.clean.fileversions.retained", "Slices of a group that by_versions keeps.", "3"),
+    Option(
+        "hoodie.cleaner.fileversions.retained",
+        "The old name of hoodie.clean.fileversions.retained.",
+    ),
+)
+HOURS_RETAINED = (
+    Option("hoodie.clean.hours.retained", "Hours whose files by_hours keeps.", "24"),
+    Option("hoodie.cleaner.hours.retained", "The old name of hoodie.clean.hours.retained."),
+)
+
+# --- locks and conflicts ----------------------------------------------------------------------
+LOCK_PATH = Option(
+    "hoodie.write.lock.filesystem.path",
+    "The folder of the lock file of filesystem, absolute; by default .hoodie of the table.",
+)
+LOCK_EXPIRE = Option(
+    "hoodie.write.lock.filesystem.expire",
+    "Minutes after which filesystem breaks a lock, whoever holds it; 0: never.", "0",
+)  # fmt: skip
+LOCK_RENEW = Option(
+    "hoodie.write.lock.storage.renew.interval.secs",
+    "Seconds between two signs of life of who holds conditional_put.", "30",
+)  # fmt: skip
+LOCK_VALIDITY = Option(
+    "hoodie.write.lock.storage.validity.timeout.secs",
+    "Seconds without a sign of life after which conditional_put is taken over.", "300",
+)  # fmt: skip

@@ -14,6 +14,7 @@ _KEYGEN = "org.apache.hudi.keygen."
 _INDEX = "org.apache.hudi.index."
 _COMPACT = "org.apache.hudi.table.action.compact.strategy."
 _MODEL = "org.apache.hudi.common.model."
+_TRANSACTION = "org.apache.hudi.client.transaction."
 
 
 @hookimpl
@@ -137,6 +138,70 @@ def hoodoo_compactions() -> Iterable[Registration]:
         Registration(
             "unbounded", f"{module}:Unbounded.from_settings",
             (f"{_COMPACT}UnBoundedCompactionStrategy",), summary="everything that has log files",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_cleanings() -> Iterable[Registration]:
+    module = "hoodoo_standard.clean"
+    return [
+        Registration(
+            "by_commits", f"{module}.by_writes:ByCommits.from_settings", ("KEEP_LATEST_COMMITS",),
+            options.COMMITS_RETAINED, "what the last writes made stays",
+        ),
+        Registration(
+            "by_hours", f"{module}.by_writes:ByHours.from_settings", ("KEEP_LATEST_BY_HOURS",),
+            options.HOURS_RETAINED, "what the writes of the last hours made stays",
+        ),
+        Registration(
+            "by_versions", f"{module}.by_versions:ByVersions.from_settings",
+            ("KEEP_LATEST_FILE_VERSIONS",),
+            options.VERSIONS_RETAINED, "the newest slices of each file group stay",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_conflicts() -> Iterable[Registration]:
+    module = "hoodoo_standard.conflict.strategies"
+    return [
+        Registration(
+            "file_groups", f"{module}:FileGroups.from_settings",
+            (f"{_TRANSACTION}SimpleConcurrentFileWritesConflictResolutionStrategy",
+             f"{_TRANSACTION}BucketIndexConcurrentFileWritesConflictResolutionStrategy"),
+            summary="no two writes to one file group",
+        ),
+        Registration(
+            "log_appends", f"{module}:LogAppends.from_settings",
+            ("NON_BLOCKING_CONCURRENCY_CONTROL",),
+            summary="log files of several writes may stand in one file group",
+        ),
+        Registration(
+            "prefer_writer", f"{module}:PreferWriter.from_settings",
+            (f"{_TRANSACTION}PreferWriterConflictResolutionStrategy",),
+            summary="compaction and clustering give way to writes",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_locks() -> Iterable[Registration]:
+    module = "hoodoo_standard.lock"
+    return [
+        Registration(
+            "in_process", f"{module}.in_process:InProcessLock.from_settings",
+            (f"{_TRANSACTION}lock.InProcessLockProvider",), summary="the threads of one process",
+        ),
+        Registration(
+            "filesystem", f"{module}.filesystem:FilesystemLock.from_settings",
+            (f"{_TRANSACTION}lock.FileSystemBasedLockProvider",),
+            (options.LOCK_PATH, options.LOCK_EXPIRE), "Hudi's lock file, beside Spark writers",
+        ),
+        Registration(
+            "conditional_put", f"{module}.conditional_put:ConditionalPutLock.from_settings",
+            (f"{_TRANSACTION}lock.StorageBasedLockProvider",),
+            (options.LOCK_RENEW, options.LOCK_VALIDITY), "numbered files, taken over from the dead",
         ),
     ]  # fmt: skip
 

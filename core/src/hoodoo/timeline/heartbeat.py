@@ -1,0 +1,223 @@
+"""Heartbeats: whether the writer of a pending instant is still there.
+
+Hudi's file, `.hoodie/.heartbeat/<instant>`: its modification time says when the writer last lived
+(HoodieHeartbeatClient). Ours also names the process, so that on one machine a writer that died is known
+to be dead at once. Ages are differences of the store's own times: the clocks of machines don't matter.
+A wrong guess costs work, never rows: who was given up can't publish any more (timeline/ledger.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from hoodoo.errors import StorageError
+from hoodoo.log import get_logger
+from hoodoo.storage.api import Entry, Storage
+
+FOLDER = ".hoodie/.heartbeat"
+# Hudi's defaults: hoodie.client.heartbeat.interval_in_ms, .tolerable.misses.
+INTERVAL = 60.0
+TOLERABLE_MISSES = 2
+_log = get_logger(__name__)
+
+
+class Beating:
+    """Context: keeps the instants that are added alive until its end. An instant is added before it is
+    on the timeline, so that nobody meets it there without a heartbeat."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._added: list[str] = []
+
+    def add(self, requested: str) -> None:
+        """Raises StorageError if the store does not take the heartbeat."""
+        self._added.append(requested)
+        _beats().start(self._storage, requested)
+
+    def __enter__(self) -> Beating:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for requested in self._added:
+            _beats().stop(self._storage, requested)
+
+
+class Liveness:
+    """Who lives, as far as one look at the store tells. Costs one listing, and a read for each of the
+    instants asked about."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._entries: dict[str, Entry] | None = None
+
+    def is_alive(self, requested: str) -> bool:
+        """Whether the writer of the pending instant ``requested`` may still be at work. Without a
+        heartbeat there is none."""
+        entry = self._look().get(requested)
+        if entry is None:
+            return False
+        try:
+            told = _decode(self._storage.get(entry.path))
+        except FileNotFoundError:
+            return False
+        me = identity()
+        if told.get("process") == me["process"]:
+            return _beats().has(self._storage, requested)
+        if told.get("host") == me["host"]:
+            return process_lives(told)
+        interval = told.get("interval")
+        seconds = interval if isinstance(interval, (int, float)) else INTERVAL
+        return self._now() - entry.modified <= seconds * TOLERABLE_MISSES
+
+    def sweep(self) -> None:
+        """Take away the heartbeats of writers that are gone."""
+        for requested, entry in self._look().items():
+            if not self.is_alive(requested):
+                self._storage.delete(entry.path)
+
+    def _look(self) -> dict[str, Entry]:
+        if self._entries is None:
+            self._entries = {e.name: e for e in self._storage.list(FOLDER) if not e.is_dir}
+        return self._entries
+
+    def _now(self) -> float:
+        """The store's time: that of a file which is made for it."""
+        probe = f"{FOLDER}/probe-{uuid.uuid4().hex}"
+        self._storage.put(probe, b"")
+        found = self._storage.head(probe)
+        self._storage.delete(probe)
+        return found.modified if found else 0.0
+
+
+def identity() -> dict[str, Any]:
+    """This process: ``host`` tells machines (and containers) apart, ``process`` everything."""
+    return _identity(os.getpid())
+
+
+@functools.lru_cache(maxsize=2)
+def _identity(pid: int) -> dict[str, Any]:
+    return {
+        "host": "/".join(
+            (socket.gethostname(), _read("/proc/sys/kernel/random/boot_id"), _space())
+        ),
+        "pid": pid,
+        "started": _started(pid),
+        "process": uuid.uuid4().hex,
+        "interval": INTERVAL,
+    }
+
+
+def process_lives(told: Mapping[str, Any]) -> bool:
+    """Whether the process of this machine that calls itself so (:func:`identity`) is still running."""
+    pid = told.get("pid")
+    if not isinstance(pid, int) or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's
+    started = _started(pid)
+    return not started or started == told.get("started")
+
+
+def _started(pid: int) -> str:
+    """When the process began, where the system tells; a number is given to another process later."""
+    stat = _read(f"/proc/{pid}/stat")
+    fields = stat.rpartition(")")[2].split()
+    if fields[:1] == ["Z"]:
+        return "ended"
+    return fields[19] if len(fields) > 19 else ""
+
+
+def _space() -> str:
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid")
+    return ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _decode(data: bytes) -> dict[str, Any]:
+    try:
+        told = json.loads(data)
+    except ValueError:
+        return {}  # Hudi's are empty
+    return told if isinstance(told, dict) else {}
+
+
+class _Beats:
+    """The instants of this process, and the thread that renews their files."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._alive: dict[tuple[str, str], Storage] = {}
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
+
+    def start(self, storage: Storage, requested: str) -> None:
+        with self._lock:
+            self._alive[storage.root, requested] = storage
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._renew, name="hoodoo-heartbeat", daemon=True
+                )
+                self._thread.start()
+        try:
+            _put(storage, requested)
+        except BaseException:
+            self._forget(storage, requested)
+            raise
+
+    def stop(self, storage: Storage, requested: str) -> None:
+        self._forget(storage, requested)
+        with suppress(StorageError):  # it says nothing without its process
+            storage.delete(f"{FOLDER}/{requested}")
+
+    def has(self, storage: Storage, requested: str) -> bool:
+        with self._lock:
+            return (storage.root, requested) in self._alive
+
+    def _forget(self, storage: Storage, requested: str) -> None:
+        with self._lock:
+            self._alive.pop((storage.root, requested), None)
+
+    def _renew(self) -> None:
+        while not self._wake.wait(INTERVAL):
+            with self._lock:
+                alive = list(self._alive.items())
+            for (_root, requested), storage in alive:
+                try:
+                    if self.has(storage, requested):
+                        _put(storage, requested)
+                except Exception as error:  # the next turn may do better
+                    _log.warning("heartbeat_failed", instant=requested, error=str(error))
+
+
+def _put(storage: Storage, requested: str) -> None:
+    storage.put(f"{FOLDER}/{requested}", json.dumps(identity()).encode())
+
+
+def _beats() -> _Beats:
+    return _beats_of(os.getpid())
+
+
+@functools.lru_cache(maxsize=2)
+def _beats_of(pid: int) -> _Beats:
+    """A process that was forked has instants of its own."""
+    return _Beats()

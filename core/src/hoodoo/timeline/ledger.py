@@ -1,0 +1,248 @@
+"""Ledger: every decision about a table takes the next number, so that all of them have one order.
+
+A decision puts one file on the timeline: an action completes, or a service announces a plan. Whoever
+decides looks at the table as the decision before left it, then puts the next number if it is absent;
+who comes second looks again. So a check at commit misses no commit before it, completion times grow
+in the order of decisions, and a writer that was given up can't come back: giving up is a decision too.
+
+The number holds the decision whole. What a writer that dies leaves undone is done by the next one,
+before anything else. Needs nothing of the store but put-if-absent, and no clock. Only those who take
+numbers are ordered: other engines that write at the same time need a lock (docs/many-writers.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+
+from attrs import frozen
+
+from hoodoo.errors import (
+    CommitConflictError,
+    CorruptTableError,
+    StorageError,
+    StorageUnknownError,
+)
+from hoodoo.log import get_logger
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+from hoodoo.storage.lock import GuardedStorage
+from hoodoo.timeline.timeline import Timeline, reload
+
+FOLDER = ".hoodie/.hoodoo/ledger"
+# Numbers that are kept: enough that one is never gone while its successor may be taken.
+KEPT = 8
+# The lock, where one is configured, under which decisions are made.
+LOCK = "table"
+_NUMBER = re.compile(r"(\d{12})(\.done)?")
+_ATTEMPTS = 10_000
+log = get_logger(__name__)
+
+
+@frozen
+class Decision:
+    """``content`` appears at ``path``, a file of the timeline; an empty path decides nothing but that
+    whoever looked before has to look again. ``needs``: files of the timeline without which it is void."""
+
+    path: str = ""
+    content: bytes = b""
+    needs: tuple[str, ...] = ()
+
+
+def decide(
+    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision]
+) -> tuple[Decision, bool]:
+    """Ask ``make`` for a decision upon the timeline as it is, and carry it out.
+
+    ``make`` is asked again whenever somebody else was first; what it raises ends the matter with
+    nothing decided. The answer is the decision and whether its file is known to be there: if not, it
+    stands all the same, and the next to decide puts the file.
+
+    Raises StorageError where nothing was decided, StorageUnknownError where that is not known.
+    """
+    if not isinstance(storage, GuardedStorage):
+        return _decide(storage, timeline, make)
+    held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
+    if held is None:
+        raise CommitConflictError(
+            f"{storage.root}: the table's lock", f"could not be had within {storage.wait:g} seconds.",
+            "Try again; if its holder is gone, look at docs/many-writers.md.",
+        )  # fmt: skip
+
+    def guarded(fresh: Timeline) -> Decision:
+        # Looked at after the numbers: who takes the lock over takes a number, too.
+        if not held.is_held():
+            raise CommitConflictError(
+                f"{storage.root}: the table's lock", "was taken over by another writer.",
+                "Try again.",
+            )  # fmt: skip
+        return make(fresh)
+
+    try:
+        if held.from_dead:
+            # Its holder may only have slept: what it is about to decide has to look again, and lose.
+            _decide(storage.inner, timeline, lambda fresh: Decision())
+        return _decide(storage.inner, timeline, guarded)
+    finally:
+        with suppress(StorageError):  # it expires, or its process is seen to be gone
+            held.release()
+
+
+def _decide(
+    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision]
+) -> tuple[Decision, bool]:
+    for _ in range(_ATTEMPTS):
+        last = settle(storage, timeline.config)
+        decision = make(reload(storage, timeline))
+        token = uuid.uuid4().hex
+        if _claim(storage, last, decision, token):
+            return decision, _carry_out(storage, last + 1, decision, token)
+        log.debug("ledger_number_lost", root=storage.root, number=last + 1)
+    raise CommitConflictError(
+        f"{storage.root}: ledger", f"{_ATTEMPTS} others were faster", "Try again."
+    )
+
+
+def settle(storage: Storage, config: TableConfig) -> int:
+    """Carry out the newest decision, should its writer not have; its number (0: there is none).
+
+    One listing, if it has. Readers call it, too: what is decided is what they are to see.
+    """
+    numbers, done = _numbers(storage)
+    if not numbers or numbers[-1] in done:
+        return numbers[-1] if numbers else 0
+    last = numbers[-1]
+    try:
+        _token, decision = _decode(storage, last)
+    except FileNotFoundError:  # taken back by a writer that had slept
+        return settle(storage, config)
+    there = {e.name for e in storage.list(config.timeline_path)}
+    stands = all(path.rpartition("/")[2] in there for path in decision.needs)
+    if decision.path and stands and decision.path.rpartition("/")[2] not in there:
+        log.info("ledger_helps", root=storage.root, number=last, path=decision.path)
+        storage.put_if_absent(decision.path, decision.content)
+    storage.put(_done(last), b"")
+    return last
+
+
+def barrier(storage: Storage, timeline: Timeline) -> None:
+    """Take a number and decide nothing: whoever decides upon an older look has to look again."""
+    decide(storage, timeline, lambda fresh: Decision())
+
+
+def _claim(storage: Storage, last: int, decision: Decision, token: str) -> bool:
+    if not _put(storage, last + 1, _encode(token, decision), token):
+        return False
+    try:
+        return _stands(storage, last)
+    except StorageError as error:  # the number stands, and with it what it decides
+        raise StorageUnknownError(error.obj, error.rule, error.fix) from error
+
+
+def _stands(storage: Storage, last: int) -> bool:
+    """Whether the number after ``last``, which is ours, is the next one indeed: who slept since looking
+    may have put a number that others had long before, and that went as the old ones go. Then numbers
+    between it and the newest are missing, and it is taken back."""
+    ours = last + 1
+    numbers, done = _numbers(storage)
+    if ours in done:
+        return True
+    if ours not in numbers:
+        raise StorageUnknownError(
+            f"{storage.root}/{_path(ours)}", "went with the old numbers before it was looked at.",
+            "Look at the timeline.",
+        )  # fmt: skip
+    if set(range(last or ours, numbers[-1] + 1)) <= set(numbers) and (last or numbers[0] == ours):
+        return True
+    storage.delete(_path(ours))
+    return False
+
+
+def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
+    """Whether the number is ours. After an unknown answer the same question is asked again: a first
+    request that is still under way can't land beside a second one that was answered."""
+    unknown: StorageError | None = None
+    for _ in range(2):
+        try:
+            if storage.put_if_absent(_path(number), data):
+                return True
+            return unknown is not None and _decode(storage, number)[0] == token
+        except StorageUnknownError as error:
+            unknown = error
+        except StorageError as error:
+            if unknown is None:
+                raise
+            unknown = error
+    with suppress(StorageError, FileNotFoundError):
+        return _decode(storage, number)[0] == token
+    assert unknown is not None
+    raise StorageUnknownError(unknown.obj, unknown.rule, unknown.fix) from unknown
+
+
+def _carry_out(storage: Storage, number: int, decision: Decision, token: str) -> bool:
+    try:
+        if decision.path and not _put_decided(storage, decision):
+            log.warning("ledger_not_ours", path=decision.path)
+            return False
+    except StorageError as error:
+        log.warning("ledger_left_to_next", path=decision.path, error=str(error))
+        return False
+    with suppress(StorageError):  # the next one finds the file and says so then
+        storage.put(_done(number), b"")
+        numbers, done = _numbers(storage)
+        for old in numbers:
+            if old <= number - KEPT:
+                storage.delete(_path(old))
+        for old in sorted(done - set(numbers)) + [n for n in numbers if n <= number - KEPT]:
+            storage.delete(_done(old))
+    return True
+
+
+def _put_decided(storage: Storage, decision: Decision) -> bool:
+    """False: a file of other bytes is there. (Of ours, an earlier answer was lost, or another writer
+    helped.)"""
+    try:
+        created = storage.put_if_absent(decision.path, decision.content)
+    except StorageUnknownError:
+        created = storage.put_if_absent(decision.path, decision.content)
+    return created or storage.get(decision.path) == decision.content
+
+
+def _numbers(storage: Storage) -> tuple[list[int], set[int]]:
+    """The numbers that were taken, ascending, and those that have been carried out."""
+    matches = [m for e in storage.list(FOLDER) if (m := _NUMBER.fullmatch(e.name))]
+    taken = [int(m[1]) for m in matches if not m[2]]
+    return sorted(taken), {int(m[1]) for m in matches if m[2]}
+
+
+def _path(number: int) -> str:
+    return f"{FOLDER}/{number:012d}"
+
+
+def _done(number: int) -> str:
+    return f"{_path(number)}.done"
+
+
+def _encode(token: str, decision: Decision) -> bytes:
+    """A line of JSON, then the content."""
+    head = {"token": token, "path": decision.path, "needs": decision.needs}
+    return json.dumps(head).encode() + b"\n" + decision.content
+
+
+def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
+    """Token and decision of a number. Raises FileNotFoundError, and CorruptTableError naming the file."""
+    data = storage.get(_path(number))
+    try:
+        head, _, content = data.partition(b"\n")
+        told = json.loads(head)
+        needs = tuple(str(path) for path in told["needs"])
+        return str(told["token"]), Decision(str(told["path"]), content, needs)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptTableError(
+            f"{storage.root}/{_path(number)}", "it holds no decision about the table",
+            "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, its "
+            "instant is pending, and the next write undoes it.",
+        ) from error  # fmt: skip

@@ -1,0 +1,67 @@
+"""Turns: writers that got into each other's way go one after the other.
+
+Publishing is safe without (timeline/ledger.py); this only saves work. Of N writers that change the same
+rows at the same time one can publish; were all of them to try again at once, it would be one again. So
+who has lost once takes the table's turn before the next attempt, and at the beginning of the writes
+after it, until it has not met anybody for a while.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import suppress
+
+from attrs import define, field
+
+from hoodoo.errors import StorageError
+from hoodoo.log import get_logger
+from hoodoo.storage.api import Storage
+from hoodoo.storage.lock import Held, Lock
+
+TURN = "turn"
+# Writes without a conflict after which a writer does not wait for its turn any more.
+_CALM = 8
+# A turn that can't be had within so many times the work at stake is not waited for.
+_PATIENCE = 40
+_LEAST_WAIT, _MOST_WAIT = 10.0, 600.0
+_log = get_logger(__name__)
+
+
+@define
+class Turns:
+    """What one open table remembers of meeting others. ``lock`` None: it waits a random while instead."""
+
+    lock: Lock | None = None
+    _wary: int = field(default=0, init=False)
+    _work: float = field(default=0.0, init=False)
+    _held: Held | None = field(default=None, init=False)
+
+    @property
+    def is_wary(self) -> bool:
+        return self._wary > 0
+
+    def lost(self, work: float) -> None:
+        """An attempt of ``work`` seconds came to nothing because of another writer."""
+        self._wary, self._work = _CALM, work
+
+    def won(self) -> None:
+        self._wary = max(0, self._wary - 1)
+
+    def take(self, storage: Storage) -> None:
+        """Wait for the turn, the longer the more work is at stake."""
+        if self._held is not None and self._held.is_held():
+            return
+        if self.lock is None:
+            time.sleep(random.uniform(0, min(self._work, _MOST_WAIT)))
+            return
+        wait = min(max(_PATIENCE * self._work, _LEAST_WAIT), _MOST_WAIT)
+        self._held = self.lock.acquire(storage, TURN, wait)
+        if self._held is None:
+            _log.info("turn_not_had", root=storage.root, waited=wait)
+
+    def give_back(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            with suppress(StorageError):
+                held.release()

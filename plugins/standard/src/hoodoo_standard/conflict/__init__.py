@@ -1,0 +1,1 @@
+"""Conflict strategies: which writes can be published one after the other."""

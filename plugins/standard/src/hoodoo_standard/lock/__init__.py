@@ -1,0 +1,1 @@
+"""Locks: exclusion between the writers of a table."""

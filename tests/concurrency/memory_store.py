@@ -1,0 +1,104 @@
+"""A store in memory, in the manner of an object store: whole objects, no directories of their own.
+
+For trials by the thousand: a table is a dictionary, so a fresh copy costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+from hoodoo.storage.api import Entry
+
+Objects = dict[str, tuple[bytes, float]]  # bytes, and when they were put
+
+
+class MemoryStorage:
+    """Objects of one process. Cannot be pickled. ``scratch_at``: a local directory that exists."""
+
+    def __init__(self, scratch_at: Path, objects: Mapping[str, tuple[bytes, float]] = {}) -> None:
+        self.objects: Objects = dict(objects)
+        self._scratch = scratch_at
+        self._lock = threading.Lock()
+        self._clock = max((when for _, when in self.objects.values()), default=1.8e9)
+
+    @property
+    def root(self) -> str:
+        return "memory://table"
+
+    def put(self, path: str, data: bytes) -> None:
+        with self._lock:
+            self._put(path, data)
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        with self._lock:
+            if path in self.objects:
+                return False
+            self._put(path, data)
+            return True
+
+    def put_file_if_absent(self, path: str, local: str) -> bool:
+        with open(local, "rb") as file:
+            data = file.read()
+        created = self.put_if_absent(path, data)
+        if created:
+            os.unlink(local)
+        return created
+
+    def get(self, path: str) -> bytes:
+        with self._lock:
+            if path not in self.objects:
+                raise FileNotFoundError(f"{self.root}/{path}")
+            return self.objects[path][0]
+
+    def open(self, path: str) -> pa.NativeFile:
+        return pa.BufferReader(self.get(path))
+
+    def head(self, path: str) -> Entry | None:
+        with self._lock:
+            found = self.objects.get(path)
+        return None if found is None else Entry(path, len(found[0]), found[1])
+
+    def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
+        with self._lock:
+            found = dict(self._below(prefix))
+            top = len(_folder(prefix))
+            if recursive:
+                return sorted(found.values())
+            entries: dict[str, Entry] = {}
+            for path, entry in found.items():
+                name, deeper, _ = path[top:].partition("/")
+                child = path[:top] + name
+                entries[child] = Entry(child, is_dir=True) if deeper else entry
+            return sorted(entries.values())
+
+    def delete(self, path: str) -> bool:
+        with self._lock:
+            return self.objects.pop(path, None) is not None
+
+    def delete_prefix(self, prefix: str) -> int:
+        with self._lock:
+            gone = [path for path, _ in self._below(prefix)]
+            for path in gone:
+                del self.objects[path]
+            return len(gone)
+
+    def scratch(self) -> str:
+        return str(self._scratch)
+
+    def _put(self, path: str, data: bytes) -> None:
+        self._clock += 1
+        self.objects[path] = (data, self._clock)
+
+    def _below(self, prefix: str) -> Iterator[tuple[str, Entry]]:
+        folder = _folder(prefix)
+        for path, (data, when) in self.objects.items():
+            if path.startswith(folder):
+                yield path, Entry(path, len(data), when)
+
+
+def _folder(prefix: str) -> str:
+    return prefix.strip("/") + "/" if prefix.strip("/") else ""

@@ -1,0 +1,104 @@
+"""All schedules of two writers: no update is lost, no key is there twice, nothing is left behind.
+
+Which operations are steps, and why the others need no order of their own: ``gates.py``.
+HOODOO_CRASH_ALL=1 runs every kind of table, with finer steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hoodoo.table import Table
+from hoodoo.timeline.batches import Batch
+from memory_store import Objects
+from tables import COW6, COW9, MOR6, MOR9, Kind, rows
+from trials import ALL, Act, Scenario, Trial, run_planned
+from world import World
+
+Made = Callable[[Kind], Objects]
+BATCH = Batch("s", 1)
+
+
+
+def _upsert(values: dict[int, str], text: str, **more: str) -> Act:
+    return lambda table: table.upsert(rows(values, text, 3, **more))
+
+
+def _batch(table: Table) -> object:
+    return table.upsert(rows({1: "a", 7: "b"}, "AB", 3), batch=BATCH)
+
+
+SCENARIOS = {
+    "insert-same-key": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "a"}, "B")}),
+    "insert-into-two-partitions": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "b"}, "B")}),
+    "update-same-row": Scenario({"A": _upsert({1: "a"}, "A"), "B": _upsert({1: "a"}, "B")}),
+    "update-one-group": Scenario({"A": _upsert({1: "a"}, "A"), "B": _upsert({2: "a"}, "B")}),
+    "update-two-groups": Scenario({"A": _upsert({1: "a"}, "A"), "B": _upsert({3: "b"}, "B")}),
+    "delete-update": Scenario({"A": lambda t: t.delete([1]), "B": _upsert({1: "a"}, "B")}),
+    "overwrite-upsert": Scenario(
+        {
+            "A": lambda t: t.insert_overwrite(rows({8: "a"}, "A", 3)),
+            "B": _upsert({1: "a", 9: "b"}, "B"),
+        }
+    ),
+    "clean": Scenario({"A": _upsert({1: "a"}, "A"), "B": lambda t: t.clean(commits_retained=1)}),
+    "two-cleans": Scenario(
+        {
+            "A": lambda t: t.clean(commits_retained=1),
+            "B": lambda t: t.clean(commits_retained=1),
+        }
+    ),
+    "schema": Scenario({"A": _upsert({1: "a"}, "A", more="x"), "B": _upsert({3: "b"}, "B")}),
+    "batch": Scenario({"A": _batch, "B": _batch}),
+    "compaction": Scenario(
+        {"A": _upsert({1: "a", 2: "a"}, "A"), "B": lambda t: t.compact()}, heed_requests=True
+    ),
+    "planned-compaction": Scenario(
+        {"A": _upsert({1: "a", 2: "a"}, "A"), "B": run_planned},
+        before=lambda t: t.schedule_compaction(),
+    ),
+    "compaction-and-clean": Scenario(
+        {"A": lambda t: t.compact(), "B": lambda t: t.clean(commits_retained=1)}
+    ),
+}
+SERVICES = {"compaction", "planned-compaction", "compaction-and-clean"}
+GLOBAL = Kind(index="global_simple")
+# Where version 6 goes its own way, and where the index does.
+MORE = [
+    ("insert-same-key", COW6), ("insert-same-key", MOR6), ("clean", MOR6), ("overwrite-upsert", COW6),
+    ("insert-same-key", Kind(index="bucket")), ("insert-same-key", Kind(True, index="bucket")),
+    ("insert-into-two-partitions", GLOBAL), *((name, MOR6) for name in SERVICES),
+]  # fmt: skip
+
+
+def _cases() -> list[tuple[str, Kind]]:
+    two = [(n, k) for n in SCENARIOS for k in (COW9, MOR9) if n not in SERVICES or k.merged]
+    cases = [case for case in two if case[0] != "insert-into-two-partitions"] + MORE
+    if ALL:
+        every = [(n, k) for n in SCENARIOS for k in (COW6, MOR6) if n not in SERVICES or k.merged]
+        cases += [case for case in every if case not in cases]
+    return cases
+
+
+@pytest.mark.parametrize(("name", "kind"), _cases(), ids=str)
+def test_two_writers(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
+    trial = Trial(SCENARIOS[name], kind, made(kind), still, tmp_path)
+    search = trial.every_schedule()
+    assert search.complete
+    assert search.runs > 1, "the writers never meet"
+    import sys; print(name, kind, search.runs, search.pruned, len(trial._checked), file=sys.stderr)
+
+
+def test_both_take_the_same_instant(made: Made, still: World, tmp_path: Path) -> None:
+    """Their clocks are equal: of one millisecond there is one request."""
+    still.apart = 0
+    trial = Trial(SCENARIOS["insert-same-key"], COW9, made(COW9), still, tmp_path)
+    assert trial.every_schedule().complete
+
+
+def test_heartbeats_come_and_go(made: Made, still: World, tmp_path: Path) -> None:
+    """With finer steps: nobody takes a writer for dead that has just ended."""
+    trial = Trial(SCENARIOS["update-one-group"], COW9, made(COW9), still, tmp_path)
+    assert trial.every_schedule(fine=True).complete
