@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable
 
 import hoodoo
 import pytest
 from hoodoo.cli import main
-from hoodoo.errors import PluginError
+from hoodoo.errors import HoodooWarning, PluginError
 
 pytest.importorskip("typer")
 
@@ -62,7 +63,19 @@ def test_our_errors_are_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) 
         raise PluginError("plugin [x]", "it is broken.", "Repair it.")
 
     monkeypatch.setattr("hoodoo.cli.commands.plugins.report", failing)
-    assert run("plugins") == (1, "", "plugin [x]: it is broken. Fix: Repair it.\n")
+    assert run("plugins") == (2, "", "plugin [x]: it is broken. Fix: Repair it.\n")
+
+
+def test_warnings_are_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warning() -> list[object]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("table [x]: look out.", HoodooWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr("hoodoo.cli.commands.plugins.report", warning)
+    code, _, err = run("plugins")
+    assert (code, err) == (0, "table [x]: look out.\n")
 
 
 def test_other_errors_are_bugs_and_show_where(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,5 +98,5 @@ def test_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch, lacking: s
     if lacking == "rich":
         monkeypatch.setitem(sys.modules, "rich.console", None)
     code, out, err = run("plugins")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "hoodoo-core[cli]" in err and lacking in err

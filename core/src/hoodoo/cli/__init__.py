@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from hoodoo.errors import HoodooError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, and exit: 0 done, 1 an error of Hoodoo's, 2 wrong usage."""
+    """Run the command line, and exit: 0 done, 1 ``verify`` found something, 2 an error of Hoodoo's or
+    wrong usage."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     try:
         try:
             from hoodoo.cli.app import build
@@ -26,15 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(None if arguments is None else list(arguments))
     except HoodooError as exc:
         _say(str(exc))
-        sys.exit(1)
+        sys.exit(2)
 
 
-def _say(sentence: str) -> None:
-    """One red sentence on the error stream; plain where it is not a terminal, or without rich."""
+def _warn(message: Warning | str, *_where: object, **_more: object) -> None:
+    _say(str(message), "yellow")
+
+
+def _say(sentence: str, style: str = "red") -> None:
+    """One coloured sentence on the error stream; plain where it is not a terminal, or without rich."""
     try:
         from rich.console import Console
     except ModuleNotFoundError:
         print(sentence, file=sys.stderr)
     else:
         console = Console(stderr=True)
-        console.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)
+        console.print(sentence, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,173 @@
+"""Doubles: record keys that occur more than once, and whether an insert may have brought them.
+
+``insert`` and its like don't look at stored keys, so a key that two of them brought is no damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hoodoo.files.murmur import rounds
+from hoodoo.inspect.findings import Finding
+from hoodoo.model.commit import Operation
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
+from hoodoo.read.open import read_slice
+from hoodoo.read.plan import ScanPlan
+from hoodoo.read.source import ReadSource, check_readable
+
+Hashes = npt.NDArray[np.uint64]
+SHOWN = 3
+_INSERTS = (
+    Operation.INSERT,
+    Operation.INSERT_PREPPED,
+    Operation.BULK_INSERT,
+    Operation.BULK_INSERT_PREPPED,
+    Operation.BOOTSTRAP,
+    Operation.INSERT_OVERWRITE,
+    Operation.INSERT_OVERWRITE_TABLE,
+)
+_FIX = "delete these keys, then upsert the rows that are right."
+
+
+def columns(source: ReadSource) -> Sequence[str]:
+    """What a scan has to read for :func:`rows`."""
+    if source.config.populate_meta_fields or source.key_generator is None:
+        return (RECORD_KEY, COMMIT_TIME)
+    return list(dict.fromkeys(n.split(".")[0] for n in source.key_generator.record_key_fields))
+
+
+def rows(
+    source: ReadSource, plan: ScanPlan, slice_: FileSlice
+) -> Iterator[tuple[pa.Array, pa.Array | None]]:
+    """Record keys and commit times (None where keys are virtual) of the merged rows of a slice."""
+    file_format = check_readable(source)
+    for batch in read_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
+        if source.config.populate_meta_fields or source.key_generator is None:
+            yield batch.column(RECORD_KEY), batch.column(COMMIT_TIME)
+        else:
+            yield source.key_generator.record_keys(batch), None
+
+
+def joined(pieces: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], pa.string())
+
+
+def repeated(keys: pa.ChunkedArray) -> pa.Array | None:
+    """The keys that occur more than once, each once; None if there are none."""
+    if pc.count_distinct(keys).as_py() == len(keys):
+        return None
+    counted = keys.value_counts()
+    return counted.filter(pc.greater(counted.field("counts"), 1)).field("values")
+
+
+def hashed(keys: pa.Array) -> Hashes:
+    """62 bits of each key: two rounds of the bloom filters' hash. ``keys``: strings without nulls."""
+    found = np.empty(len(keys), np.uint64)
+    for block in rounds(keys):
+        high = block.next(1 << 31).astype(np.uint64)
+        found[block.rows] = high << np.uint64(31) | block.next(1 << 31).astype(np.uint64)
+    return found
+
+
+def common(hashes: Sequence[Hashes]) -> Hashes:
+    """What is in more than one of ``hashes``, each of which has no value twice."""
+    ordered = np.sort(np.concatenate(hashes))
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def in_partition(
+    source: ReadSource,
+    plan: ScanPlan,
+    partition: str,
+    slices: Sequence[FileSlice],
+    doubled: pa.Array,
+) -> Iterator[Finding | str]:
+    """What to say of keys that occur more than once in one partition path."""
+    copies = pa.concat_tables(
+        [_copies(source, plan, slice_, keys_in=doubled) for slice_ in slices]
+    ).sort_by("key")
+    yield from _judged(source, copies, partition or ".", "")
+
+
+def in_table(source: ReadSource, plan: ScanPlan, suspect: Hashes) -> Iterator[Finding | str]:
+    """What to say of keys of several partition paths, by hashes first, then exactly."""
+    if not len(suspect):
+        return
+    copies = pa.concat_tables([_copies(source, plan, s, hashes_in=suspect) for s in plan.slices])
+    pairs = copies.group_by(["key", "partition"]).aggregate([])
+    counted = pairs.group_by("key").aggregate([("partition", "count")])
+    doubled = counted.filter(pc.greater(counted.column("partition_count"), 1)).column("key")
+    if len(doubled):
+        kept = copies.filter(pc.is_in(copies.column("key"), value_set=doubled.combine_chunks()))
+        where = " and ".join(sorted(pc.unique(kept.column("partition")).to_pylist())[:SHOWN])
+        why = " although the index of the table is global"
+        yield from _judged(source, kept.sort_by("key"), where, why)
+
+
+def _copies(
+    source: ReadSource,
+    plan: ScanPlan,
+    slice_: FileSlice,
+    keys_in: pa.Array | None = None,
+    hashes_in: Hashes = np.zeros(0, np.uint64),  # noqa: B008
+) -> pa.Table:
+    """The wanted keys of a slice: ``key``, ``time``, ``partition``, ``file_id``."""
+    found = []
+    for keys, times in rows(source, plan, slice_):
+        if keys_in is not None:
+            wanted = pc.is_in(keys, value_set=keys_in)
+        else:
+            wanted = pa.array(np.isin(hashed(pc.fill_null(keys, "")), hashes_in))
+        keys = keys.filter(wanted)
+        times = pa.nulls(len(keys), pa.string()) if times is None else times.filter(wanted)
+        found.append(pa.table({"key": keys, "time": times}))
+    schema = pa.schema([("key", pa.string()), ("time", pa.string())])
+    table = pa.concat_tables(found).cast(schema) if found else schema.empty_table()
+    for name, value in (("partition", slice_.partition_path), ("file_id", slice_.file_id)):
+        table = table.append_column(name, pa.repeat(value, len(table)))
+    return table
+
+
+def _judged(source: ReadSource, copies: pa.Table, where: str, why: str) -> Iterator[Finding | str]:
+    """A note on keys of which all copies but one may be an insert's, a finding on the others."""
+    inserts = [
+        i.requested
+        for i in source.timeline.writes()
+        if source.timeline.metadata(source.storage, i).operation in _INSERTS
+    ]
+    if source.config.populate_meta_fields:
+        inserted = pc.is_in(copies.column("time"), value_set=pa.array(inserts, pa.string()))
+    else:  # rows do not say who wrote them
+        inserted = pa.repeat(bool(inserts), len(copies))
+    others = pc.if_else(inserted, 0, 1)
+    table = copies.append_column("other", others)
+    counted = table.group_by("key").aggregate([("other", "sum")])
+    bad = counted.filter(pc.greater(counted.column("other_sum"), 1)).column("key")
+    fine = len(counted) - len(bad)
+    if fine:
+        yield f"{where}: {_keys(fine)} more than once, which inserts brought: they don't look at stored keys"
+    if len(bad):
+        one = bad[:1].combine_chunks()
+        lying = copies.filter(pc.is_in(copies.column("key"), value_set=one)).column("file_id")
+        groups = " and ".join(lying.to_pylist()[:SHOWN])
+        rule = (
+            f"{_keys(len(bad))} more than once{why}, for example {some(bad[:SHOWN].to_pylist())}; "
+            f"{one[0].as_py()!r} in file group {groups}"
+        )
+        yield Finding("key.twice", where, rule, _FIX)
+
+
+def _keys(count: int) -> str:
+    return "1 record key occurs" if count == 1 else f"{count:,} record keys occur"
+
+
+def some(values: Iterable[str | None]) -> str:
+    """A few values, for a message."""
+    ordered = sorted(values, key=str)
+    return ", ".join(map(repr, ordered[:SHOWN])) + (", ..." if len(ordered) > SHOWN else "")

@@ -1,0 +1,244 @@
+"""Sizes of a table: how large its files are, how much of them is old, what writing has cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+from attrs import frozen
+
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.inspect.findings import Progress, silent
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.instant import Instant
+from hoodoo.read.prefetch import in_order
+from hoodoo.read.source import ReadSource
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.view import from_files, list_data
+
+# Hudi's hoodie.parquet.small.file.limit, where the table does not say.
+SMALL_FILE = 104_857_600
+_AT_ONCE = 8
+# Services rewrite rows; they change none.
+_SERVICES = (Operation.COMPACT, Operation.LOG_COMPACT, Operation.CLUSTER, Operation.INDEX)
+
+
+@frozen
+class Sizes:
+    """How large files are, in bytes. All zero where there are none."""
+
+    count: int = 0
+    bytes: int = 0
+    smallest: int = 0
+    p10: int = 0
+    median: int = 0
+    p90: int = 0
+    largest: int = 0
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> Sizes:
+        if not sizes:
+            return cls()
+        at = np.percentile(np.array(sizes, np.int64), (0, 10, 50, 90, 100), method="nearest")
+        return cls(len(sizes), sum(sizes), *(int(value) for value in at))
+
+
+@frozen
+class Written:
+    """What the completed writes of the active timeline have written.
+
+    ``bytes`` are those of all files that they made, compactions and clusterings included.
+    ``changed_rows`` are inserted, updated and deleted rows. ``changed_bytes`` is what these rows take:
+    of a base file as many rows' share of the file as were changed, of a log file all of it, of a
+    service nothing.
+    """
+
+    commits: int = 0
+    bytes: int = 0
+    changed_rows: int = 0
+    changed_bytes: int = 0
+
+    @property
+    def amplification(self) -> float | None:
+        """Bytes written for each byte of a changed row; None where none was changed."""
+        return self.bytes / self.changed_bytes if self.changed_bytes else None
+
+
+@frozen
+class TableStats:
+    """Sizes are bytes.
+
+    ``newest_bytes``: the slices that a snapshot read looks at; ``older_bytes``: older slices;
+    ``replaced_bytes``: file groups that a replacecommit took out of the table; ``uncommitted_bytes``:
+    files of instants that are not completed. ``rows`` are those of the newest base files, and None
+    where their format has no plugin; log files may add rows to them and take some away.
+    ``cleanable_bytes``: what a clean would free now, None where that is not known.
+    """
+
+    table: str
+    table_type: str
+    table_version: int
+    partitions: int
+    file_groups: int
+    slices: int
+    rows: int | None
+    newest_bytes: int
+    older_bytes: int
+    replaced_bytes: int
+    uncommitted_bytes: int
+    base_files: Sizes
+    small_files: int
+    small_file_limit: int
+    log_files: Sizes
+    written: Written
+    cleanable_bytes: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """All base and log files."""
+        old = self.older_bytes + self.replaced_bytes
+        return self.newest_bytes + old + self.uncommitted_bytes
+
+    @property
+    def log_ratio(self) -> float | None:
+        """Bytes of log files for each byte of base files, of the newest slices."""
+        return self.log_files.bytes / self.base_files.bytes if self.base_files.bytes else None
+
+    @property
+    def slices_per_group(self) -> float | None:
+        """Versions that are kept of a file group, on average; replaced groups are not counted."""
+        return self.slices / self.file_groups if self.file_groups else None
+
+
+def table_stats(
+    source: ReadSource,
+    small_file: int = SMALL_FILE,
+    cleanable: Iterable[str] | None = None,
+    progress: Progress = silent,
+) -> TableStats:
+    """One listing, all commits of the active timeline, and the footers of those base files whose
+    commit has been archived. ``cleanable``: paths of the files that a clean would delete; None: not
+    known. Raises CorruptTableError for a timeline that can't be read."""
+    storage, timeline, config = source.storage, source.timeline, source.config
+    found = (parse_path(entry.path, entry.size) for entry in list_data(storage))
+    files = tuple(file for file in found if file is not None)
+    commits = _commits(source, progress)
+    view = from_files(storage, timeline, files)
+    groups = view.groups()
+    newest = view.slices
+    older = [s for group in groups for s in group.slices[1:]]
+    kept = {(group.partition_path, group.file_id) for group in groups}
+    gone = [
+        s
+        for group in view.groups(replaced=True)
+        if (group.partition_path, group.file_id) not in kept
+        for s in group.slices
+    ]
+    committed = sum(s.size for s in (*newest, *older, *gone))
+    bases = [s.base_file for s in newest if s.base_file is not None]
+    logs = [log for s in newest for log in s.log_files]
+    return TableStats(
+        table=config.name or storage.root,
+        table_type=config.table_type,
+        table_version=config.version,
+        partitions=len(view.partitions()),
+        file_groups=len(groups),
+        slices=sum(len(group.slices) for group in groups),
+        rows=_rows(source, bases, commits, progress),
+        newest_bytes=_bytes(newest),
+        older_bytes=_bytes(older),
+        replaced_bytes=_bytes(gone),
+        uncommitted_bytes=_all_bytes(files) - committed,
+        base_files=Sizes.of([base.size for base in bases]),
+        small_files=sum(base.size < small_file for base in bases),
+        small_file_limit=small_file,
+        log_files=Sizes.of([log.size for log in logs]),
+        written=written(commits),
+        cleanable_bytes=None if cleanable is None else _of_paths(files, cleanable),
+    )
+
+
+def written(commits: Iterable[CommitMetadata]) -> Written:
+    """The write amplification of these commits."""
+    count = size = rows = changed = 0
+    for metadata in commits:
+        count += 1
+        service = metadata.operation in _SERVICES or metadata.compacted
+        for stat in metadata.stats:
+            size += _written(stat)
+            if not service:
+                rows += _changed_rows(stat)
+                changed += _changed_bytes(stat)
+    return Written(count, size, rows, changed)
+
+
+def _written(stat: WriteStat) -> int:
+    """In version 6 a log file may be appended to: the stat's total is what this commit added."""
+    total = stat.extra.get("totalWriteBytes")
+    return int(total) if isinstance(total, int) and total > 0 else stat.file_size
+
+
+def _changed_rows(stat: WriteStat) -> int:
+    return stat.num_inserts + stat.num_updates + stat.num_deletes
+
+
+def _changed_bytes(stat: WriteStat) -> int:
+    if stat.log_version is not None:
+        return _written(stat)
+    if stat.num_writes <= 0:
+        return stat.file_size if _changed_rows(stat) else 0
+    return round(stat.file_size * min(1.0, _changed_rows(stat) / stat.num_writes))
+
+
+def _commits(source: ReadSource, progress: Progress) -> list[CommitMetadata]:
+    todo = [partial(_one_commit, source, instant) for instant in source.timeline.writes()]
+    found: list[CommitMetadata] = []
+    for done, metadata in enumerate(in_order(todo, _AT_ONCE), 1):
+        progress("timeline", done, len(todo))
+        found.append(metadata)
+    return found
+
+
+def _one_commit(source: ReadSource, instant: Instant) -> Iterator[CommitMetadata]:
+    yield source.timeline.metadata(source.storage, instant)
+
+
+def _rows(
+    source: ReadSource,
+    bases: Sequence[BaseFile],
+    commits: Iterable[CommitMetadata],
+    progress: Progress,
+) -> int | None:
+    said = {s.path: s.num_writes for m in commits for s in m.stats if s.log_version is None}
+    total = sum(said.get(base.path, 0) for base in bases)
+    unsaid = [base.path for base in bases if base.path not in said]
+    if not unsaid:
+        return total
+    if source.file_format is None:
+        return None
+    todo = [partial(_footer, source.storage, source.file_format, path) for path in unsaid]
+    for done, rows in enumerate(in_order(todo, _AT_ONCE), 1):
+        progress("footers", done, len(todo))
+        total += rows
+    return total
+
+
+def _footer(storage: Storage, file_format: BaseFileFormat, path: str) -> Iterator[int]:
+    with file_format.reader(storage, path) as reader:
+        yield reader.num_rows
+
+
+def _bytes(slices: Iterable[FileSlice]) -> int:
+    return sum(slice_.size for slice_ in slices)
+
+
+def _of_paths(files: Iterable[BaseFile | LogFile], paths: Iterable[str]) -> int:
+    wanted = set(paths)
+    return sum(file.size for file in files if file.path in wanted)
+
+
+def _all_bytes(files: Iterable[BaseFile | LogFile]) -> int:
+    return sum(file.size for file in files)
