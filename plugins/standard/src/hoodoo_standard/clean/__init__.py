@@ -1,0 +1,1 @@
+"""Cleaning policies: which file slices nobody needs any more."""
