@@ -1,0 +1,94 @@
+"""Savepoints: completed writes whose files stay until somebody says otherwise.
+
+A savepoint has the requested time of the write that it keeps, and names the files of the slices
+which were the newest then: Hudi's ``HoodieSavepointMetadata``. Cleaning and archiving go round both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+
+from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import codec_avro
+from hoodoo.timeline.timeline import Timeline
+
+SAVEPOINT = "savepoint"
+
+
+@frozen
+class Savepoint:
+    """``instant`` is the requested time of the write that is kept, and of the savepoint itself.
+
+    ``made`` is when, in milliseconds since the epoch; ``files`` are paths below the table root.
+    """
+
+    instant: str
+    files: frozenset[str]
+    user: str = ""
+    comment: str = ""
+    made: int = 0
+
+
+def savepoints(storage: Storage, timeline: Timeline) -> tuple[Savepoint, ...]:
+    """The completed savepoints, the oldest first. One file is read for each; one that is deleted
+    meanwhile is not among them. Raises CorruptTableError naming a file that is no savepoint.
+    """
+    found = (_read(storage, timeline, i) for i in timeline.completed() if i.action == SAVEPOINT)
+    return tuple(savepoint for savepoint in found if savepoint is not None)
+
+
+def kept_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
+    """The files of all savepoints, as paths below the table root."""
+    return frozenset().union(*(s.files for s in savepoints(storage, timeline)))
+
+
+def savepointed(timeline: Timeline, pending: bool = False) -> frozenset[str]:
+    """Requested times of the writes that completed savepoints (``pending`` ones, too) keep; no file
+    is read."""
+    return frozenset(
+        i.requested for i in timeline.instants
+        if i.action == SAVEPOINT and (pending or i.is_completed)
+    )  # fmt: skip
+
+
+def encode(slices: Iterable[FileSlice], user: str, comment: str, made: int) -> bytes:
+    """The completed file of a savepoint that keeps ``slices``."""
+    names: dict[str, list[str]] = {}
+    for slice_ in slices:
+        files = [] if slice_.base_file is None else [slice_.base_file.name]
+        files += [log.name for log in slice_.log_files]
+        names.setdefault(slice_.partition_path, []).extend(files)
+    record: Mapping[str, object] = {
+        "savepointedBy": user,
+        "savepointedAt": made,
+        "comments": comment,
+        "partitionMetadata": {
+            partition: {"partitionPath": partition, "savepointDataFile": files}
+            for partition, files in names.items()
+        },
+        "version": 1,
+    }
+    return codec_avro.encode("HoodieSavepointMetadata", record)
+
+
+def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Savepoint | None:
+    try:
+        record = timeline.contents(storage, instant.at(State.COMPLETED, instant.completed))
+    except FileNotFoundError:
+        return None
+    files = {
+        path_of(partition, str(name).rpartition("/")[2])
+        for partition, kept in (record.get("partitionMetadata") or {}).items()
+        for name in kept.get("savepointDataFile") or ()
+    }
+    return Savepoint(
+        instant.requested,
+        frozenset(files),
+        str(record.get("savepointedBy") or ""),
+        str(record.get("comments") or ""),
+        int(record.get("savepointedAt") or 0),
+    )
