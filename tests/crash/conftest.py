@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import crash_trials
 import merge_on_read
+import table_life
+from hoodoo.timeline import heartbeat
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +45,32 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return target
 
     return table
+
+
+@pytest.fixture(scope="session")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., table_life.Life]:
+    """``lives(version, kind, what="lived")``: a table with a past, made once; what: table_life.TABLES."""
+    below = tmp_path_factory.mktemp("lives")
+    made: dict[tuple[int, str, str], table_life.Life] = {}
+
+    def life(version: int, kind: str, what: str = "lived") -> table_life.Life:
+        if (version, kind, what) not in made:
+            path = below / f"v{version}-{kind}-{what}"
+            if what == "lived":
+                made[version, kind, what] = table_life.live(path, version, kind)
+            else:
+                made[version, kind, what] = table_life.MAKERS[what](life(version, kind), path)
+        return made[version, kind, what]
+
+    return life
+
+
+@pytest.fixture(autouse=True)
+def heartbeats_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No thread renews heartbeats: its puts would be storage operations at any moment."""
+    beats = heartbeat._Beats()
+    monkeypatch.setattr(heartbeat._Beats, "_renew", lambda self: None)
+    monkeypatch.setattr(heartbeat, "_beats", lambda: beats)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from attrs import define, frozen
+from crash_leaks import leaks
 from hoodoo.engine.local import LocalEngine
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.storage.api import Storage
@@ -25,9 +26,8 @@ from hoodoo.storage.temporaries import DAY, TEMP_DIR
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
-from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.timeline import load
-from hoodoo.timeline.view import list_data
+from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
+from hoodoo.timeline.ledger import FOLDER as LEDGER
 
 VERSIONS = (6, 9)
 WHEN = ("before", "after", "torn")
@@ -39,6 +39,7 @@ Row = tuple[int, str, str]
 State = tuple[Row, ...]
 Operation = Callable[[Table], object]
 Wrap = Callable[[Storage], Storage]
+Mutations = tuple[tuple[str, str], ...]
 
 SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
 
@@ -138,29 +139,51 @@ class Prepared:
     operation: Operation
     old: State
     new: State
-    mutations: tuple[tuple[str, str], ...]
+    mutations: Mutations
 
     @property
     def steps(self) -> int:
         return len(self.mutations)
+
+    @property
+    def decisions(self) -> list[int]:
+        """The operations (from 1) that take a number: each decides what follows it. Before the first
+        one of a write all its files are there, and nothing is published."""
+        numbers = (n for n, (_, path) in enumerate(self.mutations, 1) if _is_number(path))
+        return list(numbers)
+
+
+def _is_number(path: str) -> bool:
+    return path.startswith(f"{LEDGER}/") and not path.endswith(".done")
 
 
 def prepared(
     base: Path, scratch: Path, operation: Operation, changes_rows: bool = True
 ) -> Prepared:
     """Run ``operation`` once without trouble, to learn its outcome and its storage operations."""
-    target = copied(base, scratch / "whole")
+    target = scratch / "whole"
+    steps = mutations(base, target, operation)
+    found = Prepared(base, operation, state(base), state(target), steps)
+    assert (found.old != found.new) == changes_rows, "the trial would prove nothing"
+    assert found.steps
+    return found
+
+
+def mutations(base: Path, target: Path, operation: Operation) -> Mutations:
+    """The mutating storage operations of ``operation`` on a copy of ``base``, which is ``target``."""
     stores: list[RecordingStorage] = []
 
     def record(inner: Storage) -> Storage:
         stores.append(RecordingStorage(inner))
         return stores[0]
 
-    operation(opened(target, record))
-    found = Prepared(base, operation, state(base), state(target), tuple(stores[0].mutations))
-    assert (found.old != found.new) == changes_rows, "the trial would prove nothing"
-    assert found.steps
-    return found
+    operation(opened(copied(base, target), record))
+    return tuple(stores[0].mutations)
+
+
+def step(steps: Mutations, suffix: str) -> int:
+    """The first of ``steps`` (from 1) on a path that ends so."""
+    return next(n for n, (_, path) in enumerate(steps, 1) if path.endswith(suffix))
 
 
 def copied(source: Path, target: Path) -> Path:
@@ -194,33 +217,17 @@ def check_next_write(path: Path, found: State, where: str) -> None:
     assert leaks(path) == [], where
 
 
-def leaks(path: Path, services: bool = False) -> list[str]:
-    """What should not be on disk after a write that succeeded. With ``services`` a compaction may be
-    pending, with what it has written so far."""
-    storage = LocalStorage(str(path), durable=False)
-    timeline = load(storage, properties.load(storage))
-    pending = timeline.pending()
-    running = {i.requested for i in pending if services and i.action == "compaction"}
-    found = [f"pending {instant}" for instant in pending if instant.requested not in running]
-    named = {s.path for i in timeline.writes() for s in timeline.metadata(storage, i).stats}
-    for entry in list_data(storage):
-        file = parse_path(entry.path)
-        if file is not None and entry.path not in named and file.instant not in running:
-            found.append(f"data file {entry.path}")
-        if file is None and not entry.name.startswith(".hoodie_partition_metadata"):
-            found.append(f"foreign file {entry.path}")
-    folders = [e for e in storage.list(".hoodie/.temp") if e.name not in running]
-    for folder in folders:
-        for entry in storage.list(folder.path, recursive=True):
-            found.append(f"temporary {entry.path}")
-    # A directory of markers is a leak too, even if it is empty: Spark Hudi looks at its name.
-    found += [f"directory {e.path}" for e in folders]
-    return found
+def next_number(path: Path) -> str:
+    """How the file of the next decision ends."""
+    numbers = (int(p.name) for p in (path / LEDGER).glob("*[0-9]"))
+    return f"/{max(numbers, default=0) + 1:012d}"
 
 
 def age_temporaries(path: Path) -> None:
-    """As if two days had passed: the store sweeps only temporaries that nobody can be writing."""
+    """As if two days had passed: the store sweeps only temporaries that nobody can be writing, and a
+    torn heartbeat says nothing but how old it is."""
     past = time.time() - 2 * DAY
-    for directory, _, names in os.walk(path / TEMP_DIR):
-        for name in names:
-            os.utime(os.path.join(directory, name), (past, past))
+    for folder in (TEMP_DIR, HEARTBEATS):
+        for directory, _, names in os.walk(path / folder):
+            for name in names:
+                os.utime(os.path.join(directory, name), (past, past))

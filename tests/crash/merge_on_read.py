@@ -6,12 +6,12 @@ from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
+from crash_leaks import leaks
 from crash_trials import (
     SCHEMA,
     Operation,
     State,
     age_temporaries,
-    leaks,
     opened,
     ours,
     plus_next,

@@ -8,6 +8,7 @@ from itertools import count, cycle, repeat
 from pathlib import Path
 
 import pytest
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     VERSIONS,
@@ -16,7 +17,6 @@ from crash_trials import (
     age_temporaries,
     build,
     crash,
-    leaks,
     opened,
     rows,
     state,
@@ -50,7 +50,8 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 def _files(path: Path) -> dict[str, bytes]:
     """What may never be overwritten: timeline and base files, with their bytes."""
-    timeline = [p for p in (path / ".hoodie").rglob("*") if p.is_file() and p.name[0].isdigit()]
+    folder = path / opened(path).config.timeline_path
+    timeline = [p for p in folder.iterdir() if p.is_file() and p.name[0].isdigit()]
     return {str(p.relative_to(path)): p.read_bytes() for p in [*timeline, *path.rglob("*.parquet")]}
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import field, frozen
-from crash_trials import COUNT, VERSIONS, State, copied, leaks, opened, ours, state
+from crash_leaks import leaks
+from crash_trials import COUNT, VERSIONS, State, copied, next_number, opened, ours, state
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Stream
@@ -21,12 +22,13 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.compaction_plan import pending_compactions, read_plan
-from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned
+from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options
 
 Tables = Callable[..., Path]
 Act = Callable[[], object]
 # One update in each partition, and a new key.
 CHANGE = {1: "a", 3: "b", 7: "a"}
+NO_REPEATS = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 
 
 @frozen
@@ -140,9 +142,10 @@ def test_a_compaction_is_planned_after_a_write_has_read_the_table(
     merged: Tables, tmp_path: Path, version: int, index: str, what: str
 ) -> None:
     """Before the write's request, so that nobody sees it. From version 8 on the completion time makes
-    it right; in version 6 the log files have the old slice's name, and the write has to give up."""
+    it right; in version 6 the log files have the old slice's name: the write undoes them, and is
+    repeated."""
     target = copied(merged(version, index), tmp_path / "trial")
-    old, expected = state(target), _changed(target, tmp_path)
+    expected = _changed(target, tmp_path)
 
     def act() -> None:
         assert opened(target).schedule_compaction()
@@ -150,13 +153,31 @@ def test_a_compaction_is_planned_after_a_write_has_read_the_table(
             run_planned(opened(target))
 
     late = opened(target, lambda s: Between(s, ".deltacommit.requested", act))
-    if version == 6:
-        with pytest.raises(CommitConflictError, match=r"compaction \d+ was planned after"):
-            late.upsert(rows(CHANGE, "new", 5))
-        assert state(target) == old
-        _change(target)
-    else:
+    commit = late.upsert(rows(CHANGE, "new", 5))
+    undone = [i for i in opened(target).timeline().instants if i.action == "rollback"]
+    assert len(undone) == (version == 6)
+    assert opened(target).timeline().find(commit.instant)
+    _check(target, expected)
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_a_write_that_may_not_be_repeated_says_what_overtook_it(
+    merged: Tables, tmp_path: Path, index: str
+) -> None:
+    """Version 6, without repeats: nothing of the write is left."""
+    target = copied(merged(6, index), tmp_path / "trial")
+    old, expected = state(target), _changed(target, tmp_path)
+
+    def act() -> None:
+        assert opened(target).schedule_compaction()
+
+    late = with_options(
+        opened(target, lambda s: Between(s, ".deltacommit.requested", act)), NO_REPEATS
+    )
+    with pytest.raises(CommitConflictError, match=r"compaction \d+ was planned after"):
         late.upsert(rows(CHANGE, "new", 5))
+    assert state(target) == old
+    _change(target)
     _check(target, expected)
 
 
@@ -176,9 +197,38 @@ def test_an_older_version_plans_nothing_under_a_write(
             table.schedule_compaction() if what == "plan" else table.compact()
         refused.append(str(error.value))
 
-    opened(target, lambda s: Between(s, ".deltacommit", act)).upsert(rows(CHANGE, "new", 5))
+    number = next_number(target)
+    opened(target, lambda s: Between(s, number, act)).upsert(rows(CHANGE, "new", 5))
     assert refused
     assert not any(i.action == "compaction" for i in opened(target).timeline().instants)
+    _check(target, expected)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("index", INDEXES)
+def test_a_compaction_is_planned_between_decision_and_completion(
+    merged: Tables, tmp_path: Path, version: int, index: str
+) -> None:
+    """The write has its number, and is about to put its completed file: who plans puts it."""
+    target = copied(merged(version, index), tmp_path / "trial")
+    expected = _changed(target, tmp_path)
+    planned: list[str] = []
+
+    def act() -> None:
+        planned.append(str(opened(target).schedule_compaction()))
+
+    late = opened(target, lambda s: Between(s, ".deltacommit", act))
+    commit = late.upsert(rows(CHANGE, "new", 5))
+    timeline = opened(target).timeline()
+    (instant,) = pending_compactions(timeline)
+    assert [instant.requested] == planned
+    names = {log for s in read_plan(LocalStorage(str(target)), timeline, instant).slices
+             for log in s.log_files}  # fmt: skip
+    assert set(commit.files) & {log.path for log in names} == {
+        path for path in commit.files if ".log." in path
+    }
+    run_planned(opened(target))
+    assert logs(target) == ()
     _check(target, expected)
 
 
@@ -260,27 +310,21 @@ def test_a_scheduler_dies_before_it_looks_for_writes(
 def test_a_completion_that_lands_late(
     merged: Tables, tmp_path: Path, index: str, when: str
 ) -> None:
-    """Version 9: a write takes its completion time, then is held up; a compaction with a later instant
-    is planned, and runs, before the file lands."""
+    """Version 9, a writer that takes no numbers: it has its completion time, then is held up; a
+    compaction with a later instant is planned, and runs, before the file lands."""
     target = copied(merged(9, index), tmp_path / "trial")
     expected = _changed(target, tmp_path)
-    runs: list[str] = []
-
-    class Held(Delegating):
-        def put_if_absent(self, path: str, data: bytes) -> bool:
-            if not path.endswith(".deltacommit"):
-                return super().put_if_absent(path, data)
-            _plan_after(target, Path(path).stem.partition("_")[2])
-            if when == "during-the-run":
-                engine = Interrupted(1, act=lambda: self.inner.put_if_absent(path, data))
-                with pytest.raises(CommitConflictError, match="Run it again"):
-                    run_planned(opened(target, engine=engine))
-                runs.append(path)
-                return True
-            return super().put_if_absent(path, data)
-
-    opened(target, Held).upsert(rows(CHANGE, "new", 5))
-    assert len(runs) == (when == "during-the-run")
+    commit = opened(target).upsert(rows(CHANGE, "new", 5))
+    (file,) = (target / ".hoodie" / "timeline").glob(f"{commit.instant}_*.deltacommit")
+    data = file.read_bytes()
+    file.unlink()
+    _plan_after(target, file.stem.partition("_")[2])
+    if when == "before-the-run":
+        file.write_bytes(data)
+    else:
+        engine = Interrupted(1, act=lambda: file.write_bytes(data))
+        with pytest.raises(CommitConflictError, match="Run it again"):
+            run_planned(opened(target, engine=engine))
     assert ours(target) == expected
     run_planned(opened(target))
     assert logs(target) == ()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     OPERATIONS,
@@ -22,11 +23,13 @@ from crash_trials import (
     VERSIONS,
     copied,
     crash,
-    leaks,
+    mutations,
     opened,
     ours,
+    plus_next,
     prepared,
     state,
+    step,
     write_next,
 )
 from hoodoo.errors import CorruptTableError, HoodooError, SchemaError
@@ -162,13 +165,19 @@ def _decode(data: bytes, where: str, replaces: bool) -> Any:
         return None
 
 
+def _begin_rollback(path: Path, tmp_path: Path) -> None:
+    """Its requested and inflight files are there."""
+    steps = mutations(path, tmp_path / "undone", lambda t: t.rollback())
+    crash(path, lambda t: t.rollback(), step(steps, ".rollback.inflight"), "after")
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_begun_rollback(tables: Tables, tmp_path: Path, version: int) -> None:
     """A damaged plan never makes the next write delete what is committed."""
     base = copied(tables(version), tmp_path / "crashed")
     case = prepared(base, tmp_path, OPERATIONS["upsert"])
-    crash(base, OPERATIONS["upsert"], case.steps - 2, "before")
-    crash(base, lambda table: table.rollback(), 2, "after")  # requested and inflight are there
+    crash(base, OPERATIONS["upsert"], case.decisions[0], "before")
+    _begin_rollback(base, tmp_path)
     name = next(p.name for p in (base / ".hoodie").rglob("*.rollback.requested"))
     chance = random.Random(f"{SEED} rollback {version}")
     (file,) = base.rglob(name)
@@ -191,22 +200,21 @@ def test_a_begun_rollback(tables: Tables, tmp_path: Path, version: int) -> None:
 def test_a_begun_rollback_of_what_is_committed(
     tables: Tables, tmp_path: Path, version: int
 ) -> None:
-    """One digit of the plan's instant, and it names another one: refused, nothing is deleted."""
+    """One digit of the plan's instant, and it names another one: it is withdrawn, nothing committed is
+    deleted, and the failed write is undone all the same."""
     target = copied(tables(version), tmp_path / "trial")
     good = state(target)
     committed = opened(target).timeline().writes()[0].requested
     case = prepared(target, tmp_path, OPERATIONS["upsert"])
-    crash(target, OPERATIONS["upsert"], case.steps - 2, "before")
+    crash(target, OPERATIONS["upsert"], case.decisions[0], "before")
     (pending,) = opened(target).timeline().pending()
-    crash(target, lambda table: table.rollback(), 2, "after")
+    _begin_rollback(target, tmp_path)
     (file,) = (target / ".hoodie").rglob("*.rollback.requested")
     data = file.read_bytes()
     file.write_bytes(data.replace(pending.requested.encode(), committed.encode()))
-    with pytest.raises(HoodooError, match=f"{file.name}.*{committed}, which is completed"):
-        write_next(opened(target))
-    assert state(target) == good
-    file.write_bytes(data)
     write_next(opened(target))
+    assert not file.exists()
+    assert state(target) == plus_next(good)
     assert leaks(target) == []
     COUNT.damages += 1
 

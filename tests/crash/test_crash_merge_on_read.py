@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     SEED,
@@ -17,15 +18,13 @@ from crash_trials import (
     Prepared,
     copied,
     crash,
-    leaks,
+    mutations,
     opened,
     ours,
     plus_next,
     prepared,
     state,
 )
-from hoodoo.storage.api import Storage
-from hoodoo.testing.stores import RecordingStorage
 from merge_on_read import (
     INDEXES,
     SERVICES,
@@ -123,8 +122,8 @@ def _recoveries(case: Prepared, tmp_path: Path, recover: Operation) -> None:
     for at in range(1, case.steps + 1):
         crashed = copied(case.path, tmp_path / f"crashed-{at}")
         crash(crashed, case.operation, at, chance.choice(WHEN))
-        steps = _steps(crashed, tmp_path, recover)
-        pairs += [(at, step) for step in range(1, steps + 1)]
+        steps = mutations(crashed, tmp_path / "recovered", recover)
+        pairs += [(at, step) for step in range(1, len(steps) + 1)]
     assert pairs
     for at, step in pairs if ALL else chance.sample(pairs, min(len(pairs), SAMPLED)):
         when = chance.choice(WHEN)
@@ -137,17 +136,6 @@ def _recoveries(case: Prepared, tmp_path: Path, recover: Operation) -> None:
         check_compacts(target, plus_next(found), where)
         assert leaks(target) == [], where
         COUNT.trials += 1
-
-
-def _steps(crashed: Path, tmp_path: Path, recover: Operation) -> int:
-    stores: list[RecordingStorage] = []
-
-    def record(inner: Storage) -> Storage:
-        stores.append(RecordingStorage(inner))
-        return stores[0]
-
-    recover(opened(copied(crashed, tmp_path / "recovered"), record))
-    return len(stores[0].mutations)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -163,7 +151,7 @@ def test_crashes_in_a_row(merged: Tables, tmp_path: Path, version: int) -> None:
             opened(target).rollback()  # it plans nothing under a write, dead or alive
         if name == "run" and not waits(target):
             continue
-        steps = _steps(target, tmp_path, operation)
+        steps = len(mutations(target, tmp_path / "recovered", operation))
         allowed = (ours(target), ours(tmp_path / "recovered"))
         if not steps:
             continue  # nothing to compact

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     OPERATIONS,
@@ -17,16 +18,14 @@ from crash_trials import (
     check_next_write,
     copied,
     crash,
-    leaks,
+    mutations,
     opened,
     ours,
     prepared,
     rows,
     state,
 )
-from hoodoo.storage.api import Storage
 from hoodoo.table import Table
-from hoodoo.testing.stores import RecordingStorage
 
 Tables = Callable[..., Path]
 # Recoveries of the other operations take the same steps: a few of each, other ones in each run.
@@ -77,7 +76,8 @@ def test_crash_during_recovery(
     pairs = []
     for at in range(1, case.steps + 1):
         crash(copied(case.path, crashed[at]), case.operation, at, chance.choice(WHEN))
-        pairs += [(at, step) for step in range(1, _recovery_steps(crashed[at], tmp_path) + 1)]
+        steps = mutations(crashed[at], tmp_path / "recovered", lambda t: t.rollback())
+        pairs += [(at, step) for step in range(1, len(steps) + 1)]
     assert pairs
     if name != "upsert":
         pairs = chance.sample(pairs, min(len(pairs), SAMPLED_RECOVERIES))
@@ -90,18 +90,6 @@ def test_crash_during_recovery(
         assert found in (case.old, case.new), where
         check_next_write(target, found, where)
         COUNT.trials += 1
-
-
-def _recovery_steps(crashed: Path, tmp_path: Path) -> int:
-    stores: list[RecordingStorage] = []
-
-    def record(inner: Storage) -> Storage:
-        stores.append(RecordingStorage(inner))
-        return stores[0]
-
-    target = copied(crashed, tmp_path / "recovered")
-    opened(target, record).rollback()
-    return len(stores[0].mutations)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     SEED,
     VERSIONS,
     Prepared,
     copied,
-    leaks,
     opened,
     ours,
     plus_next,
@@ -133,8 +133,8 @@ def test_error_in_an_inline_compaction(
     """The rows have landed before it: the write must not say that it failed."""
     case = prepared(merged(version, "bucket"), tmp_path, WRITES["inline"])
     chance = random.Random(f"{SEED} {version} {after}")
-    done = next(n for n, (_, p) in enumerate(case.mutations, 1) if p.endswith(".deltacommit"))
-    for at in chance.sample(range(done + 3, case.steps + 1), 4):
+    planned = case.decisions[1]
+    for at in chance.sample(range(planned, case.steps + 1), 4):
         where = f"operation {at}: {case.mutations[at - 1]}, seed {SEED}"
         target = copied(case.path, tmp_path / "trial")
         table = opened(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from crash_trials import VERSIONS, check_next_write, copied, leaks, opened, rows, state
+from crash_leaks import leaks
+from crash_trials import VERSIONS, check_next_write, copied, opened, rows, state
 from hoodoo.errors import CommitConflictError
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.local import LocalStorage

@@ -14,13 +14,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from attrs import field, frozen
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     VERSIONS,
     age_temporaries,
     copied,
     crash,
-    leaks,
     opened,
     ours,
     plus_next,
@@ -53,8 +53,7 @@ def _undone(base: Path, target: Path, tmp_path: Path, name: str) -> list[Attempt
     case = prepared(base, tmp_path, WRITES[name])
     copied(base, target)
     engine = WatchingEngine(1)
-    # The publish is followed by two deletions: before it, all files are there.
-    crash(target, case.operation, case.steps - 2, "before", engine)
+    crash(target, case.operation, case.decisions[0], "before", engine)
     assert engine.attempts
     return engine.attempts
 

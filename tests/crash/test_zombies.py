@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from attrs import evolve, field, frozen
+from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     NEXT,
@@ -28,7 +29,6 @@ from crash_trials import (
     check_next_write,
     copied,
     crash,
-    leaks,
     opened,
     plus_next,
     prepared,
@@ -196,8 +196,7 @@ def _undone_with_attempts(case: Prepared, target: Path) -> list[Attempt]:
     """A write whose driver died at the end, undone by the next; its tasks, still alive."""
     copied(case.path, target)
     engine = WatchingEngine(1)
-    # The publish is followed by two deletions: before it, all files are there.
-    crash(target, case.operation, case.steps - 2, "before", engine)
+    crash(target, case.operation, case.decisions[0], "before", engine)
     assert engine.attempts
     assert opened(target).rollback()
     return engine.attempts
@@ -317,7 +316,7 @@ def test_a_file_that_comes_while_the_rollback_runs(
     target = copied(tables(version), tmp_path / "trial")
     case = prepared(tables(version), tmp_path, OPERATIONS["upsert"])
     engine = WatchingEngine(1)
-    crash(target, case.operation, case.steps - 2, "before", engine)
+    crash(target, case.operation, case.decisions[0], "before", engine)
     pending = LocalStorage(str(target), durable=False)
     woken: list[str] = []
 

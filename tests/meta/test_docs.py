@@ -20,7 +20,9 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs import cleaning as cleaning_family
 from hoodoo.hookspecs import compaction as compaction_family
+from hoodoo.hookspecs import conflict as conflict_family
 from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
@@ -35,6 +37,7 @@ from hoodoo.kernel.protocols import PROTOCOLS
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
 
 REPO = Path(__file__).parents[2]
@@ -286,7 +289,14 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.BaseFileReader,
         format_family.BaseFileWriter,
     ),
+    "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
+    "lock": (Lock, Held),
     "compaction": (compaction_family.CompactionStrategy, compaction_family.Candidate),
+    "cleaning": (
+        cleaning_family.CleaningPolicy,
+        cleaning_family.History,
+        cleaning_family.Aged,
+    ),
     "observer": (Event,),
 }
 REGISTRATION = (Registration, Option, Settings)

@@ -36,6 +36,7 @@ ROOMS = (
     "write",
     "read",
     "actions",
+    "inspect",
     "tables",
     "opened",
     "services",
@@ -51,6 +52,8 @@ FOREIGN = ("pyspark", "pandas", "hoodoo_standard", "hoodoo_spark", "typer", "pyt
 NEEDS = {
     "hoodoo.cli.app": ("typer",),
     "hoodoo.cli.commands": ("typer",),
+    "hoodoo.cli.given": ("typer",),
+    "hoodoo.cli.show": ("typer",),
     "hoodoo.testing.contracts": ("pytest",),
 }
 

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import Any, overload
 
-from hoodoo.actions import compaction
-from hoodoo.actions.heal import heal
-from hoodoo.actions.rollback import rollback
-from hoodoo.errors import UnsupportedTableError
+from hoodoo import tables
+from hoodoo.actions import archive, clean, clean_run, compaction, restore, savepoint
+from hoodoo.actions.archive import Archived
+from hoodoo.actions.archive_plan import kept_by_cleaning
+from hoodoo.actions.archive_settings import ArchiveSettings
+from hoodoo.actions.clean import Cleaning
+from hoodoo.actions.clean_run import Cleaned
+from hoodoo.actions.clean_settings import CleanSettings, named
+from hoodoo.actions.heal import heal, sweep_undone
+from hoodoo.actions.restore_told import Restored
+from hoodoo.actions.rollback import RolledBack, rollback, undoable
+from hoodoo.errors import HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.inspect.findings import Progress, Report, silent
+from hoodoo.inspect.stats import SMALL_FILE, TableStats, table_stats
+from hoodoo.inspect.verify import verify
+from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.instant import Instant
 from hoodoo.opened import OpenTable
+from hoodoo.timeline.clean_plan import pending_cleans
 from hoodoo.timeline.compaction_plan import pending_compactions
-from hoodoo.timeline.timeline import load
+from hoodoo.timeline.savepoints import Savepoint, savepoints
+from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.write.commit import Commit
 
 
@@ -67,9 +84,187 @@ class Services(OpenTable):
     schedule_compact = schedule_compaction
     run_compact = run_compaction
 
-    def rollback(self) -> tuple[str, ...]:
-        """Undo failed writes now instead of at the next write; the instants that were undone."""
-        return tuple(done.instant for done in heal(self._storage, self._config))
+    def clean(self, policy: Any = None, **settings: Any) -> Cleaned:
+        """Delete the files that neither readers of the recent past nor a savepoint need.
+
+        Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an
+        object; by default ``hoodie.clean.policy`` says it. ``settings`` are options of cleaning by the
+        end of their name: ``commits_retained=5``, ``reader_window=2``. The answer has an empty instant
+        where nothing was there to do. Raises StorageError where a file can't be deleted: clean again.
+        """
+        self._refresh()
+        return self._clean(self._cleaning(policy, settings))
+
+    def schedule_clean(self, policy: Any = None, **settings: Any) -> str | None:
+        """Plan a clean; its instant, or None where there is nothing to delete."""
+        self._refresh()
+        how = self._cleaning(policy, settings)
+        instant = clean.schedule(self._storage, self.timeline(), how)
+        return None if instant is None else instant.requested
+
+    def run_clean(self, instant: str) -> Cleaned:
+        """Run a planned clean, from the start or where an earlier run stopped. What has come to be
+        needed since it was planned is left."""
+        self._refresh()
+        self._check_writable()
+        threads = CleanSettings.of(self._options).threads
+        return clean_run.run(
+            self._storage, self.timeline(), instant, threads, self._drop_metadata_table
+        )
+
+    def archive(self) -> Archived:
+        """Move the beginning of the active timeline into the archived one, if it has more completed
+        writes than ``hoodie.keep.max.commits``. What is needed for reading and cleaning stays."""
+        settings = ArchiveSettings.of(self._options)
+        self._check_writable()
+        if heal(self._storage, self._config):
+            self._drop_metadata_table()
+        return self._archive(settings)
+
+    @overload
+    def rollback(self) -> tuple[str, ...]: ...
+    @overload
+    def rollback(self, instant: str) -> RolledBack: ...
+    def rollback(self, instant: str | None = None) -> tuple[str, ...] | RolledBack:
+        """Undo failed writes now instead of at the next write; the instants that were undone.
+
+        With an ``instant``, undo that one: a pending one, or the newest completed write. Raises
+        ConfigError where it is neither, a savepoint keeps it, or what it replaced has been cleaned;
+        CommitConflictError while something is pending that may build on it.
+        """
+        if instant is None:
+            return tuple(done.instant for done in heal(self._storage, self._config))
+        self._check_writable()
+        timeline = self.timeline()
+        found = undoable(self._storage, timeline, instant)
+        self._drop_metadata_table()
+        return rollback(self._storage, timeline, found)
+
+    def savepoint(self, instant: str | None = None, comment: str = "", user: str = "") -> str:
+        """Keep the completed write ``instant``, by default the newest, and its files; its instant.
+
+        Cleaning and archiving leave it alone until it is deleted. Raises ConfigError if there is no
+        such write, or some of its files have been cleaned already.
+        """
+        self._check_writable()
+        return savepoint.create(self._storage, self._config, instant, comment, user)
+
+    def delete_savepoint(self, instant: str) -> None:
+        """Keep ``instant`` no longer; the next clean may take its files."""
+        self._check_writable()
+        savepoint.delete(self._storage, self._config, instant)
+
+    def savepoints(self) -> tuple[Savepoint, ...]:
+        """What is kept, the oldest first."""
+        return savepoints(self._storage, self.timeline())
+
+    def restore(self, instant: str) -> Restored:
+        """Undo everything after the completed write ``instant``, for good: the table is again what
+        ``read(as_of=instant)`` shows. Stop other writers first: what they have begun is undone, too.
+
+        Raises ConfigError, with nothing changed, if there is no such write, files that it needs have
+        been cleaned (what a savepoint keeps never is), or a later savepoint stands in the way.
+        """
+        planned = self.schedule_restore(instant)
+        return Restored(instant, "") if planned is None else self.run_restore(planned)
+
+    def schedule_restore(self, instant: str) -> str | None:
+        """Plan a restore; its instant, or None where nothing came after ``instant``. From here on no
+        write that has begun can complete, and the next writer would finish the restore."""
+        self._check_writable()
+        self._drop_metadata_table()
+        planned = restore.schedule(self._storage, self._config, instant)
+        return None if planned is None else planned.requested
+
+    def run_restore(self, instant: str) -> Restored:
+        """Run the planned restore ``instant``, from the start or where an earlier run stopped."""
+        self._check_writable()
+        self._drop_metadata_table()
+        return restore.run(self._storage, self._config, instant)
+
+    # --- looking ----------------------------------------------------------------------------------
+    def stats(self, progress: Progress = silent) -> TableStats:
+        """How large the files are, how much of them is old, what writing has cost; see
+        docs/command-line.md. ``progress`` is told step, done and total."""
+        try:
+            how, now = self._cleaning(), datetime.now(timezone.utc)
+            plan = clean.make_plan(self._storage, self.timeline(), how, now)
+        except HoodooError:
+            cleanable = None  # a table that is only read, a policy that is not installed
+        else:
+            cleanable = () if plan is None else plan.files
+        small = int(self._options.get("hoodie.parquet.small.file.limit", SMALL_FILE))
+        return table_stats(self._source(), small, cleanable, progress)
+
+    def verify(
+        self, *, quick: bool = False, keys: bool = True, progress: Progress = silent
+    ) -> Report:
+        """Look whether all is right: properties, timeline, files, their bytes, record keys; changes
+        nothing. ``quick`` opens no data file, ``keys=False`` reads no rows."""
+        try:
+            in_table = self._plugins().index.is_global
+        except HoodooError:
+            in_table = False  # no plugin for this table's index
+        source = self._source()
+        return verify(source, quick=quick, keys=keys, in_table=in_table, progress=progress)
+
+    # --- cleaning ---------------------------------------------------------------------------------
+    def _cleaning(self, policy: Any = None, settings: Mapping[str, Any] | None = None) -> Cleaning:
+        self._check_writable()
+        given = tables.check_options(named(settings or {}), self._config)
+        options = {**self._options, **given}
+        chosen = CleanSettings.of(options)
+        found, ref = resolve("cleaning", policy or chosen.policy, Settings(self._config, options))
+        return Cleaning(found, clean.signature(ref.name, found), chosen)
+
+    def _clean(self, how: Cleaning) -> Cleaned:
+        def run(timeline: Timeline, requested: str) -> Cleaned:
+            return clean_run.run(
+                self._storage, timeline, requested, how.settings.threads, self._drop_metadata_table
+            )
+
+        cleaned = Cleaned()
+        for pending in pending_cleans(self.timeline()):
+            cleaned = cleaned.then(run(self.timeline(), pending.requested))
+        before = self.timeline()
+        instant = clean.schedule(self._storage, before, how)
+        return cleaned if instant is None else cleaned.then(run(before, instant.requested))
+
+    def _archive(self, settings: ArchiveSettings) -> Archived:
+        def kept(timeline: Timeline) -> Instant | None:
+            try:
+                how = self._cleaning()
+            except HoodooError:  # core alone has no policy
+                return None
+            now = datetime.now(timezone.utc)
+            return kept_by_cleaning(timeline, how.policy, how.settings.window, now)
+
+        def before() -> None:
+            self._drop_metadata_table()
+            # What is older than the timeline's start counts as committed.
+            sweep_undone(self._storage, self._look())
+
+        return archive.archive(self._storage, self.timeline(), settings, kept, before)
+
+    def _inline_archiving(self) -> Callable[[], object]:
+        """The archiving that follows a write. ConfigError for its options."""
+        settings = ArchiveSettings.of(self._options)
+        return (lambda: self._archive(settings)) if settings.automatic else lambda: None
+
+    def _inline_cleaning(self) -> Callable[[], object]:
+        """The clean that follows a write, should one be due then. ConfigError for its options."""
+        settings = CleanSettings.of(self._options)
+        default = settings.policy == CleanSettings().policy
+        if not settings.every or (default and kernel().find("cleaning", settings.policy) is None):
+            return lambda: None  # core alone has no policy, and nobody asked for one
+        how = self._cleaning()
+
+        def inline() -> None:
+            timeline = self.timeline()
+            if pending_cleans(timeline) or clean.due(self._storage, timeline, settings.every):
+                self._clean(how)
+
+        return inline
 
     # --- inside -----------------------------------------------------------------------------------
     def _check_merged(self, service: str) -> None:

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from hoodoo import tables
 from hoodoo.actions import compaction
 from hoodoo.actions.heal import heal
-from hoodoo.errors import (
-    ConfigError,
-    DataError,
-    HoodooError,
-    HoodooWarning,
-)
+from hoodoo.errors import ConfigError, DataError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.changes import Changes
+from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
 from hoodoo.services import Services
-from hoodoo.timeline import batches, properties, view
+from hoodoo.timeline import properties, view
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.compaction_plan import pending_groups
 from hoodoo.timeline.create import init_table
 from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.delete_keys import as_keys
-from hoodoo.write.run import drop_partitions, run
+from hoodoo.write.run import Order, drop_partitions, run
 from hoodoo.write.target import WriteTarget
 
 
@@ -56,6 +53,39 @@ class Table(Services):
         ConfigError for a bad point in time.
         """
         return Scan.of(self._source(), columns=columns, where=where, as_of=as_of, mode=mode)
+
+    def incremental(
+        self,
+        since: str | datetime,
+        until: str | datetime | None = None,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+    ) -> Scan:
+        """A lazy scan of the rows that commits after ``since``, up to ``until`` or now, wrote, as they
+        stand at the end. Deletes are no rows: see :meth:`changes`.
+
+        Points are those of ``as_of``, or ``"earliest"``; commits are ordered by completion, in version
+        6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
+        points and where a clean took files away that ``until`` needs.
+        """
+        source = self._source()
+        return Scan(source, plan_incremental(source, since, until, columns, where))
+
+    def changes(
+        self,
+        since: str | datetime,
+        until: str | datetime | None = None,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+    ) -> Changes:
+        """What each commit after ``since``, up to ``until`` or now, did: one row for each inserted, updated
+        or deleted row, with its images before and after.
+
+        ``columns`` are those of the images; ``where`` is asked of both, and one has to match. A row
+        that moves to another partition path is deleted there and inserted here. Raises as
+        :meth:`incremental` does.
+        """
+        return Changes.of(self._source(), since=since, until=until, columns=columns, where=where)
 
     # --- writing ----------------------------------------------------------------------------------
     def upsert(
@@ -117,17 +147,22 @@ class Table(Services):
     def delete_partitions(self, paths: str | Sequence[str]) -> Commit:
         """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
         wanted = [paths] if isinstance(paths, str) else list(paths)
-        target = self._target(None, self._engine or "local")
-        known = {s.partition_path for s in target.slices}
-        unknown = sorted(set(wanted) - known)
-        if unknown:
-            raise DataError(
-                f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
-                "give partition paths as table.file_slices() shows them.",
-            )  # fmt: skip
-        return drop_partitions(
-            target, operation.DELETE_PARTITION, wanted, self._undo, self._drop_metadata_table
-        )
+
+        def look() -> WriteTarget:
+            target = self._target(None, self._engine or "local")
+            known = {s.partition_path for s in target.slices}
+            unknown = sorted(set(wanted) - known)
+            if unknown:
+                raise DataError(
+                    f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
+                    "give partition paths as table.file_slices() shows them.",
+                )  # fmt: skip
+            return target
+
+        services = self._inline_services()
+        commit = drop_partitions(self._order(operation.DELETE_PARTITION, look), wanted)
+        services(lambda: self._resolve_engine(None, self._engine or "local"))
+        return commit
 
     # --- inside -----------------------------------------------------------------------------------
     def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
@@ -144,26 +179,56 @@ class Table(Services):
         engine: str | Engine | None,
         batch: Batch | None,
     ) -> Commit:
-        every = compaction.inline_interval(self._config, self._options)
-        target = self._target(data, engine or self._engine)
-        if batch is not None and batches.applied(target.storage, target.timeline).has(batch):
-            return Commit("", kind.action(target.logs is not None), kind.operation.value.lower())
-        commit = run(target, kind, data, self._undo, self._drop_metadata_table, batch)
-        if every:
-            self._compact_inline(every, target.engine)
+        services = self._inline_services()
+        chosen = engine or self._engine
+        commit = run(self._order(kind, lambda: self._target(data, chosen), batch), data)
+        if commit.instant:
+            services(lambda: self._resolve_engine(data, chosen))
         return commit
 
-    def _compact_inline(self, every: int, engine: Engine) -> None:
+    def _order(
+        self,
+        kind: operation.WriteKind,
+        look: Callable[[], WriteTarget],
+        batch: Batch | None = None,
+    ) -> Order:
+        return Order(
+            storage=self._storage,
+            kind=kind,
+            look=look,
+            undo=self._undo,
+            before_publish=self._drop_metadata_table,
+            conflicts=tables.conflict_strategy(self._settings),
+            turns=self._turns,
+            repeats=tables.repeats(self._options),
+            batch=batch,
+        )
+
+    def _inline_services(self) -> Callable[[Callable[[], Engine]], None]:
+        """What has to be done after a write: its options are checked now, before anything is written."""
+        every = compaction.inline_interval(self._config, self._options)
+        cleaning = self._inline_cleaning()
+        archiving = self._inline_archiving()
+
+        def compact(engine: Engine) -> None:
+            if every and compaction.commits_since(self.timeline()) >= every:
+                self.compact(engine=engine)
+
+        def after(engine: Callable[[], Engine]) -> None:
+            self._inline("compaction", "compact", lambda: compact(engine()))
+            self._inline("cleaning", "clean", cleaning)
+            self._inline("archiving", "archive", archiving)
+
+        return after
+
+    def _inline(self, what: str, method: str, service: Callable[[], object]) -> None:
         """The rows have landed: what goes wrong here is no failure of the write."""
         try:
-            if compaction.commits_since(self.timeline()) >= every:
-                self.compact(engine=engine)
+            service()
         except HoodooError as error:
-            warnings.warn(
-                f"table {self._config.name}: the write is done, the inline compaction after it is not "
-                f"({error}); table.compact() finishes it.",
-                HoodooWarning,
-                stacklevel=4,
+            warn(
+                f"table {self._config.name}: the write is done, the inline {what} after it is not "
+                f"({error}); table.{method}() finishes it."
             )
 
     def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
@@ -175,7 +240,7 @@ class Table(Services):
         if heal(self._storage, self._config):
             # What was rolled back may be in the metadata table.
             self._drop_metadata_table()
-        timeline = self.timeline()
+        timeline = self._look()
         settings = self._settings
         schema = self._schema(timeline)
         serializer = resolve(
@@ -248,6 +313,7 @@ def create(
     )
     storage = tables.open_storage(path, given)
     config = init_table(storage, config)
+    storage = tables.guarded(storage, Settings(config, given))
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
     return Table(storage, config, given, engine, objects)
@@ -274,6 +340,7 @@ def open(
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None}
     tables.check_overrides(config, objects)
+    storage = tables.guarded(storage, Settings(config, given))
     return Table(storage, config, given, engine, objects)
 
 

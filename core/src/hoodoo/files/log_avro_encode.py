@@ -59,10 +59,13 @@ def _flat_rows(batch: pa.RecordBatch) -> Iterator[pa.Buffer]:
     for field, column in zip(batch.schema, batch.columns, strict=True):
         parts += column_parts(column, field.nullable)
     datums = join(parts, batch.num_rows)
+    yield content(join([fixed_lengths(datums), datums], len(batch)))
+
+
+def fixed_lengths(datums: pa.Array) -> pa.Array:
+    """How long each datum is, as the four bytes that come before it."""
     sizes = pc.binary_length(datums).to_numpy()
-    yield content(
-        join([fixed(sizes.astype(">i4").view(np.uint8).reshape(-1, 4)), datums], len(batch))
-    )
+    return fixed(sizes.astype(">i4").view(np.uint8).reshape(-1, 4))
 
 
 def join(parts: Sequence[Part], rows: int) -> pa.Array:

@@ -15,6 +15,7 @@ from hoodoo.errors import StorageError, UnsupportedTableError
 from hoodoo.files.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo.files.log_avro_encode import encode_rows
 from hoodoo.files.log_blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
+from hoodoo.files.log_changes import encode_changes
 from hoodoo.files.log_deletes import encode_deletes
 from hoodoo.model.meta import encoded_as, with_meta
 from hoodoo.model.schema_avro import avro_text
@@ -116,6 +117,15 @@ class LogWriter:
         mask = None if always is None else _one(always)
         pieces = encode_deletes(_one(keys), _one(partition_paths), values, mask)
         return self._block(BlockKind.DELETE, headers, lambda: self._write(pieces))
+
+    def change_block(
+        self, batches: Sequence[pa.RecordBatch], instant: str, schema_text: str
+    ) -> LogBlock:
+        """A block of change data, as :mod:`hoodoo.files.log_changes` has it."""
+        headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
+        return self._block(
+            BlockKind.CDC, headers, lambda: self._write(encode_changes(batches, schema_text))
+        )
 
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""

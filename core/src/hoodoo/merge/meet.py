@@ -22,11 +22,23 @@ Mask = npt.NDArray[np.bool_]
 @frozen
 class Met:
     """``kept``: stored rows that stay. ``winners``: rows in the place of stored ones, in the schema of
-    the arrived rows; None if no key was met. ``deleted``: stored rows that are gone."""
+    the arrived rows; None if no key was met. ``deleted``: stored rows that are gone. ``stored``: the
+    rows of the keys that were met, ``lost``: those of them that did not stay (None: all), ``lives``:
+    those of the lost that have a winner."""
 
     kept: pa.RecordBatch
     winners: pa.Table | None = None
     deleted: int = 0
+    stored: pa.Table | None = None
+    lost: Mask | None = None
+    lives: pa.ChunkedArray | None = None
+
+    def replaced(self) -> tuple[pa.Table, pa.Table]:
+        """The stored rows that are gone: those in whose place the winners are, row by row, and those
+        that were deleted. Only where ``winners`` is not None."""
+        assert self.stored is not None and self.lives is not None
+        lost = self.stored if self.lost is None else self.stored.filter(pa.array(self.lost))
+        return lost.filter(self.lives), lost.filter(pc.invert(self.lives))
 
 
 @define
@@ -65,7 +77,7 @@ class Waiting:
         met = pa.Table.from_batches([stored]).filter(hit)
         answer = self._answer(met, incoming)
         if answer.rows is not None:
-            return self._met(stored.filter(pc.invert(hit)), answer.rows)
+            return self._met(stored.filter(pc.invert(hit)), answer.rows, met, None)
         wins = np.asarray(answer.newer_wins)
         if wins.all():
             kept, won = stored.filter(pc.invert(hit)), incoming
@@ -74,7 +86,9 @@ class Waiting:
             replaced[np.flatnonzero(np.asarray(hit))] = wins
             kept, won = stored.filter(pa.array(~replaced)), incoming[wins]
         winners = self.rows.take(pa.array(won))
-        return self._met(kept, self._completed(winners, won, met, wins))
+        return self._met(
+            kept, self._completed(winners, won, met, wins), met, None if wins.all() else wins
+        )
 
     def rest(self) -> pa.Table:
         """The puts that met nobody: inserts."""
@@ -105,7 +119,10 @@ class Waiting:
                 winners = winners.set_column(at, winners.schema.field(at), column)
         return winners
 
-    def _met(self, kept: pa.RecordBatch, winners: pa.Table) -> Met:
+    def _met(
+        self, kept: pa.RecordBatch, winners: pa.Table, stored: pa.Table, lost: Mask | None
+    ) -> Met:
         lives = pc.equal(winners.column(OP), PUT)
         gone = winners.num_rows - (pc.sum(lives).as_py() or 0)
-        return Met(kept, winners.filter(lives) if gone else winners, gone)
+        left = winners.filter(lives) if gone else winners
+        return Met(kept, left, gone, stored, lost, lives)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from attrs import Factory, field, frozen
 
+from hoodoo.model.change_data import STATS
+
 
 class Operation(str, enum.Enum):
     """Hudi's ``operationType`` values (WriteOperationType)."""
@@ -66,6 +68,12 @@ class WriteStat:
     log_version: int | None = None
     log_files: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(factory=dict)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file, and the logs of change data beside it."""
+        logs = self.extra.get(STATS)
+        return (self.path, *logs) if isinstance(logs, dict) else (self.path,)
 
 
 @frozen

@@ -63,6 +63,11 @@ class FileSlice:
     log_files: tuple[LogFile, ...] = ()
 
     @property
+    def row_logs(self) -> tuple[LogFile, ...]:
+        """The log files that rows are merged from: without those of change data."""
+        return tuple(log for log in self.log_files if not log.suffix)
+
+    @property
     def size(self) -> int:
         """Bytes of base file and log files together."""
         base = self.base_file.size if self.base_file else 0

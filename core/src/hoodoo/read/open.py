@@ -11,6 +11,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.missing import explained
 from hoodoo.read.project import columns_in, pushed_filter, shaped
 from hoodoo.read.spec import RowSpec
 from hoodoo.storage.api import Storage
@@ -26,9 +27,22 @@ def read_slice(
     """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily. ``rule`` is needed where
     the slice has log files.
 
+    CommitConflictError where a clean has taken a file away since the read was planned.
+
     The file is opened on the first ``next`` and closed when the iterator ends or is closed. Memory:
     one row group's pages and one batch; and the rows of the log files.
     """
+    with explained(storage, slice_):
+        yield from _rows(storage, file_format, spec, slice_, rule)
+
+
+def _rows(
+    storage: Storage,
+    file_format: BaseFileFormat,
+    spec: RowSpec,
+    slice_: FileSlice,
+    rule: MergeRule | None,
+) -> Iterator[pa.RecordBatch]:
     if slice_.log_files:
         assert rule is not None
         pushed = partial(pushed_filter, spec=spec)
@@ -58,7 +72,10 @@ def count_slice(
     if slice_.base_file is None:
         return 0
     if spec.where is None:
-        with file_format.reader(storage, slice_.base_file.path) as reader:
+        with (
+            explained(storage, slice_),
+            file_format.reader(storage, slice_.base_file.path) as reader,
+        ):
             return reader.num_rows
     return sum(batch.num_rows for batch in read_slice(storage, file_format, spec, slice_))
 
@@ -73,6 +90,6 @@ def pruned_rows(
     """(rows of the base file, those of them that its statistics don't rule out). Reads its footer."""
     if slice_.base_file is None:
         return 0, 0
-    with file_format.reader(storage, slice_.base_file.path) as reader:
+    with explained(storage, slice_), file_format.reader(storage, slice_.base_file.path) as reader:
         left = reader.batches([], pushed_filter(reader.schema, spec))
         return reader.num_rows, sum(batch.num_rows for batch in left)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, UnsupportedTableError
@@ -16,11 +17,13 @@ from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
+from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_readable, no_format
 from hoodoo.read.spec import RowSpec, row_spec
+from hoodoo.read.travel import view_as_of
 from hoodoo.timeline.instants import parse_point
-from hoodoo.timeline.view import FileSystemView, build
+from hoodoo.timeline.view import FileSystemView
 
 __all__ = ["READ_OPTIMIZED", "SNAPSHOT", "ReadSource", "ScanPlan", "plan_scan"]
 
@@ -47,6 +50,9 @@ class ScanPlan:
     slices: tuple[FileSlice, ...]
     considered: int
     rule: MergeRule | None = None
+    # Of an incremental read: where it begins (exclusive), and the `since` of the next one.
+    since: str | None = None
+    until: str | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -64,7 +70,8 @@ class ScanPlan:
 
     def __str__(self) -> str:
         """The plan for people."""
-        bound = f" as of {self.as_of}" if self.as_of else ""
+        bound = f" since {self.since}" if self.since else ""
+        bound += f" as of {self.as_of}" if self.as_of else ""
         where = self.spec.where
         lines = [
             f"{self.mode} read of {self.table}{bound}, instant {self.instant or 'none'}",
@@ -82,9 +89,13 @@ def plan_scan(
     where: Any = None,
     as_of: str | datetime | None = None,
     mode: str = SNAPSHOT,
+    *,
+    view: FileSystemView | None = None,
+    rows: pc.Expression | None = None,
 ) -> ScanPlan:
     """Decide a read. Lists directories and reads timeline files; opens no base file, except where no
-    commit and no property tells the schema.
+    commit and no property tells the schema. ``view``: the files, where they are known. ``rows``: a
+    filter besides ``where``.
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
     UnsupportedTableError (a base file format, merger or key generator without a plugin, dropped
@@ -97,15 +108,19 @@ def plan_scan(
     file_format = check_readable(source)
     config = source.config
     bound = None if as_of is None else parse_point(as_of, config.timezone)
-    view = build(source.storage, source.timeline, bound)
+    check_reach(source, bound, f"as_of={as_of!r}")
+    if view is None:
+        view = view_as_of(source, bound)
     found = _slices(view, mode)
     newest, stored = stored_schema(source, file_format, bound, found)
     spec = row_spec(stored, columns, where)
+    if rows is not None:  # after the user's own has been checked, whose errors name only that
+        spec = row_spec(stored, spec.columns, rows if where is None else where & rows)
     kept = _by_partition(found, spec, source.key_generator)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
     for slice_ in kept:
-        _check_extension(slice_, file_format)
+        check_extension(slice_, file_format)
     return ScanPlan(
         table=config.name or source.storage.root,
         mode=mode,
@@ -115,11 +130,14 @@ def plan_scan(
         spec=spec,
         slices=kept,
         considered=len(found),
-        rule=_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
+        rule=merge_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
     )
 
 
-def _rule(source: ReadSource, stored: pa.Schema, spec: RowSpec, bound: str | None) -> MergeRule:
+def merge_rule(
+    source: ReadSource, stored: pa.Schema, spec: RowSpec, bound: str | None
+) -> MergeRule:
+    """How log files are merged for ``spec``, as of ``bound``. UnsupportedTableError without a plugin."""
     config = source.config
     if source.merger is None:
         raise UnsupportedTableError(
@@ -138,7 +156,8 @@ def _rule(source: ReadSource, stored: pa.Schema, spec: RowSpec, bound: str | Non
     return MergeRule.of(spec.schema, stored, config, source.merger, visible, source.key_generator)
 
 
-def _check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
+def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
+    """UnsupportedTableError where the base file is of another format."""
     base = slice_.base_file
     if base is not None and base.extension.lower() != file_format.extension.lower():
         raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
@@ -147,7 +166,7 @@ def _check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
 def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:
     if mode == READ_OPTIMIZED:
         return tuple(evolve(s, log_files=()) for s in view.slices if s.base_file is not None)
-    return view.slices
+    return tuple(evolve(s, log_files=s.row_logs) if s.log_files else s for s in view.slices)
 
 
 def _by_partition(

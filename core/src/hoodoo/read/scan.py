@@ -88,14 +88,7 @@ class Scan:
 
         Raises EngineError when hoodoo-spark is not installed or there is no session.
         """
-        for _plugin, implementation in kernel().implementations("hoodoo_dataframe"):
-            frame = implementation.function("spark", self, spark)
-            if frame is not None:
-                return frame
-        raise EngineError(
-            "scan.to_spark", "needs the distribution hoodoo-spark, which is not installed.",
-            "pip install hoodoo-spark.",
-        )  # fmt: skip
+        return dataframe(self, spark)
 
     def count(self) -> int:
         """The number of rows; without a filter from the files' footers alone."""
@@ -122,3 +115,15 @@ class Scan:
         file_format = check_readable(self.source)
         spec, rule = self.plan.spec, self.plan.rule
         return partial(read_slice, self.source.storage, file_format, spec, slice_, rule)
+
+
+def dataframe(scan: Any, spark: Any) -> Any:
+    """``scan`` as a Spark DataFrame, made by the plugin that knows how. EngineError without one."""
+    for _plugin, implementation in kernel().implementations("hoodoo_dataframe"):
+        frame = implementation.function("spark", scan, spark)
+        if frame is not None:
+            return frame
+    raise EngineError(
+        "scan.to_spark", "needs the distribution hoodoo-spark, which is not installed.",
+        "pip install hoodoo-spark.",
+    )  # fmt: skip

@@ -8,20 +8,23 @@ A commit of a batch says so in its ``extraMetadata``, under two keys:
   ``upto``, the instant up to which it looked: ``{"upto": instant, "batches": [[identifier, query, batch,
   instant of the batch], ...]}``. So nobody has to look further back than ``upto``.
 
-Writes of other kinds hand the second key on. Archiving has to leave the newest commit that has it, and
-what was requested after its ``upto``; or copy the newest batches into a commit of its own.
+Writes of other kinds hand the second key on. What has been archived is looked at only where the active
+timeline does not reach back to such an ``upto``: for the first batch that a table is given.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from attrs import frozen
 
 from hoodoo.errors import ConfigError
+from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.archived import load_archived
 from hoodoo.timeline.codec_errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
@@ -84,17 +87,16 @@ class Applied:
 
 def applied(storage: Storage, timeline: Timeline) -> Applied:
     """What the completed writes of ``timeline`` say, read from the newest back to where one of them
-    says that it has looked; without such a one all of them are read.
+    says that it has looked; without such a one all of them are read, archived ones too.
 
     Raises CorruptTableError naming a file whose entry is not of the form above.
     """
     newest: dict[tuple[str, str], tuple[int, str]] = {}
     upto = ""
-    for instant in reversed(timeline.writes()):
-        if upto and order_key(instant.requested) <= order_key(upto):
+    for instant, metadata, where in _newest_first(storage, timeline):
+        if upto and order_key(instant) <= order_key(upto):
             break
-        extra = timeline.metadata(storage, instant).extra
-        where = f"{storage.root}/{timeline.path(instant)}"
+        extra = metadata().extra
         if OWN_KEY in extra:
             seen, told = _own(extra[OWN_KEY], where)
             upto = max(upto, seen, key=order_key)
@@ -107,6 +109,18 @@ def applied(storage: Storage, timeline: Timeline) -> Applied:
             if stream not in newest or order_key(newest[stream][1]) < order_key(origin):
                 newest[stream] = (number, origin)
     return Applied(newest)
+
+
+def _newest_first(
+    storage: Storage, timeline: Timeline
+) -> Iterator[tuple[str, Callable[[], CommitMetadata], str]]:
+    """Requested time, metadata and place of the completed writes; archived ones at the end."""
+    for instant in reversed(timeline.writes()):
+        where = f"{storage.root}/{timeline.path(instant)}"
+        yield instant.requested, partial(timeline.metadata, storage, instant), where
+    for old in reversed(load_archived(storage, timeline.config)):
+        if old.action in WRITE_ACTIONS and timeline.find(old.requested) is None:
+            yield old.requested, old.metadata, f"{storage.root}: archived instant {old.requested}"
 
 
 def extra_metadata(
@@ -164,10 +178,10 @@ def _own(text: str, where: str) -> tuple[str, list[_Entry]]:
         raise corrupt(where, f"{OWN_KEY} is {text!r}, no record of batches") from error
 
 
-def _hudi(text: str, instant: Instant, where: str) -> list[_Entry]:
+def _hudi(text: str, instant: str, where: str) -> list[_Entry]:
     try:
         return [
-            ((str(identifier), ""), int(number), instant.requested)
+            ((str(identifier), ""), int(number), instant)
             for identifier, number in json.loads(text).items()
         ]
     except (AttributeError, TypeError, ValueError) as error:

@@ -34,7 +34,8 @@ class LogPlan:
     rows must not be lost under it. Layout 2: by the write's own ``instant``.
     ``partial``: rows lack columns, and must be whole where their key is stored nowhere. An index
     that looks keys up knows that, except of those that were deleted in a log.
-    ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
+    ``tells_slice``: stats name the slice that a log is added to, which readers of change data look for
+    (version 6 always does). ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
     may begin with a log file.
     """
 
@@ -44,6 +45,7 @@ class LogPlan:
     begin_groups: bool
     partial: bool = False
     pending: Mapping[tuple[str, str], str] = Factory(dict)
+    tells_slice: bool = False
 
     def plan(
         self, path: str, file_id: str, slot: int, slice_: FileSlice | None
@@ -60,6 +62,10 @@ class LogPlan:
         fresh = slice_ is None
         if self.layout > 1:
             file = LogFile(path, file_id, self.instant, 1, f"{slot}-0-0")
+            if self.tells_slice and slice_ is not None:
+                named = slice_.base_file.name if slice_.base_file else ""
+                files = (*(log.name for log in slice_.log_files), file.name)
+                return file, PlannedLog(1, slice_.instant, named, files, fresh)
             return file, PlannedLog(1, self.instant, "", (file.name,), fresh)
         base = slice_.base_file if slice_ else None
         logs = slice_.log_files if slice_ else ()

@@ -5,22 +5,25 @@ The base file is read row group by row group; only the incoming rows of one slot
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import Waiting
 from hoodoo.merge.ops import OP, PUT
+from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage
+from hoodoo.write.change_log import ChangeLog, ChangeLogs, log_name
 from hoodoo.write.columns import SEQ
 from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
@@ -50,7 +53,8 @@ class _Counts:
 @frozen
 class MergeFile:
     """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
-    or deletes the stored rows of its key; without, it is added (insert)."""
+    or deletes the stored rows of its key; without, it is added (insert). ``changes``: of a table whose
+    rewrites leave a change data log."""
 
     schema: pa.Schema
     storage: Storage
@@ -58,35 +62,60 @@ class MergeFile:
     merger: Merger
     pending: Pending
     matches: bool = True
+    changes: ChangeLogs | None = None
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing changes."""
         lacking = [n for n in self.schema.names if n not in rows.schema.names]
         lacking = [n for n in lacking if n not in META_COLUMNS]
         rows = completed(rows, self.schema, lacking)
-        with scratch_file(self.storage) as local:
+        with ExitStack() as stack:
+            local = stack.enter_context(scratch_file(self.storage))
             counts = _Counts()
+            log: ChangeLog | None = None
             if target["base_path"] is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
                 output = _Output(writer, self.schema, self.pending.requested, target, counts)
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
             else:
+                log = self._log(stack)
                 with self.file_format.reader(self.storage, target["base_path"]) as base:
                     # At the most: which of them are updates is known at the end only.
                     expected = base.num_rows + rows.num_rows
                     writer = self.file_format.writer(local, self.schema, expected, base)
                     output = _Output(writer, self.schema, self.pending.requested, target, counts)
-                    self._merge(rows, lacking, base, output)
+                    self._merge(rows, lacking, base, output, log)
             size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
             partition, name = target["partition_path"], target["file_name"]
+            logged = {} if log is None else self._put_log(log, partition, name)
             kind = CREATE if target["base_path"] is None else MERGE
             size = self.pending.put_sized(self.storage, partition, name, local, kind, size)
-            return _stat(target, path_of(partition, name), counts, size)
+            stat = _stat(target, path_of(partition, name), counts, size)
+            return evolve(stat, extra={STATS: logged}) if logged else stat
+
+    def _log(self, stack: ExitStack) -> ChangeLog | None:
+        if self.changes is None:
+            return None
+        local = stack.enter_context(scratch_file(self.storage))
+        log = ChangeLog(self.changes, local, self.pending.requested)
+        stack.callback(log.abandon)
+        return log
+
+    def _put_log(self, log: ChangeLog, partition: str, name: str) -> dict[str, int]:
+        """Before its base file: whoever sees that has the log. Path and size, as stats name it."""
+        file, size = log_name(name, partition), log.close()
+        size = self.pending.put_sized(self.storage, partition, file.name, log.local, CREATE, size)
+        return {file.path: size}
 
     def _merge(
-        self, rows: pa.Table, lacking: list[str], base: BaseFileReader, output: _Output
+        self,
+        rows: pa.Table,
+        lacking: list[str],
+        base: BaseFileReader,
+        output: _Output,
+        log: ChangeLog | None,
     ) -> None:
         absent = {name: np.ones(rows.num_rows, bool) for name in lacking}
         waiting = Waiting(rows, self.merger, absent, _ASIDE)
@@ -98,7 +127,14 @@ class MergeFile:
             output.keep(met.kept)
             if met.winners is not None:
                 output.update(met.winners, met.deleted)
-        output.insert(waiting.rest())
+                if log is not None:
+                    before, gone = met.replaced()
+                    log.updated(before, met.winners)
+                    log.deleted(gone)
+        fresh = waiting.rest()
+        output.insert(fresh)
+        if log is not None:
+            log.inserted(fresh)
 
 
 @define

@@ -16,11 +16,13 @@ from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.merger import keeps_absent
+from hoodoo.model import change_data
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema_avro import avro_text
+from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.door import Door
 from hoodoo.write.key import AddBuckets, AddKeys
 from hoodoo.write.located import locate, meet_by_key, tag
@@ -167,6 +169,7 @@ def write(
         _logs(target, stored),
         target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches,
+        ChangeLogs.of(target.config, stored),
     )
     return read_stats(target.engine.collect(target.engine.map(exchanged, step)))
 
@@ -189,6 +192,7 @@ def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan 
         begin_groups=knows and kind.begins_logs,
         partial=prepared.partial,
         pending=target.compacting,
+        tells_slice=change_data.mode(target.config) is not None,
     )
 
 

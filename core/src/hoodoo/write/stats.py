@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 
+from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
 
 STATS_SCHEMA = pa.schema(
@@ -23,17 +25,29 @@ STATS_SCHEMA = pa.schema(
         ("base_file", pa.string()),
         ("log_version", pa.int32()),
         ("log_files", pa.list_(pa.string())),
+        # Change data log: its path and bytes.
+        ("change_log", pa.string()),
+        ("change_log_size", pa.int64()),
     ]
 )
 
 
 def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
-    names = STATS_SCHEMA.names
-    rows = [{name: getattr(stat, name) for name in names} for stat in stats]
+    rows = []
+    for stat in stats:
+        row = {name: getattr(stat, name, None) for name in STATS_SCHEMA.names}
+        for path, size in (stat.extra.get(STATS) or {}).items():  # type: ignore[attr-defined]  # our own
+            row |= {"change_log": path, "change_log_size": size}
+        rows.append(row)
     return pa.RecordBatch.from_pylist(rows, schema=STATS_SCHEMA)
 
 
 def read_stats(table: pa.Table) -> tuple[WriteStat, ...]:
     """Sorted by path, so that metadata does not depend on which task finished first."""
-    rows = table.sort_by("path").to_pylist()
-    return tuple(WriteStat(**{**row, "log_files": tuple(row["log_files"] or ())}) for row in rows)
+    return tuple(_stat(row) for row in table.sort_by("path").to_pylist())
+
+
+def _stat(row: dict[str, Any]) -> WriteStat:
+    log, size = row.pop("change_log"), row.pop("change_log_size")
+    extra = {} if log is None else {STATS: {log: size}}
+    return WriteStat(**{**row, "log_files": tuple(row["log_files"] or ())}, extra=extra)

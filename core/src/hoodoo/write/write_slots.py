@@ -16,6 +16,7 @@ from hoodoo.merge.pairs import fold
 from hoodoo.merge.rule import MergeRule
 from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
+from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.columns import SEQ
 from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.pending import Pending
@@ -28,7 +29,8 @@ class WriteSlots:
     """Step: routed rows in, one row of STATS_SCHEMA out for each file written.
 
     ``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces or
-    deletes the stored rows of its key; without, it is added (insert).
+    deletes the stored rows of its key; without, it is added (insert). ``changes``: how rewrites leave
+    change data logs, if they do.
     """
 
     schema: pa.Schema
@@ -40,6 +42,7 @@ class WriteSlots:
     logs: LogSettings
     keys: MergeRule
     matches: bool = True
+    changes: ChangeLogs | None = None
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -50,8 +53,9 @@ class WriteSlots:
         mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
         targets = {row["slot"]: row for row in mine}
         rewrite = MergeFile(
-            self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches
-        )
+            self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches,
+            self.changes,
+        )  # fmt: skip
         append = AppendLog(
             self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys
         )

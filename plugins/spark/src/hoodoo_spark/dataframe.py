@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.changes import Changes, change_payloads
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import Scan
 from hoodoo.read.step import ReadSlices, payloads
@@ -21,7 +22,7 @@ from hoodoo_spark.types import spark_schema
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
 
 
-def to_dataframe(scan: Scan, spark: Any = None) -> Any:
+def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
     """``scan`` as a lazy DataFrame; rows in no particular order.
 
     ``spark`` defaults to the active session. The files are chosen now: later commits are not seen.
@@ -31,6 +32,8 @@ def to_dataframe(scan: Scan, spark: Any = None) -> Any:
     if spark is None:
         spark = find()
     check_classic(spark, "the session")
+    if isinstance(scan, Changes):
+        return _of_changes(scan, spark)
     step, columns = scan.step, scan.plan.spec.columns
     if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
         step = _with_a_column(step, scan.plan.stored)
@@ -45,13 +48,24 @@ def to_dataframe(scan: Scan, spark: Any = None) -> Any:
         names = [base.name for base in bases]
         frames.append(read_parquet_paths(spark, step.storage.root, schema, directories, names))
     if split.merged:
-        size = sum(slice_.size for slice_ in split.merged)
-        tasks = max(spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES))
+        tasks = _tasks(spark, sum(slice_.size for slice_ in split.merged))
         frames.append(arrow_scan(spark, payloads(split.merged, tasks), step, schema))
     found = frames[0] if frames else spark.createDataFrame([], schema)
     for frame in frames[1:]:
         found = found.union(frame)
     return found if columns else found.select()
+
+
+def _of_changes(changes: Changes, spark: Any) -> Any:
+    tasks = _tasks(spark, changes.plan.size)
+    step = changes.step
+    return arrow_scan(
+        spark, change_payloads(changes.plan.units, tasks), step, spark_schema(step.out_schema)
+    )
+
+
+def _tasks(spark: Any, size: int) -> int:
+    return max(int(spark.sparkContext.defaultParallelism), -(-size // TASK_BYTES))
 
 
 @frozen

@@ -60,7 +60,7 @@ class SmallFileLayout:
         for piece in slices:
             base = piece.base_file
             # A size of 0 is an unknown one: such a file may be of any size.
-            if base and not piece.log_files and 0 < base.size < self.small_file_limit:
+            if base and not piece.row_logs and 0 < base.size < self.small_file_limit:
                 found[piece.partition_path].append(base)
         for files in found.values():
             files.sort(key=lambda base: (base.size, base.file_id))

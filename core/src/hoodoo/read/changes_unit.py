@@ -1,0 +1,103 @@
+"""Unit: one file group, or one partition path of a replacing commit, before and after one commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.slice_json import pack, unpack
+from hoodoo.read.spec import RowSpec
+
+INSERT, UPDATE, DELETE = "insert", "update", "delete"
+OPS = (DELETE, UPDATE, INSERT)
+
+
+@frozen
+class ChangeUnit:
+    """What one task compares.
+
+    ``old`` and ``new``: the slices before and after the commit. ``before``: version 6 only, the
+    newest request that counts in logs of ``old``. ``ops``: what is wanted of it. ``part`` of
+    ``parts``: of the rows those whose key falls there, where the whole is too large for one task.
+    ``logs``: change data logs, which are read instead of ``old``.
+    """
+
+    instant: str
+    completed: str
+    partition_path: str
+    old: tuple[FileSlice, ...]
+    new: tuple[FileSlice, ...]
+    before: str = ""
+    ops: tuple[str, ...] = OPS
+    part: int = 0
+    parts: int = 1
+    logs: tuple[LogFile, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files to be compared."""
+        slices = sum(slice_.size for slice_ in (*self.old, *self.new))
+        return slices + sum(log.size for log in self.logs)
+
+
+def pack_units(units: Sequence[ChangeUnit]) -> bytes:
+    found = []
+    for u in units:
+        # Logs travel as what they are in: a slice of one file group.
+        logs = FileSlice(u.partition_path, "", "", None, u.logs)
+        slices = [pack(some).decode() for some in (u.old, u.new, [logs])]
+        rest = [u.instant, u.completed, u.partition_path, u.before, u.ops, u.part, u.parts]
+        found.append([*slices, *rest])
+    return json.dumps(found, separators=(",", ":")).encode()
+
+
+def unpack_units(payload: bytes) -> list[ChangeUnit]:
+    return [
+        ChangeUnit(
+            instant, completed, path, tuple(unpack(old)), tuple(unpack(new)), before, tuple(ops),
+            part, parts, unpack(logs)[0].log_files,
+        )
+        for old, new, logs, instant, completed, path, before, ops, part, parts in json.loads(payload)
+    ]  # fmt: skip
+
+
+def _text(where: pc.Expression | None) -> str:
+    return "" if where is None else str(where)
+
+
+@frozen
+class ChangeSpec:
+    """``rows``: the columns that are read, key and commit time among them. ``images``: those of them
+    that before and after consist of. ``where`` is asked of both images and reads ``where_columns``."""
+
+    rows: RowSpec
+    images: tuple[str, ...]
+    where: pc.Expression | None = field(default=None, eq=_text)
+    where_columns: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The columns that an image must have."""
+        return frozenset((*self.images, *self.where_columns))
+
+    @property
+    def image(self) -> pa.StructType:
+        return pa.struct([self.rows.schema.field(name) for name in self.images])
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        """One row for each change."""
+        return pa.schema(
+            [
+                ("op", pa.string()),
+                ("instant", pa.string()),
+                ("completed", pa.string()),
+                ("before", self.image),
+                ("after", self.image),
+            ]
+        )

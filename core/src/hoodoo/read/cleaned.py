@@ -1,0 +1,128 @@
+"""Cleaned: the files that cleans took away, seen as if they were still there.
+
+An older state of a table can be read as long as its files are there. Which files it had can't be told
+from a listing that lacks them, so what cleans say they deleted is put beside the listing: where the
+state needs one of these, it is gone, and the reader says so instead of reading less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from hoodoo.errors import ConfigError
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
+from hoodoo.model.instant import State
+from hoodoo.read.source import ReadSource
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import DataFile, list_data
+
+Key = tuple[str, str]  # partition path, file id
+
+
+@frozen
+class History:
+    """``files``: all that are there or were. ``gone``: path -> the clean that took it away."""
+
+    files: tuple[DataFile, ...]
+    gone: Mapping[str, str]
+
+    @classmethod
+    def of(cls, source: ReadSource, cleans: bool = True) -> History:
+        """One listing; with ``cleans`` also what the cleans on the timeline say they deleted."""
+        entries = list_data(source.storage)
+        found = [f for e in entries if (f := parse_path(e.path, e.size)) is not None]
+        if not cleans:
+            return cls(tuple(found), {})
+        there = {file.path for file in found}
+        gone = {
+            p: c for p, c in _deleted(source.storage, source.timeline).items() if p not in there
+        }
+        lost = [file for path in gone if (file := parse_path(path, 0)) is not None]
+        return cls((*found, *lost), gone)
+
+    def by_group(self) -> dict[Key, list[DataFile]]:
+        groups: dict[Key, list[DataFile]] = {}
+        for file in self.files:
+            groups.setdefault((file.partition_path, file.file_id), []).append(file)
+        return groups
+
+    def check(self, slices: Iterable[FileSlice], asked: str) -> None:
+        """ConfigError if one of ``slices`` needs a file that is gone; ``asked`` names what was asked."""
+        for slice_ in slices:
+            for file in (slice_.base_file, *slice_.log_files):
+                if file is not None and file.path in self.gone:
+                    raise cleaned(asked, file.path, f"the clean {self.gone[file.path]}")
+
+
+def cleaned(asked: str, path: str, by: str = "a clean") -> ConfigError:
+    return ConfigError(
+        asked,
+        f"needs the file {path}, which {by} has taken away",
+        "ask for a later point (until=None reads the newest state), and let cleans keep what readers "
+        "need: hoodie.clean.commits.retained, hoodie.clean.hours.retained or a savepoint.",
+    )
+
+
+def check_stats(
+    timeline: Timeline, slice_: FileSlice | None, stats: Iterable[WriteStat], asked: str
+) -> None:
+    """ConfigError if a file that ``stats`` of its group name should be in ``slice_`` and is not: the
+    clean that took it may be archived. ``timeline`` is the one that the slice is seen in."""
+    start = "" if slice_ is None else order_key(slice_.instant)
+    there = _paths(slice_)
+    for stat in stats:
+        file = parse_path(stat.path, stat.file_size) if stat.path else None
+        if file is None or file.path in there:
+            continue
+        if isinstance(file, LogFile) and timeline.layout > 1:
+            reached = order_key(timeline.completion_time(file.instant)) >= start
+        else:
+            reached = order_key(file.instant) > start or (
+                isinstance(file, LogFile) and order_key(file.instant) == start
+            )
+        if reached and not file_suffix(file):
+            raise cleaned(asked, file.path)
+
+
+def file_suffix(file: BaseFile | LogFile) -> str:
+    """Not empty for logs of change data, which are no part of a slice's state."""
+    return file.suffix if isinstance(file, LogFile) else ""
+
+
+def _paths(slice_: FileSlice | None) -> set[str]:
+    if slice_ is None:
+        return set()
+    base = {slice_.base_file.path} if slice_.base_file else set()
+    return base | {log.path for log in slice_.log_files}
+
+
+def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
+    """path -> instant of the clean that deleted it, or that is about to."""
+    found: dict[str, str] = {}
+    for instant in timeline.instants:
+        if instant.action != "clean":
+            continue
+        if instant.is_completed:
+            content = timeline.contents(storage, instant)
+            parts: Mapping[str, Any] = content.get("partitionMetadata") or {}
+            for path, part in parts.items():
+                for name in part.get("successDeleteFiles") or ():
+                    found[path_of(path, _name(name))] = instant.requested
+        else:
+            plan = timeline.contents(storage, instant.at(State.REQUESTED))
+            planned: Mapping[str, Any] = plan.get("filePathsToBeDeletedPerPartition") or {}
+            for path, files in planned.items():
+                for file in files:
+                    found[path_of(path, _name(file.get("filePath") or ""))] = instant.requested
+    return found
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]

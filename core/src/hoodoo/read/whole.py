@@ -1,0 +1,60 @@
+"""The whole timeline: what is active and what was archived, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import Factory, field, frozen
+
+from hoodoo.model.commit import CommitMetadata
+from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.archived import ArchivedInstant, load_archived
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+_Key = tuple[str, str]  # requested, action
+
+
+@frozen
+class WholeTimeline(Timeline):
+    """A timeline that knows archived instants too; ``start`` is the first of them all."""
+
+    archived: Mapping[_Key, ArchivedInstant] = field(
+        default=Factory(dict), eq=False, repr=False, kw_only=True
+    )
+
+    def metadata(self, storage: Storage, instant: Instant) -> CommitMetadata:
+        found = self.archived.get((instant.requested, instant.action))
+        return super().metadata(storage, instant) if found is None else found.metadata()
+
+    def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
+        found = self.archived.get((instant.requested, instant.action))
+        return super().contents(storage, instant) if found is None else found.contents()
+
+
+def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
+    """``timeline`` with the archived instants that count after the point ``since``.
+
+    Version 6 orders by request, so archived ones count only where ``since`` is before the start. Later
+    versions order by completion, and an instant that took long may be archived while its completion
+    is recent: the requests of the files in the archive don't tell, so all of its names are read.
+    """
+    if timeline.layout == 1:
+        if timeline.start is None or since >= order_key(timeline.start):
+            return timeline
+        archived = load_archived(storage, timeline.config, since)
+    else:
+        archived = load_archived(storage, timeline.config)
+    active = {(i.requested, i.action) for i in timeline.instants if i.is_completed}
+    found = {(a.requested, a.action): a for a in archived if (a.requested, a.action) not in active}
+    if not found:
+        return timeline
+    instants = [*timeline.instants, *(a.instant for a in found.values())]
+    instants.sort(key=lambda i: (order_key(i.requested), i.action))
+    first = (i.requested for i in instants if i.action in WRITE_ACTIONS)
+    return WholeTimeline(
+        tuple(instants), timeline.layout, timeline.config, next(first, timeline.start),
+        metadata=timeline._metadata, archived=found,
+    )  # fmt: skip

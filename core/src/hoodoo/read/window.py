@@ -1,0 +1,124 @@
+"""Window: the writes of a stretch of the timeline, and the timeline as it stood at its end.
+
+From version 8 on, what counts is when an instant completed: that is when its rows appeared, and no
+later instant can appear before it. Version 6 notes no completion; there, requested times count, and a
+write that takes long can appear in a stretch that was read already (Hudi's readers have that, too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from attrs import evolve, frozen
+
+from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import Instant
+from hoodoo.read.source import ReadSource
+from hoodoo.read.whole import whole
+from hoodoo.timeline.instants import order_key, parse_point
+from hoodoo.timeline.timeline import Timeline
+
+EARLIEST = "earliest"
+_ZEROS = "0" * 17
+# What rewrites rows without changing them: they keep the commit time that they have.
+_SERVICES = frozenset(
+    {Operation.COMPACT, Operation.LOG_COMPACT, Operation.CLUSTER, Operation.BUCKET_RESCALE}
+)
+
+
+@frozen
+class Window:
+    """``since`` (exclusive) and ``until`` (inclusive; None: now) are points that order as completion
+    times do. ``writes``: the completed writes between them, services too, in the order in which they
+    appeared. ``timeline``: with what is archived, as far as it matters; ``then``: as it was at
+    ``until``. ``bounded``: some write came after that.
+    """
+
+    since: str
+    until: str | None
+    writes: tuple[Instant, ...]
+    timeline: Timeline
+    then: Timeline
+    bounded: bool
+
+    @classmethod
+    def of(cls, source: ReadSource, since: str | datetime, until: str | datetime | None) -> Window:
+        """Raises ConfigError for a bad point in time, and where ``until`` is before ``since``."""
+        timeline = whole(source.storage, source.timeline, point(since, source.timeline))
+        first = point(since, timeline)
+        last = None if until is None else point(until, timeline)
+        if last is not None and last < first:
+            raise ConfigError(
+                f"until={until!r}", f"is before since={since!r}", "give the earlier one as since."
+            )
+        ordered = appeared(timeline.writes())
+        writes = tuple(
+            i for i in ordered if first < place(i) and (last is None or place(i) <= last)
+        )
+        then = timeline if last is None else upto(timeline, last)
+        return cls(first, last, writes, timeline, then, len(then.writes()) < len(ordered))
+
+    @property
+    def from_the_beginning(self) -> bool:
+        return self.since == _ZEROS
+
+    @property
+    def end(self) -> str:
+        """The ``since`` that goes on where this window ends: nothing is left out or seen twice."""
+        newest = max((place(i) for i in self.then.writes()), default=_ZEROS)
+        return (
+            max(newest, self.since)
+            if self.until is None
+            else max(self.since, min(newest, self.until))
+        )
+
+
+def place(instant: Instant) -> str:
+    """What orders a write among the others: completion, in version 6 request."""
+    return order_key(instant.completion_order)
+
+
+def appeared(writes: Iterable[Instant]) -> list[Instant]:
+    """``writes`` in the order in which readers saw them."""
+    return sorted(writes, key=lambda i: (place(i), order_key(i.requested)))
+
+
+def upto(timeline: Timeline, bound: str) -> Timeline:
+    """What had completed at ``bound``, inclusive; ``start`` stays that of the table."""
+    kept = tuple(i for i in timeline.instants if i.is_completed and place(i) <= bound)
+    return evolve(timeline, instants=kept)
+
+
+def point(value: str | datetime, timeline: Timeline) -> str:
+    """A point as :func:`~hoodoo.timeline.instants.parse_point` takes it, or ``"earliest"``.
+
+    The requested time of a completed write stands for its completion, so that ``commit.instant`` means
+    the same here as in ``as_of``: the state with that commit.
+    """
+    if isinstance(value, str) and value.strip().lower() == EARLIEST:
+        return _ZEROS
+    found = parse_point(value, timeline.config.timezone)
+    write = timeline.find(found)
+    return order_key(found) if write is None else place(write)
+
+
+def is_change(instant: Instant, metadata: CommitMetadata, config: TableConfig) -> bool:
+    """Whether the write changed rows. A plain commit of a table that is merged on read is a compaction,
+    whatever it says of itself."""
+    if metadata.operation in _SERVICES:
+        return False
+    return instant.action != "commit" or config.table_type != "MERGE_ON_READ"
+
+
+def check_commit_times(source: ReadSource) -> None:
+    """UnsupportedTableError for a table whose rows do not say which commit wrote them."""
+    if not source.config.populate_meta_fields:
+        raise UnsupportedTableError(
+            f"table {source.config.name}",
+            "has virtual keys (hoodie.populate.meta.fields=false): its rows don't say which commit "
+            "wrote them",
+            "compare two reads with as_of, or copy its rows into a table with meta fields.",
+        )

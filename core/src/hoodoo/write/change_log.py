@@ -1,0 +1,140 @@
+"""Change log: what a rewrite did to each row, noted beside the new base file.
+
+For tables with ``hoodie.table.cdc.enabled``: Spark Hudi's change query refuses a commit that rewrote a
+base file and left no such log.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from hoodoo.errors import UnsupportedTableError
+from hoodoo.files.log_changes import arrow_columns, change_schema
+from hoodoo.files.log_writer import LogWriter
+from hoodoo.model.change_data import (
+    BEFORE,
+    BEFORE_AFTER,
+    DELETED,
+    INSERTED,
+    KEYS,
+    MODE,
+    SUFFIX,
+    UPDATED,
+    mode,
+)
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import LogFile
+from hoodoo.model.meta import RECORD_KEY, without_meta
+from hoodoo.model.schema_door import conform, plain_schema
+from hoodoo.timeline.names import parse_path
+
+# Rows of one block.
+_BLOCK = 1 << 16
+
+
+@frozen
+class ChangeLogs:
+    """How the logs of a table are written: ``images`` are its own columns in plain types, ``text`` is
+    the schema of the blocks."""
+
+    mode: str
+    images: pa.Schema
+    text: str
+
+    @classmethod
+    def of(cls, config: TableConfig, stored: pa.Schema) -> ChangeLogs | None:
+        """None for a table without them. UnsupportedTableError for a mode that nobody knows."""
+        found = mode(config)
+        if found is None:
+            return None
+        if found not in (KEYS, BEFORE, BEFORE_AFTER):
+            raise UnsupportedTableError(
+                f"table {config.name}, property {MODE}",
+                f"is {found}, which is none of {KEYS}, {BEFORE}, {BEFORE_AFTER}",
+                "correct the property.",
+            )
+        images = plain_schema(without_meta(stored))
+        return cls(found, images, change_schema(found, images, config.name))
+
+
+def log_name(base_name: str, partition_path: str) -> LogFile:
+    """The change data log beside the new base file ``base_name``."""
+    base = parse_path(base_name)
+    assert base is not None
+    return LogFile(partition_path, base.file_id, base.instant, 1, base.write_token, SUFFIX)
+
+
+@define
+class ChangeLog:
+    """The log of one rewrite, under construction in the ``local`` file."""
+
+    logs: ChangeLogs
+    local: str
+    instant: str
+    _writer: LogWriter | None = None
+    _held: list[pa.RecordBatch] = field(factory=list)
+    _rows: int = 0
+
+    def inserted(self, rows: pa.Table) -> None:
+        self._note(INSERTED, rows.column(RECORD_KEY), None, rows)
+
+    def updated(self, before: pa.Table, after: pa.Table) -> None:
+        self._note(UPDATED, after.column(RECORD_KEY), before, after)
+
+    def deleted(self, before: pa.Table) -> None:
+        self._note(DELETED, before.column(RECORD_KEY), before, None)
+
+    def close(self) -> int:
+        """The log's size in bytes; without any change there is a block of no rows."""
+        self._flush()
+        assert self._writer is not None
+        return self._writer.close()
+
+    def abandon(self) -> None:
+        """Close the local file, if there is one; again is no error."""
+        if self._writer is not None:
+            self._writer.__exit__(None, None, None)
+
+    def _note(
+        self, op: str, keys: pa.ChunkedArray, before: pa.Table | None, after: pa.Table | None
+    ) -> None:
+        for start in range(0, len(keys), _BLOCK):
+            count = min(_BLOCK, len(keys) - start)
+            made: dict[str, Any] = {
+                "op": pa.repeat(op, count),
+                "ts_ms": pa.repeat(self.instant, count),
+                "record_key": _one(keys.slice(start, count)),
+            }
+            schema = arrow_columns(self.logs.mode, self.logs.images)
+            for name, rows in (("before", before), ("after", after)):
+                if name in schema.names:
+                    made[name] = self._image(rows, start, count)
+            batch = pa.RecordBatch.from_arrays([made[n] for n in schema.names], schema=schema)
+            self._held.append(batch)
+            self._rows += count
+            if self._rows >= _BLOCK:
+                self._flush()
+
+    def _image(self, rows: pa.Table | None, start: int, count: int) -> pa.Array:
+        images = self.logs.images
+        if rows is None:
+            return pa.nulls(count, pa.struct(list(images)))
+        some = rows.select(images.names).slice(start, count).combine_chunks()
+        batch = conform(some.to_batches()[0], images)
+        return pa.StructArray.from_arrays(batch.columns, fields=list(images))
+
+    def _flush(self) -> None:
+        if self._writer is None:
+            self._writer = LogWriter(self.local)
+        if self._held:
+            self._writer.change_block(self._held, self.instant, self.logs.text)
+            self._held, self._rows = [], 0
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    found = found if isinstance(found, pa.Array) else found.chunk(0)
+    return found.cast(pa.string())

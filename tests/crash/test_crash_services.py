@@ -1,0 +1,114 @@
+"""A process that ends at any storage operation of a service: the old or the new table, and no manual
+step. The services: clean, archive, rollback of a completed write, savepoint, restore, and those that
+follow a write by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crash_trials import (
+    COUNT,
+    SEED,
+    VERSIONS,
+    WHEN,
+    Prepared,
+    copied,
+    crash,
+    mutations,
+    plus_next,
+    prepared,
+)
+from table_life import (
+    CHANGING,
+    KINDS,
+    TABLES,
+    Life,
+    between,
+    check_cleans,
+    check_goes_on,
+    operation,
+    readable,
+    seen,
+)
+
+Lives = Callable[..., Life]
+# So many operations of a service in one run, other ones in each; or all, before, after and torn.
+SAMPLED = 5
+RECOVERIES = 2
+ALL = os.environ.get("HOODOO_CRASH_ALL") == "1"
+
+
+def _prepared(life: Life, name: str, tmp_path: Path) -> Prepared:
+    case = prepared(life.path, tmp_path, operation(life, name), changes_rows=name in CHANGING)
+    assert len(readable(life, life.path)) > 1, "too few points: the trial would prove nothing"
+    return case
+
+
+def _check(life: Life, case: Prepared, target: Path, must: frozenset[str], where: str) -> None:
+    """Now, after the next write, and after a clean. ``must``: the points that have to be readable."""
+    found = seen(target)
+    assert found in between(life, case.old, case.new), f"{where}: {found}"
+    assert readable(life, target) >= must, where
+    went = check_goes_on(target, {case.old, case.new}, where)
+    assert went == case.new or found == case.old, f"{where}: it went back"
+    assert readable(life, target) >= must, where
+    check_cleans(target, plus_next(went), where)
+    COUNT.trials += 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TABLES)
+def test_crash_in_a_service(
+    lives: Lives, tmp_path: Path, local_temporaries: Path, name: str, kind: str, version: int
+) -> None:
+    life = lives(version, kind, TABLES[name])
+    case = _prepared(life, name, tmp_path)
+    must = readable(life, tmp_path / "whole")
+    chance = random.Random(f"{SEED} {name} {kind} {version}")
+    steps = range(1, case.steps + 1)
+    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), SAMPLED))):
+        for when in WHEN if ALL else (chance.choice(WHEN),):
+            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
+            target = copied(life.path, tmp_path / "trial")
+            crash(target, case.operation, at, when)
+            _check(life, case, target, must, where)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TABLES)
+def test_crash_while_a_service_is_finished(
+    lives: Lives, tmp_path: Path, local_temporaries: Path, name: str, kind: str, version: int
+) -> None:
+    """Stop at operation j of the same call once more, after a crash at k; the write after that ends
+    it."""
+    life = lives(version, kind, TABLES[name])
+    case = _prepared(life, name, tmp_path)
+    must = readable(life, tmp_path / "whole")
+    chance = random.Random(f"{SEED} {name} {kind} {version} again")
+    for _ in range(case.steps if ALL else RECOVERIES):
+        at, when = chance.randrange(case.steps) + 1, chance.choice(WHEN)
+        crashed = copied(life.path, tmp_path / "crashed")
+        crash(crashed, case.operation, at, when)
+        recover = operation(life, _again(name, life, crashed))
+        steps = mutations(crashed, tmp_path / "recovered", recover)
+        if not steps:
+            continue
+        step, then = chance.randrange(len(steps)) + 1, chance.choice(WHEN)
+        where = (
+            f"crash {when} {at}: {case.mutations[at - 1]}, then {then} {step}: {steps[step - 1]} of "
+            f"the recovery, seed {SEED}"
+        )
+        target = copied(crashed, tmp_path / "trial")
+        crash(target, recover, step, then)
+        _check(life, case, target, must, where)
+
+
+def _again(name: str, life: Life, crashed: Path) -> str:
+    return name
