@@ -30,6 +30,23 @@ def _batch(table: Table) -> object:
     return table.upsert(rows({1: "a", 7: "b"}, "AB", 3), batch=BATCH)
 
 
+def _aged(table: Table) -> None:
+    """Slices that a clean takes away."""
+    for text in ("x", "y"):
+        table.upsert(rows({2: "a"}, text, 2))
+        if table.config.table_type == "MERGE_ON_READ":
+            table.compact()
+
+
+def _aged_logs(table: Table) -> None:
+    _aged(table)
+    table.upsert(rows({1: "a"}, "z", 2))
+
+
+def _clean(table: Table) -> object:
+    return table.clean(commits_retained=1)
+
+
 SCENARIOS = {
     "insert-same-key": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "a"}, "B")}),
     "insert-into-two-partitions": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "b"}, "B")}),
@@ -43,13 +60,8 @@ SCENARIOS = {
             "B": _upsert({1: "a", 9: "b"}, "B"),
         }
     ),
-    "clean": Scenario({"A": _upsert({1: "a"}, "A"), "B": lambda t: t.clean(commits_retained=1)}),
-    "two-cleans": Scenario(
-        {
-            "A": lambda t: t.clean(commits_retained=1),
-            "B": lambda t: t.clean(commits_retained=1),
-        }
-    ),
+    "clean": Scenario({"A": _upsert({1: "a"}, "A"), "B": _clean}, before=_aged),
+    "two-cleans": Scenario({"A": _clean, "B": _clean}, before=_aged),
     "schema": Scenario({"A": _upsert({1: "a"}, "A", more="x"), "B": _upsert({3: "b"}, "B")}),
     "batch": Scenario({"A": _batch, "B": _batch}),
     "compaction": Scenario(
@@ -60,7 +72,7 @@ SCENARIOS = {
         before=lambda t: t.schedule_compaction(),
     ),
     "compaction-and-clean": Scenario(
-        {"A": lambda t: t.compact(), "B": lambda t: t.clean(commits_retained=1)}
+        {"A": lambda t: t.compact(), "B": _clean}, before=_aged_logs
     ),
 }
 SERVICES = {"compaction", "planned-compaction", "compaction-and-clean"}

@@ -7,9 +7,10 @@ no update is lost, and no key is there twice. Then one write and one clean later
 from __future__ import annotations
 
 import os
+import random
 import re
-from collections.abc import Callable, Mapping
-from itertools import permutations
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
+from hoodoo.timeline.compaction_plan import pending_compactions
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS
 from memory_store import MemoryStorage, Objects
-from schedules import Run, Search
+from schedules import Run, Search, Step
 from tables import Kind, rows, to_disk
 from world import State, World, opened, rows_of
 
@@ -46,13 +48,14 @@ COUNT = Count()
 
 @frozen
 class Scenario:
-    """Two writers at a table. ``options`` are those of the table as a writer opens it; ``before`` is
-    done to the table first."""
+    """Writers at a table. ``options`` are those of the table as a writer opens it; ``before`` is done to
+    the table first; ``dead`` are taken for dead by all others, whether they are or not."""
 
     acts: Mapping[str, Act]
     options: Mapping[str, str] = field(factory=dict)
     before: Act | None = None
     heed_requests: bool = False
+    dead: frozenset[str] = frozenset()
 
 
 @define
@@ -66,6 +69,7 @@ class Trial:
     scratch: Path
     _serial: dict[tuple[str, ...], State] = Factory(dict)
     _checked: set[object] = Factory(set)
+    _length: dict[str, int] = Factory(dict)
 
     def __attrs_post_init__(self) -> None:
         if self.scenario.before is not None:
@@ -80,7 +84,7 @@ class Trial:
     def serial(self, names: tuple[str, ...]) -> State:
         """The rows after these writers, one after the other."""
         if names not in self._serial:
-            self.world.begin()
+            self._begin()
             store = self.store()
             for name in names:
                 self.scenario.acts[name](self._table(store))
@@ -89,9 +93,8 @@ class Trial:
 
     def every_schedule(self, most: int | None = None, fine: bool = ALL) -> Search:
         """Run and check all of them, or the first ``most``."""
-        conflicts = Conflicts(self.kind.timeline, self.scenario.heed_requests)
-        search = Search(conflicts)
-        heed = self.scenario.heed_requests
+        heed = self.scenario.heed_requests and self.kind.version == 6
+        search = Search(Conflicts(self.kind.timeline, heed))
 
         def make() -> Run:
             return self.started(lambda name: Stops(self.kind.timeline, heed, fine).stops)
@@ -103,8 +106,53 @@ class Trial:
         COUNT.schedules += search.runs
         return search
 
-    def started(self, stops: Callable[[str], Callable[[str, str], bool]]) -> Run:
+    def one_switch(self) -> Iterator[tuple[Run, Mapping[str, object]]]:
+        """With a step at every operation: one writer comes in before each step of the other, and ends
+        before that one goes on."""
+        for first in self.scenario.acts:
+            at, more = 0, True
+            while more:
+                yield self._switched([(first, at)])
+                at += 1
+                more = at <= self._length[first]
+
+    def switches(self, count: int, seed: random.Random) -> Iterator[tuple[Run, Mapping[str, object]]]:
+        """``count`` runs in which the writers take turns of random lengths."""
+        names = list(self.scenario.acts)
+        for _ in range(count):
+            turns = [(seed.choice(names), seed.randrange(1, 40)) for _ in range(seed.randrange(2, 7))]
+            yield self._switched(turns)
+
+    def _switched(self, turns: list[tuple[str, int]]) -> tuple[Run, Mapping[str, object]]:
+        """Writers go on for so many steps, one after the other, then each to its end."""
+        run = self.started(lambda name: Everything().stops)
+        left = list(turns)
+
+        def choose(waiting: Mapping[str, Step]) -> str:
+            while left and (left[0][1] == 0 or left[0][0] not in waiting):
+                left.pop(0)
+            if left:
+                name, steps = left[0]
+                left[0] = (name, steps - 1)
+                return name
+            last = run.steps[-1][0] if run.steps else ""
+            first = turns[0][0]
+            others = [name for name in waiting if name != first]
+            return last if last in waiting and last != first else (others or [first])[0]
+
+        answers = run(choose)
+        assert answers is not None
+        for name in self.scenario.acts:
+            self._length[name] = sum(who == name for who, _ in run.steps)
+        self.check(run, answers)
+        return run, answers
+
+    def _begin(self) -> None:
         self.world.begin()
+        self.world.dead |= self.scenario.dead
+
+    def started(self, stops: Callable[[str], Callable[[str, str], bool]]) -> Run:
+        self._begin()
         store = self.store()
 
         def work(name: str, act: Act) -> Callable[[], object]:
@@ -134,24 +182,24 @@ class Trial:
         timeline = load(store, properties.load(store))
         found = rows_of(self._table(store))
         assert found == self.serial(self._order(timeline, answers)), "not one after the other"
-        seen = self._seen(store, timeline, found)
+        seen = self._seen(store, found)
         if seen not in self._checked:
             self._checked.add(seen)
+            if self.kind.version > 6 or not pending_compactions(timeline):  # `hudi` 0.5 misses their logs
+                assert by_hudi(store, self.scratch / f"hudi-{len(self._checked)}") == found
             self._check_next(store, found)
 
     def _order(self, timeline: Timeline, answers: Mapping[str, object]) -> tuple[str, ...]:
-        """The writers whose rows are in the table, by completion."""
-        done = {i.requested: i.completion_order for i in timeline.writes()}
+        """The writers that have answered, by the completion of what they did."""
+        done = {i.requested: i.completion_order for i in timeline.completed()}
         order: list[tuple[str, str]] = []
         for name, answer in answers.items():
             instant = getattr(answer, "instant", "")
-            if instant in done:
+            if instant:
                 order.append((done[instant], name))
-            else:
-                assert not instant or getattr(answer, "files", ()), f"{name}: {instant} is not there"
         return tuple(name for _, name in sorted(order))
 
-    def _seen(self, store: Storage, timeline: Timeline, found: State) -> object:
+    def _seen(self, store: Storage, found: State) -> object:
         """What one write more depends on: the names of all files, instants by their order, and rows."""
         names = [e.path for e in store.list("", recursive=True)]
         instants = sorted({m for name in names for m in re.findall(r"\d{17}", name)})
@@ -160,13 +208,16 @@ class Trial:
         return tuple(sorted(plain)), found
 
     def _check_next(self, store: MemoryStorage, found: State) -> None:
-        """The next write needs no manual step, and nothing is left once clean has run."""
+        """The next write needs no manual step, and nothing is left once services have run."""
         table = self._table(store)
         table.upsert(rows({99: "b"}, "next", 9))
         more = (None,) if len(found[0]) == 4 else ()
-        assert rows_of(table) == tuple(sorted((*found, (99, "next", "b", *more))))
+        expected = tuple(sorted((*found, (99, "next", "b", *more))))
+        assert rows_of(table) == expected
+        if self.kind.merged:
+            table.compact()
         table.clean(commits_retained=1)
-        assert rows_of(table) == tuple(sorted((*found, (99, "next", "b", *more))))
+        assert rows_of(table) == expected
         assert leaks(store) == []
 
     def _table(self, storage: Storage) -> Table:
@@ -177,6 +228,19 @@ def run_planned(table: Table) -> object:
     """Run the one compaction that is pending."""
     (instant,) = [i.requested for i in table.timeline().pending() if i.action == "compaction"]
     return table.run_compaction(instant)
+
+
+def by_hudi(store: MemoryStorage, path: Path) -> State:
+    """The rows as the independent reader ``hudi`` sees them."""
+    import hudi
+
+    to_disk(store.objects, path)
+    found: list[Any] = []
+    for batch in hudi.HudiTableBuilder.from_base_uri(str(path)).build().read():
+        names = [n for n in ("id", "v", "region", "more") if n in batch.schema.names]
+        found += zip(*(batch.column(n).to_pylist() for n in names))
+    shutil.rmtree(path)
+    return tuple(sorted(found))
 
 
 def leaks(storage: Storage) -> list[str]:

@@ -34,7 +34,7 @@ _ARCHIVE = re.compile(r"\.hoodie/archived/\.commits_\.archive\.\d+_1-0-1")
 
 def leaks(path: Path, services: bool = False) -> list[str]:
     """What should not be there, in words. With ``services`` a compaction may be pending, with what it
-    has written so far."""
+    has written so far, and a file of the archived timeline may wait for the next archiving to name it."""
     storage = LocalStorage(str(path), durable=False)
     timeline = load(storage, properties.load(storage))
     pending = timeline.pending()
@@ -42,7 +42,7 @@ def leaks(path: Path, services: bool = False) -> list[str]:
     found = [f"pending {instant}" for instant in pending if instant.requested not in running]
     found += _data(storage, timeline, running)
     found += _temporaries(storage, running)
-    return [*found, *_ledger(storage), *_beside(storage, timeline)]
+    return [*found, *_ledger(storage), *_beside(storage, timeline, services)]
 
 
 def _data(storage: LocalStorage, timeline: Timeline, running: set[str]) -> Iterator[str]:
@@ -102,9 +102,9 @@ def _ledger(storage: LocalStorage) -> Iterator[str]:
     yield from (f"ledger {name}" for name in sorted(done - {f"{n}.done" for n in numbers}))
 
 
-def _beside(storage: LocalStorage, timeline: Timeline) -> Iterator[str]:
+def _beside(storage: LocalStorage, timeline: Timeline, services: bool) -> Iterator[str]:
     """Below ``.hoodie``: timelines, and what they have beside them."""
-    archive = _archive(storage, timeline) if timeline.layout > 1 else set()
+    archive = _archive(storage, timeline, services) if timeline.layout > 1 else set()
     locks: dict[str, int] = {}
     for entry in storage.list(".hoodie", recursive=True):
         folder = entry.path.rpartition("/")[0]
@@ -129,10 +129,13 @@ def _explained(entry: Entry, timeline: Timeline, archive: set[str]) -> bool:
     return entry.path in archive or entry.path in _USUAL or entry.path.startswith(told_of)
 
 
-def _archive(storage: LocalStorage, timeline: Timeline) -> set[str]:
-    """The manifests of the archived timeline, and the files that they name."""
+def _archive(storage: LocalStorage, timeline: Timeline, unnamed: bool) -> set[str]:
+    """The manifests of the archived timeline, and the files that they name (or also ``unnamed`` ones)."""
     where = history.folder(timeline.config)
-    numbers = history.manifest_numbers(tuple(storage.list(where)))
+    entries = tuple(storage.list(where))
+    if unnamed:
+        return {entry.path for entry in entries}
+    numbers = history.manifest_numbers(entries)
     names = {
         f.name for n in numbers for f in history.read_manifest(storage, timeline.config, n) or ()
     }

@@ -189,7 +189,7 @@ def seen(path: Path) -> State:
 
 def check_goes_on(path: Path, allowed: set[State], where: str) -> State:
     """The next write needs no manual step, adds its key to one of ``allowed``, and leaves nothing half
-    done but a planned compaction. Answers which it was."""
+    done but what the services after it finish. Answers which it was."""
     age_temporaries(path)
     write_next(opened(path))
     found = {plus_next(rows): rows for rows in allowed}
@@ -200,12 +200,26 @@ def check_goes_on(path: Path, allowed: set[State], where: str) -> State:
 
 
 def check_cleans(path: Path, expected: State, where: str) -> None:
-    """What was planned is finished, then a clean: no row changes, nothing is left that nobody tells of,
-    nor what another clean, which looks at the whole table, would take."""
+    """What was planned is finished, then a clean and an archiving: no row changes, nothing is left that
+    nobody tells of, nor what another clean, which looks at the whole table, would take."""
     if waits(path):
         opened(path).compact()
-    with_options(opened(path), CLEANING).clean()
+    table = with_options(opened(path), ARCHIVING)
+    table.clean()
+    table.archive()
     assert state(path) == expected, where
     assert leaks(path) == [], where
     whole = opened(path)
     assert whole.schedule_clean(commits_retained=1, incremental_enabled="false") is None, where
+
+
+def check_archives(path: Path, expected: State, where: str) -> None:
+    """When the timeline has come to begin after all that was undone, nothing of it is there: readers
+    take what is older than the timeline for committed."""
+    settings = {**ARCHIVING, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
+    undone = opened(path).timeline().completed()
+    assert with_options(opened(path), settings).archive().instants, where
+    start = opened(path).timeline().start or ""
+    assert start > min(i.requested for i in undone if i.action in ("rollback", "restore")), where
+    assert state(path) == expected, where
+    assert leaks(path) == [], where

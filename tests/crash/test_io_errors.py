@@ -83,12 +83,12 @@ def test_error_at_every_reading_operation(
 ) -> None:
     """A failing read is never taken for "there is nothing"."""
     case = prepared(tables(version), tmp_path, OPERATIONS["upsert"])
-    reads = _reads(case, tmp_path)
-    for at in range(1, len(reads) + 1):
-        _trial(case, tmp_path / "trial", at, f"read {at}: {reads[at - 1]}", ops=READING)
+    found = reads(case, tmp_path)
+    for at in range(1, len(found) + 1):
+        _trial(case, tmp_path / "trial", at, f"read {at}: {found[at - 1]}", ops=READING)
 
 
-def _reads(case: Prepared, tmp_path: Path) -> list[tuple[str, str]]:
+def reads(case: Prepared, tmp_path: Path) -> list[tuple[str, str]]:
     stores: list[RecordingStorage] = []
 
     def record(inner: Storage) -> Storage:

@@ -26,7 +26,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.testing.stores import MUTATING, FailingStorage
 from hoodoo.timeline.timeline import Timeline
 from merge_on_read import SERVICES, WRITES, check_compacts, check_write
-from test_io_errors import READING, _reads, _trial
+from test_io_errors import READING, _trial, reads
 
 Tables = Callable[..., Path]
 HOW = [(True, False), (True, True), (False, False), (False, True)]
@@ -54,9 +54,9 @@ def test_error_at_reading_operations_of_a_write(
     merged: Tables, tmp_path: Path, local_temporaries: Path, version: int
 ) -> None:
     case = prepared(merged(version, "simple"), tmp_path, WRITES["upsert"])
-    reads = _reads(case, tmp_path)
-    for at in _sample(len(reads), version):
-        _trial(case, tmp_path / "trial", at, f"read {at}: {reads[at - 1]}", ops=READING)
+    found = reads(case, tmp_path)
+    for at in _sample(len(found), version):
+        _trial(case, tmp_path / "trial", at, f"read {at}: {found[at - 1]}", ops=READING)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -81,9 +81,9 @@ def test_error_at_reading_operations_of_a_compaction(
 ) -> None:
     """A log file that can't be read is never taken for one without rows."""
     case = prepared(merged(version, "simple"), tmp_path, SERVICES["compact"], changes_rows=False)
-    reads = _reads(case, tmp_path)
-    for at in _sample(len(reads), version):
-        _compaction(case, tmp_path / "trial", at, f"read {at}: {reads[at - 1]}", ops=READING)
+    found = reads(case, tmp_path)
+    for at in _sample(len(found), version):
+        _compaction(case, tmp_path / "trial", at, f"read {at}: {found[at - 1]}", ops=READING)
 
 
 def _sample(count: int, version: int) -> list[int]:

@@ -45,6 +45,7 @@ from hoodoo.table import Table
 from hoodoo.testing.stores import Delegating
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.write_slots import WriteSlots
+from table_life import check_archives
 
 Tables = Callable[..., Path]
 Batches = list[pa.RecordBatch]
@@ -262,7 +263,8 @@ def test_a_zombie_of_an_undone_write_notices(
 def test_a_zombie_that_dies_between_put_and_look_is_invisible(
     tables: Tables, tmp_path: Path, name: str, version: int
 ) -> None:
-    """The one way in which its file stays: no reader sees it, and the next write removes it."""
+    """The one way in which its file stays: no reader sees it, and the next write removes it. One that
+    comes later yet stays invisible, until archiving removes it."""
     target = tmp_path / "trial"
     case = prepared(tables(version), tmp_path, OPERATIONS[name])
     zombies = _undone_with_attempts(case, target)
@@ -276,7 +278,7 @@ def test_a_zombie_that_dies_between_put_and_look_is_invisible(
     opened(target).upsert(rows({NEXT[0]: NEXT[2]}, NEXT[1], 10))
     assert state(target) == plus_next(old)
     age_temporaries(target)
-    assert leaks(target) == []
+    check_archives(target, plus_next(old), name)
     COUNT.trials += 1
 
 
@@ -305,6 +307,34 @@ def test_a_zombie_of_the_first_write_leaves_nothing(
     opened(target).upsert(rows({NEXT[0]: NEXT[2]}, NEXT[1], 10))
     assert state(target) == (NEXT,)
     assert leaks(target) == []
+    COUNT.trials += 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_zombie_of_a_write_that_a_restore_undid(
+    tables: Tables, tmp_path: Path, version: int
+) -> None:
+    """It was under way; the restore alone tells of it, not a rollback."""
+    target = tmp_path / "trial"
+    case = prepared(tables(version), tmp_path, OPERATIONS["upsert"])
+    copied(case.path, target)
+    engine = WatchingEngine(1)
+    crash(target, case.operation, case.decisions[0], "before", engine)
+    newest = opened(target).timeline().writes()[-1].requested
+    (undone,) = opened(target).restore(newest).undone
+    assert not any(i.action == "rollback" for i in opened(target).timeline().instants)
+    old = state(target)
+    for _ in range(2):
+        _wake(engine.attempts, target, looks=2)
+        assert any(undone in name for name in _data(target)), "they left nothing"
+        assert state(target) == old
+        if old[-1] != NEXT:
+            check_next_write(target, old, "the next write removes it")
+            old = plus_next(old)
+    for ts in (10, 11):
+        opened(target).upsert(rows({NEXT[0]: NEXT[2]}, NEXT[1], ts))
+    age_temporaries(target)
+    check_archives(target, old, "later archiving does")
     COUNT.trials += 1
 
 

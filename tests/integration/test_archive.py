@@ -110,13 +110,13 @@ def test_the_oldest_writes_leave_and_nothing_is_forgotten(
     assert len({(i.requested, i.action) for i in found}) == len(found) > 10
     assert {i.action for i in found} >= ({"commit", "clean"} if kind == COW else {"deltacommit"})
     assert [i.requested for i in found] == sorted(i.requested for i in found)
-    for i in found:
-        assert (i.completed is None) == (version == 6)
-        seen = i.contents()
+    for old in found:
+        assert (old.completed is None) == (version == 6)
+        seen = old.contents()
         if version == 9:
-            assert seen == contents[i.requested, i.action]
-        if i.action != "clean":
-            assert i.metadata().stats and i.metadata().schema_text
+            assert seen == contents[old.requested, old.action]
+        if old.action != "clean":
+            assert old.metadata().stats and old.metadata().schema_text
     left = {name.split(".")[0].split("_")[0] for name in files(tmp_path, *_folder(version))}
     assert not left & {i.requested for i in found}, "all files of an instant leave"
     assert table.archive().instants == ()
@@ -546,6 +546,7 @@ def test_nothing_to_do_costs_a_listing(tmp_path: Path) -> None:
     store = RecordingStorage(LocalStorage(table.path))
     watched = Table(store, properties.load(store), SOON, LocalEngine(1))
     watched.timeline()
+    looked = len(store.calls)
     store.calls.clear()
     assert watched._archive(ArchiveSettings.of(SOON)).instants == ()
-    assert {op for op, _ in store.calls} == {"list"} and len(store.calls) <= 2
+    assert {op for op, _ in store.calls} == {"list"} and len(store.calls) <= looked

@@ -402,6 +402,29 @@ def test_a_pending_clean_is_finished_first(tmp_path: Path) -> None:
     assert seen(table.read()) == theirs(tmp_path)
 
 
+def test_others_may_finish_it(tmp_path: Path, monkeypatch: Any) -> None:
+    """Two that clean take up the same pending one; the slower one finds it done, or half gone."""
+    table = create(tmp_path)
+    written(table, 3)
+    first = table.schedule_clean(commits_retained=1)
+    assert first is not None
+    look = Table.timeline
+    came: list[str] = []
+
+    def late(self: Table) -> Any:
+        found = look(self)
+        if not came and pending_cleans(found):
+            came.append(first)
+            assert hoodoo.open(str(tmp_path), NEVER).run_clean(first).instant == first
+        return found
+
+    monkeypatch.setattr(Table, "timeline", late)
+    assert table.clean(commits_retained=1) == Cleaned() and came
+    store(tmp_path).put(f".hoodie/timeline/{first[:-9]}000000000.clean.inflight", b"")
+    assert table.clean(commits_retained=1) == Cleaned()
+    assert not pending_cleans(table.timeline())
+
+
 def planned(table: hoodoo.Table) -> list[str]:
     storage = LocalStorage(table.path.removeprefix("file://"))
     line = table.timeline()

@@ -36,6 +36,8 @@ def write(both: Both) -> None:
     both.spark_upsert(rows(range(2, 8), 3, "third"))
     both.hoodoo_delete(rows(range(3, 6), 4, ""))
     both.spark_delete(rows(range(8, 10), 5, ""))
+    if both.hoodoo().config.table_type == "MERGE_ON_READ":
+        assert both.hoodoo().compact().instant
     both.hoodoo_upsert(rows(range(3, 5), 6, "again"))
     both.hoodoo().insert_overwrite(pa.Table.from_pylist(rows(range(6, 8), 7, "over", "eu"), SCHEMA))
 

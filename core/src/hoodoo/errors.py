@@ -148,4 +148,5 @@ def warn(message: str) -> None:
 
 
 def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] in ("hoodoo", "hoodoo_standard", "hoodoo_spark")
+    """Of this package, or of a plugin's whose name begins like it."""
+    return module == "hoodoo" or module.startswith(("hoodoo.", "hoodoo_"))

@@ -17,7 +17,7 @@ from hoodoo.actions.clean_settings import CleanSettings, named
 from hoodoo.actions.heal import heal, sweep_undone
 from hoodoo.actions.restore_told import Restored
 from hoodoo.actions.rollback import RolledBack, rollback, undoable
-from hoodoo.errors import HoodooError, UnsupportedTableError
+from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.inspect.findings import Progress, Report, silent
@@ -47,7 +47,11 @@ class Services(OpenTable):
         """
         commit = Commit("", "commit", "compact")
         for pending in pending_compactions(self.timeline()):
-            commit = self.run_compaction(pending.requested, engine=engine)
+            try:
+                commit = self.run_compaction(pending.requested, engine=engine)
+            except ConfigError:
+                if self.timeline().find(pending.requested) is None:
+                    raise  # else another process has finished it meanwhile
         instant = self.schedule_compaction(strategy)
         return commit if instant is None else self.run_compaction(instant, engine=engine)
 
@@ -220,8 +224,9 @@ class Services(OpenTable):
     def _clean(self, how: Cleaning) -> Cleaned:
         def run(timeline: Timeline, requested: str) -> Cleaned:
             return clean_run.run(
-                self._storage, timeline, requested, how.settings.threads, self._drop_metadata_table
-            )
+                self._storage, timeline, requested, how.settings.threads, self._drop_metadata_table,
+                done_is_fine=True,
+            )  # fmt: skip
 
         cleaned = Cleaned()
         for pending in pending_cleans(self.timeline()):

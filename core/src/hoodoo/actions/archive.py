@@ -62,14 +62,13 @@ def archive(
     cleaning: Callable[[Timeline], Instant | None],
     before: Callable[[], None] = lambda: None,
 ) -> Archived:
-    """Archive what may be, if there are more writes than ``settings.most``. ``cleaning`` as for
-    :func:`make_plan`; ``before`` is called before anything changes.
+    """Archive what may be, if there are more writes than ``settings.most`` on ``timeline``, which is as it
+    is now. ``cleaning`` as for :func:`make_plan`; ``before`` is called before anything changes.
 
-    Costs a listing where there is nothing to do; else it reads what it archives. Raises
+    Costs nothing where there is nothing to do; else it reads what it archives. Raises
     CommitConflictError where others archive at the same time, StorageError; either way nothing is lost
     and the next run goes on.
     """
-    timeline = reload(storage, timeline)
     plan: ArchivePlan = make_plan(storage, timeline, settings, cleaning)
     if not plan.instants:
         return Archived(held=plan.held)

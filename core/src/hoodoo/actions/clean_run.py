@@ -65,23 +65,26 @@ def run(
     requested: str,
     threads: int,
     before_delete: Callable[[], None],
+    done_is_fine: bool = False,
 ) -> Cleaned:
     """Run a planned clean, or finish one that somebody began.
 
-    Raises ConfigError if no clean of that instant is pending, StorageError if a file can't be deleted
+    Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done then;
+    others may be about to finish it, too), StorageError if a file can't be deleted
     (it stays pending), CommitUnknownError if its end is not known.
     """
     begun = time.monotonic()
     known = heeded(timeline)
     timeline = reload(storage, timeline)
     found = [i for i in pending_cleans(timeline) if i.requested == requested]
+    if not found and done_is_fine:
+        return Cleaned()
     if not found:
         raise ConfigError(
             f"clean {requested}", "is not pending in this table.",
             "table.timeline().pending() lists what is.",
         )  # fmt: skip
-    if not storage.get(timeline.path(found[0].at(State.REQUESTED))):
-        # Its writer died before the plan was there (on a store that shows files half written).
+    if not _has_plan(storage, timeline.path(found[0].at(State.REQUESTED))):
         for state in (State.INFLIGHT, State.REQUESTED):
             storage.delete(timeline.path(found[0].at(state)))
         return Cleaned()
@@ -123,6 +126,13 @@ def run(
         None if plan.earliest is None else plan.earliest.requested,
         outcome.instant.completed if outcome.committed else None,
     )
+
+
+def _has_plan(storage: Storage, path: str) -> bool:
+    """Not if its writer died before the plan was there (on a store that shows files half written), or
+    if the clean was done and archived while another one took it up."""
+    entry = storage.head(path)
+    return entry is not None and entry.size > 0
 
 
 def _newest(storage: Storage, timeline: Timeline, plan: CleanPlan) -> frozenset[str]:

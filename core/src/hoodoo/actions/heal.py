@@ -45,7 +45,7 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
     for restored in restore.finish(storage, timeline, living):
         done += [RolledBack(gone, restored.restore, ()) for gone in restored.undone]
     if done:
-        timeline = reload(storage, timeline)
+        timeline, living = reload(storage, timeline), Liveness(storage)
     undoing: set[str] = set()
     for mine in (i for i in timeline.pending() if i.action == "rollback"):
         if living.is_alive(mine.requested):
@@ -63,7 +63,9 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
             done.append(rollback(storage, timeline, instant))
         timeline = reload(storage, timeline)
-    living = Liveness(storage)  # heartbeats are there before what is pending: so they are listed after
+    living = Liveness(
+        storage
+    )  # heartbeats are there before what is pending: so they are listed after
     for saved in timeline.pending():
         # It keeps nothing yet (or nothing any more), and nobody is at it.
         if saved.action == SAVEPOINT and not living.is_alive(saved.requested):

@@ -7,6 +7,9 @@ import pyarrow as pa
 from hoodoo.errors import CorruptTableError
 from hoodoo.storage.api import Storage
 
+# What an error says of a file that a later instant may have taken away.
+NOT_THERE = "the timeline names it, and it is not there."
+
 
 def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
     """``path`` for reading. Raises CorruptTableError about ``obj`` if it is missing."""
@@ -15,6 +18,6 @@ def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
     except FileNotFoundError as error:
         raise CorruptTableError(
             obj,
-            "the timeline names it, and it is not there.",
+            NOT_THERE,
             "If a cleaner removed it while you were reading, read again.",
         ) from error

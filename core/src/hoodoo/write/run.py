@@ -12,6 +12,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError, StorageError
+from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.hookspecs.observer import Event
@@ -205,7 +206,11 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
 def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:
     """The conflict that ``error`` comes from, if one: a file that the write had seen was cleaned, or
     taken away with an instant that was undone, while it was at work."""
-    if not (isinstance(error, FileNotFoundError) or "FileNotFoundError" in str(error)):
+    missing = isinstance(error, FileNotFoundError) or any(
+        text in str(error)
+        for text in ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
+    )
+    if not missing:
         return None
     fresh = reload(target.storage, target.timeline)
     if {i for i in fresh.completed() if i != instant} == set(target.timeline.completed()):

@@ -1,0 +1,61 @@
+"""Units of a change read on their way to a task, and how rows of one key are paired."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hoodoo.errors import ConfigError
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.read.changes import change_payloads
+from hoodoo.read.changes_compare import _pairs
+from hoodoo.read.changes_unit import ChangeUnit, pack_units, unpack_units
+from hoodoo.read.window import place, point, upto
+from hoodoo.timeline.timeline import from_names
+
+OLD = FileSlice("p", "f", "1", BaseFile("p", "f", "1", "0-0-0", size=7))
+LOG = LogFile("p", "f", "2", 1, "0-0-0", ".cdc", size=5)
+UNITS = [
+    ChangeUnit("2", "3", "p", (OLD,), (), "1", ("delete",), 1, 4),
+    ChangeUnit("2", "3", "", (), (OLD, OLD), logs=(LOG,)),
+]
+
+
+def test_units_travel() -> None:
+    assert unpack_units(pack_units(UNITS)) == UNITS
+    assert [unit.size for unit in UNITS] == [7, 19]
+    payloads = change_payloads(UNITS * 3, 2)
+    assert len(payloads) == 2
+    assert [unit for payload in payloads for unit in unpack_units(payload)] == UNITS * 3
+    assert change_payloads([], 2) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (["a", "b"], ["b", "c", "a"], [(1, 0), (0, 2)]),
+        (["a", "a", "a"], ["a", "a"], [(0, 0), (1, 1)]),
+        (["a"], ["a", "b", "a"], [(0, 0)]),
+        ([], ["a"], []),
+    ],
+)
+def test_pairs(before: list[str], after: list[str], expected: list[tuple[int, int]]) -> None:
+    columns = (pa.chunked_array([some], pa.string()) for some in (before, after))
+    at, to = _pairs(*columns)
+    assert list(zip(at.tolist(), to.tolist(), strict=True)) == expected
+
+
+def test_points_and_states() -> None:
+    config = TableConfig({"hoodie.table.version": "9"})
+    first, second = "20260101000000001", "20260101000000002"
+    ends = ("20260101000000009", "20260101000000005")
+    timeline = from_names(
+        [f"{first}_{ends[0]}.commit", f"{second}_{ends[1]}.commit", "20260101000000007.inflight"],
+        config,
+    )
+    assert point(first, timeline) == ends[0] and point(ends[1], timeline) == ends[1]
+    assert point("earliest", timeline) == point("000", timeline) == "0" * 17
+    assert [place(i) for i in upto(timeline, ends[1]).writes()] == [ends[1]]
+    assert len(upto(timeline, ends[0]).instants) == 2
+    with pytest.raises(ConfigError):
+        point("soon", timeline)
