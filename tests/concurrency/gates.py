@@ -13,9 +13,9 @@ The other operations go along with the step before them, because their order cha
 - Data files, markers, staged rows and partition files are put under names that hold the writer's instant
   or are equal for all, and no reader looks at an instant that is not completed.
 - Requested and inflight files of writes are passed over by whoever lists them, as long as their writer
-  has a heartbeat, which it has from before the first until after the last. They matter to compactions of
-  version 6 (``heed_requests``), to those who take a writer for dead (the same), and to who takes the same
-  instant: that is a put of the same file, which is a conflict.
+  has a heartbeat, which it has from before the first until after the last. Requests matter to compactions
+  of version 6 (``heed_requests``), and to who takes the same instant: that is a put of the same file,
+  which is a conflict. An inflight file comes after a request and goes before it.
 - A decision lists the timeline after the ledger. What is claimed in between makes its own claim fail;
   what was claimed before has been carried out by itself.
 - Marks of what has been carried out, and the removal of old numbers, only save work.
@@ -33,10 +33,8 @@ from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from schedules import Step
 
-_PENDING = re.compile(
-    r"/\d{17}\.((commit|deltacommit|replacecommit)\.(requested|inflight)|inflight)$"
-)
-_INFLIGHT = re.compile(r"\.(rollback|clean|compaction|restore)\.inflight$")
+_REQUESTED = re.compile(r"/\d{17}\.(commit|deltacommit|replacecommit)\.requested$")
+_INFLIGHT = re.compile(r"/\d{17}(\.[a-z]+)?\.inflight$")
 # What a decision puts: an action completes, or a service is announced.
 _DECIDED = re.compile(
     r"/\d{17}(_\d{17})?\.((?!inflight)[a-z]+|(rollback|clean|compaction|restore)\.requested)$"
@@ -68,7 +66,7 @@ class Stops:
                 return self.fine and not belongs
             if op == "put_if_absent" and path.endswith(".requested"):
                 return True
-            return self.heed_requests or not _is_quiet(path)
+            return not _is_quiet(path, self.heed_requests)
         return not path.startswith(".hoodie") and op in ("open", "delete")
 
 
@@ -91,7 +89,7 @@ class Conflicts:
             return False
         if other.op != "list":
             return one.path == other.path
-        if not self.heed_requests and _is_quiet(one.path):
+        if _is_quiet(one.path, self.heed_requests):
             return False
         folder = one.path.rpartition("/")[0]
         return folder == other.path or (folder == self.timeline and other.path == LEDGER)
@@ -102,8 +100,10 @@ def _is_timeline(path: str, timeline: str) -> bool:
     return path == timeline or (folder == timeline and name[:1].isdigit())
 
 
-def _is_quiet(path: str) -> bool:
-    return bool(_PENDING.search(path) or _INFLIGHT.search(path))
+def _is_quiet(path: str, heed_requests: bool) -> bool:
+    if _INFLIGHT.search(path):
+        return True
+    return not heed_requests and bool(_REQUESTED.search(path))
 
 
 class Everything:

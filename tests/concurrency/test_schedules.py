@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.table import Table
 from hoodoo.timeline.batches import Batch
 from memory_store import Objects
@@ -64,8 +65,12 @@ SCENARIOS = {
     "two-cleans": Scenario({"A": _clean, "B": _clean}, before=_aged),
     "schema": Scenario({"A": _upsert({1: "a"}, "A", more="x"), "B": _upsert({3: "b"}, "B")}),
     "batch": Scenario({"A": _batch, "B": _batch}),
+    # In version 6 nobody can tell whose log files of a slice are: one that a write takes back while they
+    # are read ends the run, and the compaction is still pending.
     "compaction": Scenario(
-        {"A": _upsert({1: "a", 2: "a"}, "A"), "B": lambda t: t.compact()}, heed_requests=True
+        {"A": _upsert({1: "a", 2: "a"}, "A"), "B": lambda t: t.compact()},
+        heed_requests=True,
+        excused=(CommitConflictError, CorruptTableError),
     ),
     "planned-compaction": Scenario(
         {"A": _upsert({1: "a", 2: "a"}, "A"), "B": run_planned},

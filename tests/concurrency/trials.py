@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import Factory, define, field, frozen
 from gates import Conflicts, Everything, Stops
-from hoodoo.errors import CommitConflictError
+from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.testing.stores import GatedStorage
@@ -49,13 +49,15 @@ COUNT = Count()
 @frozen
 class Scenario:
     """Writers at a table. ``options`` are those of the table as a writer opens it; ``before`` is done to
-    the table first; ``dead`` are taken for dead by all others, whether they are or not."""
+    the table first; ``dead`` are taken for dead by all others, whether they are or not; ``excused`` are
+    errors that may end one: nothing of it is in the table then."""
 
     acts: Mapping[str, Act]
     options: Mapping[str, str] = field(factory=dict)
     before: Act | None = None
     heed_requests: bool = False
     dead: frozenset[str] = frozenset()
+    excused: tuple[type[HoodooError], ...] = (CommitConflictError,)
 
 
 @define
@@ -177,7 +179,7 @@ class Trial:
 
     def _check(self, store: MemoryStorage, answers: Mapping[str, object]) -> None:
         for name, answer in answers.items():
-            if isinstance(answer, BaseException) and not isinstance(answer, CommitConflictError):
+            if isinstance(answer, BaseException) and not isinstance(answer, self.scenario.excused):
                 raise AssertionError(f"{name} failed") from answer
         timeline = load(store, properties.load(store))
         found = rows_of(self._table(store))

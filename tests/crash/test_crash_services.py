@@ -94,7 +94,8 @@ def test_crash_while_a_service_is_finished(
     it."""
     life = lives(version, kind, TABLES[name])
     case = _prepared(life, name, tmp_path)
-    must = readable(life, tmp_path / "whole")
+    # One more write is one more reason to clean.
+    must = frozenset[str]() if name == "inline" else readable(life, tmp_path / "whole")
     chance = random.Random(f"{SEED} {name} {kind} {version} again")
     for _ in range(case.steps if ALL else RECOVERIES):
         at, when = chance.randrange(case.steps) + 1, chance.choice(WHEN)

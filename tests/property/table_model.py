@@ -38,6 +38,8 @@ class Setup:
     bloom: bool = False
     merge_on_read: bool = False
     blocks: str = "parquet"  # of log files
+    payload: tuple[str, ...] = ()  # names in table_values.PAYLOAD; none: all of them
+    more: tuple[tuple[str, str], ...] = ()  # options
 
     @property
     def is_global(self) -> bool:

@@ -40,12 +40,14 @@ def base_schema(setup: Setup) -> pa.Schema:
         (name, ORDERED[kind][0])
         for name, kind in zip(setup.ordering, setup.ordering_types, strict=True)
     ]
-    return pa.schema([*columns, *((name, kind) for name, (kind, _) in PAYLOAD.items())])
+    payload = [(name, kind) for name, (kind, _) in PAYLOAD.items()
+               if not setup.payload or name in setup.payload]  # fmt: skip
+    return pa.schema([*columns, *payload])
 
 
 def options(setup: Setup) -> dict[str, Any]:
     """Those that are no properties of the table: for ``open`` too."""
-    found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom}
+    found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom, **dict(setup.more)}
     if setup.small_file_limit is not None:
         found["hoodie.parquet.small.file.limit"] = setup.small_file_limit
     if setup.merge_on_read:
@@ -121,27 +123,15 @@ class Trial:
         compare(theirs, schema, model, where, exact=False)
 
     def step(self, op: Op, where: str) -> None:
-        if op.reopen:
-            self.table = hoodoo.open(str(self.path), options(self.setup), engine=self.engine)
-        if op.evolve == "later_list" and self.setup.merge_on_read:
-            # `hudi` reads the null of a list that is younger than the base file as an empty one.
-            op = evolve(op, evolve="")
+        op = self._begin(op)
         planned = self.pending
         commit, counts = self._write(op)
         if commit is None:
             return
-        for row in self.model.stored():  # the model wrote without knowing the instant
-            if not row.instant:
-                object.__setattr__(row, "instant", commit.instant)
-        assert all(place == (row.path, row.key) for place, row in self.model.rows.items())
+        self._stamp(commit.instant)
         if not self.setup.merge_on_read or self.setup.index == "simple":
             assert (commit.inserted, commit.updated, commit.deleted) == counts, where
-        assert self.table.schema.equals(self.schema), where
-        found = self.table.read().to_arrow()
-        compare(found, self.schema, self.model, where)
-        # `hudi` loses log rows that version 6 keeps under a pending compaction (format page 7.3).
-        if self.setup.version > 6 or not self.pending:
-            self._compare_theirs(self.schema, self.model, f"`hudi` after {where}")
+        self._check_newest(where)
         if not self.setup.merge_on_read:
             self.seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
         check_stats(self.path, self.setup, commit, where)
@@ -149,6 +139,32 @@ class Trial:
         if planned or self.pending:
             return
         self.done.append((commit.instant, self.schema, self.model.copy()))
+
+    def _begin(self, op: Op) -> Op:
+        if op.reopen:
+            self.table = self._open()
+        if op.evolve == "later_list" and self.setup.merge_on_read:
+            # `hudi` reads the null of a list that is younger than the base file as an empty one.
+            return evolve(op, evolve="")
+        return op
+
+    def _open(self, **more: Any) -> hoodoo.Table:
+        return hoodoo.open(str(self.path), options(self.setup) | more, engine=self.engine)
+
+    def _stamp(self, instant: str) -> None:
+        """The model wrote without knowing the instant."""
+        for row in self.model.stored():
+            if not row.instant:
+                object.__setattr__(row, "instant", instant)
+        assert all(place == (row.path, row.key) for place, row in self.model.rows.items())
+
+    def _check_newest(self, where: str) -> None:
+        """Both readers show the rows of the model."""
+        assert self.table.schema.equals(self.schema), where
+        compare(self.table.read().to_arrow(), self.schema, self.model, where)
+        # `hudi` loses log rows that version 6 keeps under a pending compaction (format page 7.3).
+        if self.setup.version > 6 or not self.pending:
+            self._compare_theirs(self.schema, self.model, f"`hudi` after {where}")
 
     # --- one write --------------------------------------------------------------------------------
     def _write(self, op: Op) -> tuple[Commit | None, Counts]:

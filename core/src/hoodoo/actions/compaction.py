@@ -250,10 +250,14 @@ def _reconcile(
 
 
 def _refuse_writers(storage: Storage, timeline: Timeline) -> None:
-    if timeline.layout > 1:
-        return
     for other in timeline.pending():
-        if other.action in WRITE_ACTIONS:
+        if other.action in ("restore", "rollback"):
+            raise CommitConflictError(
+                f"{storage.root}: compaction",
+                f"{other} is under way, and may take away what a compaction planned now would read.",
+                "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
+            )
+        if other.action in WRITE_ACTIONS and timeline.layout == 1:
             raise CommitConflictError(
                 f"{storage.root}: compaction",
                 f"{other} is under way, and in table version 6 a compaction planned now would lose "

@@ -87,8 +87,8 @@ def find(storage: Storage, timeline: Timeline, requested: str, where: Traces) ->
     named = [f for f in parsed if f is not None and f.instant == requested]
     if timeline.layout > 1:
         return Found(tuple(named))
-    # In version 6 the name of a log file says its slice, and not who wrote it.
-    whole = [f for f in named if isinstance(f, BaseFile) or where.own_slices]
+    # In version 6 the name of a log file says its slice, and not who wrote it; but for change data.
+    whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
     left = failed_logs(storage, where.groups, requested) if where.groups else FailedLogs()
     whole += [log for log in left.whole if log not in whole]
     shared = [log for log in left.shared if not (where.own_slices and log.instant == requested)]

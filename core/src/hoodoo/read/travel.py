@@ -6,7 +6,10 @@ put beside the listing; where the older state has one of these files, it can't b
 
 from __future__ import annotations
 
-from hoodoo.errors import ConfigError
+from collections.abc import Iterable
+
+from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.clean_plan import CLEAN, READABLE, last_clean, read_plan
@@ -57,12 +60,27 @@ def _deleted(source: ReadSource) -> dict[str, str]:
     found: dict[str, str] = {}
     for instant in source.timeline.instants:
         if _is_running(instant) or (instant.is_completed and instant.action == CLEAN):
-            try:
-                plan = read_plan(source.storage, source.timeline, instant)
-            except FileNotFoundError:  # archived meanwhile
-                continue
-            found.update(dict.fromkeys(plan.files, instant.requested))
+            found.update(dict.fromkeys(_files(source, instant), instant.requested))
     return found
+
+
+def _files(source: ReadSource, clean: Instant) -> Iterable[str]:
+    try:
+        return read_plan(source.storage, source.timeline, clean).files
+    except FileNotFoundError:  # archiving takes the plan first
+        pass
+    try:
+        told = source.timeline.contents(source.storage, clean)
+    except FileNotFoundError as error:  # and what is older than the clean before its end
+        raise CommitConflictError(
+            f"{source.storage.root}: clean {clean.requested}", "was archived while this read was planned.",
+            "Read again.",
+        ) from error  # fmt: skip
+    return [
+        path_of(partition, str(name).rpartition("/")[2])
+        for partition, part in (told.get("partitionMetadata") or {}).items()
+        for name in part.get("successDeleteFiles") or ()
+    ]
 
 
 def _is_running(instant: Instant) -> bool:

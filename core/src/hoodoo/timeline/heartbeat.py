@@ -65,9 +65,12 @@ class Liveness:
         if entry is None:
             return False
         try:
-            told = _decode(self._storage.get(entry.path))
+            data = self._storage.get(entry.path)
         except FileNotFoundError:
             return False
+        told = _decode(data)
+        if data and not told:
+            return False  # torn by a writer that died: Hudi's are empty, ours can be read
         me = identity()
         if told.get("process") == me["process"]:
             return _beats().has(self._storage, requested)
@@ -157,7 +160,7 @@ def _decode(data: bytes) -> dict[str, Any]:
     try:
         told = json.loads(data)
     except ValueError:
-        return {}  # Hudi's are empty
+        return {}
     return told if isinstance(told, dict) else {}
 
 

@@ -21,7 +21,7 @@ from hoodoo.errors import (
     StorageUnknownError,
 )
 from hoodoo.log import get_logger
-from hoodoo.model.instant import Instant, State
+from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
@@ -277,10 +277,13 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
         if not fresh.has_file(step):
             return f"{fresh.path(step)} is gone: another writer rolled it back"
     for other in fresh.instants:
-        if order_key(other.requested) <= order_key(instant.requested):
-            continue
-        if other.action == "restore":
+        later = order_key(other.requested) > order_key(instant.requested)
+        # Compactions that were planned before the point of a restore stay: what they read does, too.
+        restored = other.action == "restore" and instant.action in ROLLBACK_ACTIONS
+        if restored and (later or not other.is_completed):
             return f"restore {other.requested} was requested"
+        if not later:
+            continue
         if other.action == "rollback" and target_of(storage, fresh, other) == instant.requested:
             return f"rollback {other.requested} of it was requested"
     return ""

@@ -240,7 +240,7 @@ def _reconcile(
     touched = sorted({stat.partition_path for stat in stats})
     for path in touched:
         partitions.ensure(target.storage, path, instant.requested)
-    named = {stat.path for stat in stats}
+    named = {path for stat in stats for path in stat.paths}
     # A direct write learns its partition paths from the rows: another attempt may have seen others.
     for entry in list_data(target.storage, None if direct else touched):
         file = parse_path(entry.path, entry.size)

@@ -1,0 +1,81 @@
+"""Hypothesis strategies for a table's whole life: services between writes, as plain data."""
+
+from __future__ import annotations
+
+from attrs import evolve, field, frozen
+from hypothesis import strategies as st
+from table_draws import Op, merged_setups, ops, setups
+from table_model import Setup
+
+CLEAN, PLAN_CLEAN, ARCHIVE = "clean", "plan a clean", "archive"
+SAVEPOINT, UNSAVE = "savepoint", "delete_savepoint"
+RESTORE, UNDO, UNPLAN, HEAL = "restore", "roll the newest back", "drop a plan", "rollback"
+
+# Few columns, so that a life costs little: what types there are is another trial's.
+PAYLOAD = ("w", "f", "text", "inner")
+_SERVICES = [CLEAN] * 3 + [ARCHIVE] * 2 + [SAVEPOINT] * 2 + [RESTORE] * 2 + [UNDO] * 2
+_SERVICES += [PLAN_CLEAN, UNSAVE, UNPLAN, HEAL]
+
+
+@frozen
+class Service:
+    """``which`` chooses among what there is, from the newest on; ``much`` is how much to keep."""
+
+    kind: str
+    which: int = 0
+    much: int = 0
+
+
+@frozen
+class Try:
+    """A write that ends at its mutating operation number ``crash``, unless it is done before
+    earlier; with ``landed`` operations counted from the end of what a write of that kind took."""
+
+    op: Op
+    crash: int = 1
+    kind: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "kind", f"{self.op.kind} that crashes")
+
+
+Step = Op | Service | Try
+_CLEANING = st.sampled_from([None, None, 1, 2, 3])
+_ARCHIVING = st.sampled_from([None, None, (1, 2), (2, 3)])
+
+
+@st.composite
+def lives(draw: st.DrawFn, merged: bool = False) -> Setup:
+    """Kinds of tables, with and without services after each write."""
+    setup = draw(merged_setups() if merged else setups())
+    retained, kept = draw(_CLEANING), draw(_ARCHIVING)
+    more = {"hoodie.clean.automatic": "false"}
+    if retained is not None:
+        more = {"hoodie.clean.commits.retained": str(retained)}
+    more["hoodie.archive.automatic"] = "false"
+    if kept is not None:
+        del more["hoodie.archive.automatic"]
+        more |= {"hoodie.keep.min.commits": str(kept[0]), "hoodie.keep.max.commits": str(kept[1])}
+        more.setdefault("hoodie.clean.commits.retained", "1")
+    return evolve(setup, payload=PAYLOAD, more=tuple(more.items()))
+
+
+def services() -> st.SearchStrategy[Service]:
+    return st.builds(Service, st.sampled_from(_SERVICES), st.integers(0, 7), st.integers(0, 2))
+
+
+def tries() -> st.SearchStrategy[Try]:
+    return st.builds(Try, ops(4).filter(lambda op: op.kind in _CRASHING), st.integers(1, 30))
+
+
+_CRASHING = frozenset({"upsert", "insert", "bulk_insert", "append", "insert_overwrite",
+                       "insert_overwrite_table", "delete rows"})  # fmt: skip
+
+
+def life(
+    merged: bool = False, least: int = 4, most: int = 14, rows: int = 5
+) -> st.SearchStrategy[list[Step]]:
+    """Writes and services: about as many of one as of the other."""
+    writes = ops(rows, merged)
+    step = st.one_of(writes, services(), writes, services(), tries())
+    return st.lists(step, min_size=least, max_size=most)
