@@ -65,7 +65,8 @@ class Sampler:
 
 @define
 class Figure:
-    """One measured call. ``goal`` is the largest ratio to ``against`` that is asked for."""
+    """One measured call. ``goal`` is the largest ratio to ``against`` that is asked for, ``notes`` what
+    else is known of it, in numbers."""
 
     name: str
     seconds: list[float]
@@ -73,6 +74,7 @@ class Figure:
     against: str = ""
     goal: float | None = None
     ratio: float | None = None
+    notes: dict[str, float] = field(factory=dict)
 
     @property
     def median(self) -> float:
@@ -108,15 +110,24 @@ class Report:
 
     @staticmethod
     def line(figure: Figure) -> str:
-        memory = " ".join(f"{kind} {size}" for kind, size in sorted(figure.memory.items()))
-        text = f"{figure.name:<52} {figure.median:8.2f} s  [{min(figure.seconds):.2f}-{max(figure.seconds):.2f}]"
+        short = figure.median < 0.1 and figure.ratio is None or max(figure.seconds) < 1
+        scale, unit = (1000, "ms") if short else (1, "s ")
+        low, mid, high = (
+            scale * s for s in (min(figure.seconds), figure.median, max(figure.seconds))
+        )
+        text = f"{figure.name:<52} {mid:8.2f} {unit} [{low:.2f}-{high:.2f}]"
         if figure.ratio is not None:
             goal = f" goal {figure.goal}" if figure.goal is not None else ""
             held = (
                 "" if figure.goal is None else " ok" if figure.ratio <= figure.goal else " MISSED"
             )
             text += f"  {figure.ratio:5.2f} x {figure.against}{goal}{held}"
-        return f"{text}  MiB: {memory}"
+        if figure.memory:
+            memory = " ".join(f"{kind} {size}" for kind, size in sorted(figure.memory.items()))
+            text += f"  MiB: {memory}"
+        if figure.notes:
+            text += "  " + " ".join(f"{name} {value:g}" for name, value in figure.notes.items())
+        return text
 
     def write(self, path: str) -> None:
         rows = {name: {**asdict(f), "median": f.median} for name, f in self.figures.items()}

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 # Tests are imported by file here, so their common modules need a place on the path.
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "crash")]
 
 import tables
 import trials
@@ -45,14 +46,15 @@ _ELSEWHERE = trials.Count()
 def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["schedules"] = (trials.COUNT.schedules, trials.COUNT.three)
+        output["schedules"] = (trials.COUNT.schedules, trials.COUNT.three, trials.REPORTS)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    two, three = getattr(node, "workeroutput", {}).get("schedules", (0, 0))
+    two, three, reports = getattr(node, "workeroutput", {}).get("schedules", (0, 0, []))
     _ELSEWHERE.schedules += two
     _ELSEWHERE.three += three
+    trials.REPORTS += reports
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -60,5 +62,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     three = trials.COUNT.three + _ELSEWHERE.three
     if two or three:
         terminalreporter.write_line(
-            f"two-writer schedules: {two}, of three writers a sample of {three}"
+            f"two-writer schedules: {two}, of three writers a sample of {three} "
+            f"(HOODOO_CRASH_SEED={trials.SEED})"
         )
+    for line in trials.REPORTS:
+        terminalreporter.write_line(line)

@@ -32,6 +32,7 @@ from tables import Kind, rows, to_disk
 from world import State, World, opened, rows_of
 
 ALL = bool(os.environ.get("HOODOO_CRASH_ALL"))
+SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
 Act = Callable[[Table], object]
 
 
@@ -44,6 +45,7 @@ class Count:
 
 
 COUNT = Count()
+REPORTS: list[str] = []  # lines for the end of the run
 
 
 @frozen

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from hypothesis import strategies as st
-from table_draws import Op, merged_setups, ops, setups
+from table_draws import DRAWS, UPSERT, Op, merged_setups, ops, setups
 from table_model import Setup
 
 CLEAN, PLAN_CLEAN, ARCHIVE = "clean", "plan a clean", "archive"
@@ -28,15 +28,14 @@ class Service:
 
 @frozen
 class Try:
-    """A write that ends at its mutating operation number ``crash``, unless it is done before
-    earlier; with ``landed`` operations counted from the end of what a write of that kind took."""
+    """A write whose process ends at its mutating operation number ``crash``, unless it is done by then."""
 
     op: Op
     crash: int = 1
-    kind: str = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "kind", f"{self.op.kind} that crashes")
+    @property
+    def kind(self) -> str:
+        return f"{self.op.kind} that crashes"
 
 
 Step = Op | Service | Try
@@ -65,7 +64,7 @@ def services() -> st.SearchStrategy[Service]:
 
 
 def tries() -> st.SearchStrategy[Try]:
-    return st.builds(Try, ops(4).filter(lambda op: op.kind in _CRASHING), st.integers(1, 30))
+    return st.builds(Try, ops(4).filter(lambda op: op.kind in _CRASHING), st.integers(1, 40))
 
 
 _CRASHING = frozenset({"upsert", "insert", "bulk_insert", "append", "insert_overwrite",
@@ -76,6 +75,7 @@ def life(
     merged: bool = False, least: int = 4, most: int = 14, rows: int = 5
 ) -> st.SearchStrategy[list[Step]]:
     """Writes and services: about as many of one as of the other."""
-    writes = ops(rows, merged)
-    step = st.one_of(writes, services(), writes, services(), tries())
-    return st.lists(step, min_size=least, max_size=most)
+    writes, kept, failing = ops(rows, merged), services(), tries()
+    step = st.one_of(writes, kept, writes, kept, writes, kept, failing)
+    begin = st.builds(Op, st.just(UPSERT), st.lists(DRAWS, min_size=1, max_size=rows).map(tuple))
+    return st.builds(lambda a, rest: [a, *rest], begin, st.lists(step, min_size=least, max_size=most))

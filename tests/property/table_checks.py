@@ -60,13 +60,13 @@ def hudi_rows(path: Path, as_of: str | None = None) -> pa.Table | None:
     read = hudi.HudiReadOptions()
     if as_of is not None:
         read = read.with_as_of_timestamp(as_of)
-    with _one_ordering_column(path):
+    with one_ordering_column(path):
         batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read(read)
     return pa.Table.from_batches(batches) if batches else None
 
 
 @contextmanager
-def _one_ordering_column(path: Path) -> Iterator[None]:
+def one_ordering_column(path: Path) -> Iterator[None]:
     """`hudi` refuses tables with two ordering columns, copy-on-write ones too, which it reads
     without looking at them: while it reads, the table says that there is one."""
     file = path / ".hoodie" / "hoodie.properties"

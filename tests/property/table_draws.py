@@ -78,7 +78,7 @@ def setups(draw: st.DrawFn) -> Setup:
     )
 
 
-_DRAWS = st.builds(
+DRAWS = st.builds(
     Draw,
     key=st.integers(0, 11),
     part=st.integers(0, 7),
@@ -97,7 +97,7 @@ _CHANGES = st.sampled_from([""] * 6 + ["widen w", "widen f", "later_text", "late
 
 
 def ops(most_rows: int = 8, merged: bool = False) -> st.SearchStrategy[Op]:
-    rows = st.lists(_DRAWS, max_size=most_rows).map(tuple)
+    rows = st.lists(DRAWS, max_size=most_rows).map(tuple)
     kinds = _MOR_KINDS if merged else _KINDS
     return st.builds(Op, kinds, rows, _SOURCES, _CHANGES, st.booleans(), st.booleans(),
                      st.booleans(), st.booleans())  # fmt: skip

@@ -33,7 +33,7 @@ from hoodoo.storage.lock import GuardedStorage
 from hoodoo.timeline.timeline import Timeline, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
-# Numbers that are kept: enough that one is never gone while its successor may be taken.
+# Numbers that are kept. Who looked so many decisions ago is told apart by it.
 KEPT = 8
 # The lock, where one is configured, under which decisions are made.
 LOCK = "table"
@@ -116,7 +116,7 @@ def settle(storage: Storage, config: TableConfig) -> int:
         return numbers[-1] if numbers else 0
     last = numbers[-1]
     try:
-        _token, decision = _decode(storage, last)
+        token, decision = _decode(storage, last)
     except FileNotFoundError:  # taken back by a writer that had slept
         return settle(storage, config)
     there = {e.name for e in storage.list(config.timeline_path)}
@@ -124,7 +124,7 @@ def settle(storage: Storage, config: TableConfig) -> int:
     if decision.path and stands and decision.path.rpartition("/")[2] not in there:
         log.info("ledger_helps", root=storage.root, number=last, path=decision.path)
         storage.put_if_absent(decision.path, decision.content)
-    storage.put(_done(last), b"")
+    storage.put(_done(last), token.encode())
     return last
 
 
@@ -137,26 +137,28 @@ def _claim(storage: Storage, last: int, decision: Decision, token: str) -> bool:
     if not _put(storage, last + 1, _encode(token, decision), token):
         return False
     try:
-        return _stands(storage, last)
+        return _stands(storage, last + 1, token)
     except StorageError as error:  # the number stands, and with it what it decides
         raise StorageUnknownError(error.obj, error.rule, error.fix) from error
 
 
-def _stands(storage: Storage, last: int) -> bool:
-    """Whether the number after ``last``, which is ours, is the next one indeed: who slept since looking
-    may have put a number that others had long before, and that went as the old ones go. Then numbers
-    between it and the newest are missing, and it is taken back."""
-    ours = last + 1
-    numbers, done = _numbers(storage)
-    if ours in done:
+def _stands(storage: Storage, ours: int, token: str) -> bool:
+    """Whether the number ``ours`` is the next one indeed: who slept since looking may have put one that
+    others had long before, and that went as the old ones go. It is taken back then; a mark of an old one
+    may still be there, but not with our token."""
+    numbers, _marks = _numbers(storage)
+    # Half of those that are kept: a listing may miss one that goes while it lasts.
+    if numbers and ours > numbers[-1] - KEPT // 2:
         return True
-    if ours not in numbers:
+    with suppress(FileNotFoundError):
+        if storage.get(_done(ours)) == token.encode():
+            return True
+    # A mark goes after its number: without ours, a number that is there was never carried out.
+    if storage.head(_path(ours)) is None:
         raise StorageUnknownError(
             f"{storage.root}/{_path(ours)}", "went with the old numbers before it was looked at.",
             "Look at the timeline.",
         )  # fmt: skip
-    if set(range(last or ours, numbers[-1] + 1)) <= set(numbers) and (last or numbers[0] == ours):
-        return True
     storage.delete(_path(ours))
     return False
 
@@ -191,7 +193,7 @@ def _carry_out(storage: Storage, number: int, decision: Decision, token: str) ->
         log.warning("ledger_left_to_next", path=decision.path, error=str(error))
         return False
     with suppress(StorageError):  # the next one finds the file and says so then
-        storage.put(_done(number), b"")
+        storage.put(_done(number), token.encode())
         numbers, done = _numbers(storage)
         for old in numbers:
             if old <= number - KEPT:

@@ -1,0 +1,77 @@
+"""A program: so many processes that write to one table. ``process_writers.py TABLE NOTES COUNT WRITES SEED``
+
+Prints the number of each process, one a line, then waits for all. Writer n keeps its notes, a line of JSON
+for each acknowledged write, durably in ``NOTES/n``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+import hoodoo
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.write import run
+from tables import rows
+
+HOT = 1  # the row that all of them update
+
+
+def write(table_path: str, notes: Path, number: int, writes: int, seed: int) -> None:
+    """Each write updates the hot row or leaves it alone, inserts a key that all insert, and one of its
+    own."""
+    chance = random.Random(f"{seed} {number}")
+    attempts = 0
+
+    def count(event: Event) -> None:
+        nonlocal attempts
+        attempts += event.kind == "write.started"
+        notify(event)
+
+    run.notify = count  # type: ignore[attr-defined]
+    with open(notes / str(number), "w") as file:
+        table = hoodoo.open(table_path)
+        for turn in range(writes):
+            text, own = f"{number}-{turn}", own_key(number, turn)
+            hot = {HOT: "a", 1000 + turn: "a"} if chance.random() < 0.7 else {}
+            attempts = 0
+            commit = table.upsert(rows({**hot, own: "ab"[number % 2]}, text, 5))
+            told = {
+                "own": own, "text": text, "hot": bool(hot), "instant": commit.instant,
+                "attempts": attempts,
+            }  # fmt: skip
+            file.write(json.dumps(told) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def own_key(number: int, turn: int) -> int:
+    return 10_000 + 100 * number + turn
+
+
+def main() -> int:
+    table, notes = sys.argv[1], Path(sys.argv[2])
+    count, writes, seed = (int(text) for text in sys.argv[3:])
+    children = []
+    for number in range(count):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                write(table, notes, number, writes, seed)
+                code = 0
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        children.append(child)
+        print(child, flush=True)
+    codes = [os.waitpid(child, 0)[1] for child in children]
+    return 0 if all(code in (0, 9) for code in codes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

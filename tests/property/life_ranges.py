@@ -1,0 +1,153 @@
+"""What incremental and change reads must say of a random stretch of a table's life."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import hudi
+import pyarrow as pa
+from attrs import define
+from hoodoo.errors import ConfigError
+from life_points import Point, Points
+from table_checks import compare, one_ordering_column
+from table_model import Model, Setup, Values
+
+
+@define
+class Ranges:
+    """``is_there``: whether nothing is gone that the table had at a point."""
+
+    table: hoodoo.Table
+    path: Path
+    setup: Setup
+    points: Points
+    is_there: Callable[[Point], bool]
+    where: str
+
+    def check(self, draw: random.Random, hudi: bool) -> None:
+        """One range, from one known point (or the beginning) to another one (or now)."""
+        found = [self.points.first, *self.points.by_place()]
+        first, last = sorted([draw.randrange(len(found)), draw.randrange(len(found))])
+        opened = draw.random() < 0.3
+        if opened:
+            last = len(found) - 1
+        between = found[first : last + 1]
+        if last == 0:
+            return
+        self.where = f"{self.where}: from {first} to {last} of {len(found) - 1}, open: {opened}"
+        since = "earliest" if first == 0 else draw.choice([between[0].instant, between[0].place])
+        until = None if opened else between[-1].place
+        newest = last == len(found) - 1
+        self._incremental(since, until, between, newest, hudi)
+        self._changes(since, until, between)
+
+    # --- rows that were written -------------------------------------------------------------------
+    def _incremental(
+        self, since: str, until: str | None, between: list[Point], newest: bool, hudi: bool
+    ) -> None:
+        end = between[-1]
+        model = self.points.at_place(end)
+        must = newest or (self.is_there(end) and (model is end.seen))
+        try:
+            found = self.table.incremental(since, until).to_arrow()
+        except ConfigError as error:
+            self._refused(error, must, "incremental")
+            return
+        written = {p.instant for p in between[1:] if p.changes}
+        rows = {place: row for place, row in model.rows.items() if row.instant in written}
+        schema = self._schema(between)
+        expected = Model(self.setup, rows)
+        compare(found, schema, expected, f"{self.where}: incremental")
+        # It does not look into the archive.
+        active = {w.requested for w in self.table.timeline().writes()}
+        known = all(p.instant in active for p in between)
+        if hudi and must and known:
+            self._theirs(between[0].place, end.place, schema, expected)
+
+    def _theirs(
+        self, since: str, until: str, schema: pa.Schema, expected: Model
+    ) -> None:
+        read = hudi.HudiReadOptions().with_query_type(hudi.HudiQueryType.Incremental)
+        read = read.with_start_timestamp(since).with_end_timestamp(until)
+        try:
+            with one_ordering_column(self.path):
+                batches = hudi.HudiTableBuilder.from_base_uri(str(self.path)).build().read(read)
+        except Exception as error:
+            if not (self.setup.merge_on_read and "partial-update column" in str(error)):
+                raise
+            return  # as of a snapshot: log rows from before a change of the schema
+        theirs = pa.Table.from_batches(batches) if batches else None
+        if theirs is not None and self.setup.merge_on_read and self.setup.event_time:
+            theirs = theirs.filter(_among(theirs, expected))  # it gives rows of logs that lost, too
+        compare(theirs, schema, expected, f"{self.where}: `hudi`, incremental", exact=False)
+
+    def _schema(self, between: list[Point]) -> pa.Schema:
+        """The table's at the end: of what had completed then, the write with the last request."""
+        if self.setup.version == 6:
+            return between[-1].schema
+        known = [p for p in self.points.all if p.place <= between[-1].place]
+        return max(known, key=lambda p: p.instant).schema
+
+    # --- changes ----------------------------------------------------------------------------------
+    def _changes(self, since: str, until: str | None, between: list[Point]) -> None:
+        """Each change fits the rows before it, and all of them lead to the rows at the end."""
+        must = all(
+            p is self.points.first or (self.is_there(p) and self.points.at_place(p) is p.seen)
+            for p in between
+        )
+        try:
+            found = self.table.changes(since, until).to_arrow().to_pylist()
+        except ConfigError as error:
+            self._refused(error, must, "changes")
+            return
+        if any(p.shifts for p in between[1:]) and self.setup.version > 6:
+            return  # a compaction, which is no change, merged in another order
+        schema = self._schema(between)
+        state = self._images(self.points.at_place(between[0]), schema)
+        order = {p.instant: n for n, p in enumerate(between)}
+        last = 0
+        for change in found:
+            op, before, after = change["op"], change["before"], change["after"]
+            told = f"{self.where}: {change}"
+            assert last <= order[change["instant"]], told
+            last = order[change["instant"]]
+            assert (op == "insert") == (before is None), told
+            assert (op == "delete") == (after is None), told
+            if before is not None:
+                key = self._key(before)
+                assert key in state and _text(state.pop(key)) == _text(before), told
+            if after is not None:
+                key = self._key(after)
+                assert key not in state, told
+                state[key] = after
+        wanted = self._images(self.points.at_place(between[-1]), schema)
+        assert {k: _text(v) for k, v in state.items()} == {k: _text(v) for k, v in wanted.items()}, (
+            f"{self.where}: changes"
+        )
+
+    def _images(self, model: Model, schema: pa.Schema) -> dict[Any, Values]:
+        """Its rows as a reader gives them."""
+        keys = [r.key if self.setup.is_global else (r.path, r.key) for r in model.rows.values()]
+        rows = [{n: r.values.get(n) for n in schema.names} for r in model.rows.values()]
+        return dict(zip(keys, pa.Table.from_pylist(rows, schema).to_pylist(), strict=True))
+
+    def _key(self, values: Values) -> Any:
+        key = self.setup.record_key(values)
+        return key if self.setup.is_global else (self.setup.partition_path(values), key)
+
+    def _refused(self, error: ConfigError, must: bool, what: str) -> None:
+        assert not must, f"{self.where}: {what}: {error}"
+        assert "clean" in str(error) or "archived" in str(error), f"{self.where}: {error}"
+
+
+def _text(values: Values) -> str:
+    return repr(sorted(values.items()))
+
+
+def _among(found: pa.Table, expected: Model) -> pa.Array:
+    keys = [found["_hoodie_partition_path"].to_pylist(), found["_hoodie_record_key"].to_pylist()]
+    return pa.array([place in expected.rows for place in zip(*keys, strict=True)], pa.bool_())
