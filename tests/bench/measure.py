@@ -110,8 +110,7 @@ class Report:
 
     @staticmethod
     def line(figure: Figure) -> str:
-        short = figure.median < 0.1 and figure.ratio is None or max(figure.seconds) < 1
-        scale, unit = (1000, "ms") if short else (1, "s ")
+        scale, unit = (1000, "ms") if max(figure.seconds) < 1 else (1, "s ")
         low, mid, high = (
             scale * s for s in (min(figure.seconds), figure.median, max(figure.seconds))
         )

@@ -1,7 +1,8 @@
 """`tox -e bench`: every goal as a ratio in one run, on two cores.
 
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
-                                                            logs,logs_spark,reads,serializers]
+                                                            logs,logs_spark,reads,serializers,
+                                                            growth,writers]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -21,7 +22,8 @@ import pyarrow as pa
 from tests.bench.measure import Report
 
 PARTS = (
-    "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory"
+    "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
+    "growth", "writers",
 )  # fmt: skip
 
 
@@ -46,7 +48,8 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS), help="parts, comma separated")
     parser.add_argument("--json", default="bench.json", help="where the figures go")
     chosen = parser.parse_args()
-    from tests.bench import memory, merged, merges, writes  # here, as these import the contenders
+    # Here, as these import the contenders.
+    from tests.bench import contention, growth, memory, merged, merges, writes
 
     if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
@@ -76,6 +79,10 @@ def main() -> None:
             merges.wide(report, folder, chosen.scale, chosen.runs)
         if "memory" in parts:
             memory.run(report, folder)
+        if "growth" in parts:
+            growth.run(report, folder, chosen.scale, chosen.runs)
+        if "writers" in parts:
+            contention.run(report, folder, chosen.scale)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +14,10 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "crash")]
 
-import tables
-import trials
-import world
-from memory_store import Objects
+import tables  # noqa: E402
+import trials  # noqa: E402
+import world  # noqa: E402
+from memory_store import Objects  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +40,8 @@ def still() -> Iterator[world.World]:
         yield found
 
 
-# The tests may run in several processes (pytest-xdist): one sum at the end.
+# The tests may run in several processes (pytest-xdist): one seed for all, and one sum at the end.
+os.environ.setdefault("HOODOO_CRASH_SEED", str(trials.SEED))
 _ELSEWHERE = trials.Count()
 
 

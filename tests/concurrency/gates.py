@@ -3,7 +3,7 @@
 Everything that a writer tells others, and asks of them, goes through the store. These are the steps:
 
 - the look of a write: what is decided is carried out, then the timeline is listed (twice: once to heal);
-- the put of a request, which takes an instant;
+- the put of a request, which takes an instant, and the look whether it is later than all others;
 - a decision: the listing of the ledger, the put of the next number, the put of what it decides;
 - the listing of heartbeats, and the deletion of one;
 - opening a data file, and deleting one.
@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 
 from attrs import define, frozen
+from hoodoo.testing.stores import MUTATING
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from schedules import Step
@@ -61,7 +62,9 @@ class Stops:
             return op == "put_if_absent" or (op == "list" and not last[1].startswith(LEDGER + "/"))
         if _is_timeline(path, self.timeline):
             if op == "list":
-                # Right after the ledger it belongs to that step; after a request, it looks for rivals.
+                if _REQUESTED.search(last[1]):
+                    return True
+                # Right after the ledger it belongs to that step; after an announcement, nobody is asked.
                 belongs = last == ("list", LEDGER) or last[1].endswith(".requested")
                 return self.fine and not belongs
             if op == "put_if_absent" and path.endswith(".requested"):
@@ -107,7 +110,7 @@ def _is_quiet(path: str, heed_requests: bool) -> bool:
 
 
 class Everything:
-    """A gate at every operation below ``.hoodie``."""
+    """A gate at every operation below ``.hoodie``, and at every change of data."""
 
     def stops(self, op: str, path: str) -> bool:
-        return path.startswith(".hoodie") or not path
+        return op in MUTATING or path.startswith(".hoodie") or not path

@@ -6,6 +6,7 @@ For trials by the thousand: a table is a dictionary, so a fresh copy costs nothi
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,8 +17,14 @@ from hoodoo.storage.api import Entry
 Objects = dict[str, tuple[bytes, float]]  # bytes, and when they were put
 
 
+_TIMELINE = re.compile(r"\.hoodie/(timeline/)?\d{17}[._]")
+
+
 class MemoryStorage:
-    """Objects of one process. Cannot be pickled. ``scratch_at``: a local directory that exists."""
+    """Objects of one process. Cannot be pickled. ``scratch_at``: a local directory that exists.
+
+    Nobody may overwrite a file of the timeline: an AssertionError.
+    """
 
     def __init__(self, scratch_at: Path, objects: Mapping[str, tuple[bytes, float]] = {}) -> None:
         self.objects: Objects = dict(objects)
@@ -31,6 +38,7 @@ class MemoryStorage:
 
     def put(self, path: str, data: bytes) -> None:
         with self._lock:
+            assert path not in self.objects or not _TIMELINE.match(path), f"{path} is overwritten"
             self._put(path, data)
 
     def put_if_absent(self, path: str, data: bytes) -> bool:

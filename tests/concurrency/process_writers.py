@@ -32,7 +32,7 @@ def write(table_path: str, notes: Path, number: int, writes: int, seed: int) -> 
         attempts += event.kind == "write.started"
         notify(event)
 
-    run.notify = count  # type: ignore[attr-defined]
+    run.notify = count  # type: ignore[assignment,attr-defined]
     with open(notes / str(number), "w") as file:
         table = hoodoo.open(table_path)
         for turn in range(writes):

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from attrs import Factory, define, frozen
 from hoodoo.testing.stores import MUTATING
+from memory_store import MemoryStorage
 
 STUCK = 120.0
 
@@ -55,10 +56,10 @@ class _Writer:
 
 
 class Run:
-    """Writers under one scheduler. Each is ``work(gate)``, whose gate its store calls before a step."""
+    """Writers of ``store`` under one scheduler; before each of its steps a writer asks :meth:`gate`."""
 
-    def __init__(self, works: Mapping[str, Callable[[], object]]) -> None:
-        self._works = works
+    def __init__(self, works: Mapping[str, Callable[[], object]], store: MemoryStorage) -> None:
+        self._works, self.store = works, store
         self._writers = {name: _Writer() for name in works}
         self._changed = threading.Condition()
         self._over = False
@@ -87,13 +88,13 @@ class Run:
                 thread.start()
                 self._settled(name)
             while waiting := {n: w.next for n, w in self._writers.items() if w.next is not None}:
-                name = choose(waiting)
-                if name is None:
+                chosen = choose(waiting)
+                if chosen is None:
                     return None
-                self.steps.append((name, waiting[name]))
-                self._writers[name].next = None
-                self._writers[name].go.set()
-                self._settled(name)
+                self.steps.append((chosen, waiting[chosen]))
+                self._writers[chosen].next = None
+                self._writers[chosen].go.set()
+                self._settled(chosen)
         finally:
             with self._changed:
                 self._over = True

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hoodoo.errors import CommitConflictError
+from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from memory_store import Objects
 from tables import COW9, KINDS, MOR6, MOR9, Kind, rows
-from trials import ALL, COUNT, SEED, Act, Scenario, Trial
+from trials import ALL, COUNT, SEED, Act, Scenario, Trial, aged
 from world import MAIN, World, opened
 
 Made = Callable[[Kind], Objects]
@@ -43,6 +43,13 @@ SCENARIOS = {
     "sleeps": Scenario(
         {"A": _upsert({1: "a"}, "A"), "B": _upsert({2: "a"}, "B")}, ONCE, dead=frozenset("A")
     ),
+    "compaction": Scenario(
+        {"A": _upsert({1: "a", 2: "a"}, "A"), "B": lambda t: t.compact()},
+        excused=(CommitConflictError, CorruptTableError),
+    ),
+    "compaction-and-clean": Scenario(
+        {"A": lambda t: t.compact(), "B": lambda t: t.clean(commits_retained=1)}, before=aged
+    ),
     "sleeps-elsewhere": Scenario(
         {"A": _upsert({1: "a"}, "A"), "B": _upsert({3: "b"}, "B")}, dead=frozenset("A")
     ),
@@ -59,26 +66,46 @@ SCENARIOS = {
 
 SHORT = [
     ("same-key", COW9), ("sleeps", COW9), ("sleeps", MOR6), ("sleeps-elsewhere", MOR9),
-    ("third-died-5", COW9), ("third-died-9", MOR6),
+    ("compaction", MOR6), ("compaction-and-clean", MOR9), ("third-died-5", COW9), ("third-died-9", MOR6),
 ]  # fmt: skip
-EVERY = [(name, kind) for name in SCENARIOS for kind in KINDS]
+EVERY = [(n, k) for n in SCENARIOS for k in KINDS if k.merged or "compaction" not in n]
 
 
 @pytest.mark.parametrize(("name", "kind"), EVERY if ALL else SHORT, ids=str)
 def test_one_switch(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
     trial = Trial(SCENARIOS[name], kind, made(kind), still, tmp_path)
     refused = 0
-    for _run, answers in trial.one_switch():
+    for answers in trial.one_switch():
         refused += isinstance(answers["A"], CommitConflictError)
         COUNT.schedules += 1
-    assert (refused > 0) == (name == "sleeps"), "a writer that was given up has not noticed"
+    if name.startswith(("same", "sleeps", "third")):
+        assert (refused > 0) == (name == "sleeps"), "a writer that was given up has not noticed"
 
 
-@pytest.mark.parametrize("name", ["same-key", "sleeps", *(SCENARIOS if ALL else ())])
+@pytest.mark.parametrize(
+    "name", ["same-key", "sleeps", *(["third-died-2", "third-died-6"] if ALL else ())]
+)
 def test_many_switches(made: Made, still: World, tmp_path: Path, name: str) -> None:
     trial = Trial(SCENARIOS[name], COW9, made(COW9), still, tmp_path)
-    for _run, _answers in trial.switches(400 if ALL else 25, random.Random(SEED)):
+    for _answers in trial.switches(400 if ALL else 25, random.Random(SEED)):
         COUNT.schedules += 1
+
+
+def test_a_lost_instant_ends_nobody_else(made: Made, still: World, tmp_path: Path) -> None:
+    """B has looked when A takes the millisecond that B is about to take. B's end is not A's."""
+
+    def twice(table: Table) -> object:
+        _upsert({3: "b"}, "B")(table)
+        return _upsert({3: "b"}, "B2")(table)  # undoes what is dead
+
+    still.apart = 0
+    scenario = Scenario({"A": _upsert({1: "a"}, "A"), "B": twice}, ONCE)
+    trial = Trial(scenario, COW9, made(COW9), still, tmp_path)
+    for looked in range(6, 12, 1 if ALL else 2):
+        for begun in (12, 14, 18):
+            answers = trial.turns([("B", looked), ("A", begun), ("B", 999)])
+            assert not any(isinstance(a, BaseException) for a in answers.values()), answers
+            COUNT.schedules += 1
 
 
 THREE = {
@@ -101,5 +128,5 @@ THREE = {
 @pytest.mark.parametrize("name", THREE)
 def test_three_writers(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
     trial = Trial(THREE[name], kind, made(kind), still, tmp_path)
-    for _run, _answers in trial.switches(500 if ALL else 12, random.Random(SEED)):
+    for _answers in trial.switches(500 if ALL else 12, random.Random(SEED)):
         COUNT.three += 1

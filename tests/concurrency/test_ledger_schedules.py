@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from gates import Everything
 from hoodoo.errors import StorageUnknownError
-from hoodoo.timeline import ledger
+from hoodoo.testing.stores import GatedStorage
+from hoodoo.timeline import ledger, properties
 from hoodoo.timeline.ledger import Decision, decide
 from hoodoo.timeline.timeline import Timeline, load
-from hoodoo.testing.stores import GatedStorage
-from hoodoo.timeline import properties
 from memory_store import MemoryStorage, Objects
 from schedules import Run, Search, Step
 from tables import COW9, Kind
@@ -49,7 +49,7 @@ class _Ledger:
 
     def run(self) -> Run:
         store = MemoryStorage(self.scratch, self.objects)
-        seen: dict[str, set[str]] = {}
+        self.seen = seen = dict[str, set[str]]()
 
         def work(name: str) -> Callable[[], object]:
             def gate(op: str, path: str) -> None:
@@ -65,8 +65,7 @@ class _Ledger:
 
             return lambda: decide(gated, timeline, make)
 
-        run = Run({name: work(name) for name in self.names})
-        run.store, run.seen = store, seen
+        run = Run({name: work(name) for name in self.names}, store)
         return run
 
     def check(self, run: Run, answers: dict[str, object]) -> None:
@@ -75,7 +74,7 @@ class _Ledger:
                 raise AssertionError(f"{name}: {run.steps}") from answer
             assert run.store.get(_decided(name)) == name.encode()
         instants = {_instant(name): name for name in self.names}
-        saw = {n: {instants[i] for i in run.seen[n] if i in instants} for n in self.names}
+        saw = {n: {instants[i] for i in self.seen[n] if i in instants} for n in self.names}
         # One order of all: each has seen exactly those before it.
         assert sorted(len(s) for s in saw.values()) == list(range(len(self.names))), run.steps
         numbers = [e.name for e in run.store.list(ledger.FOLDER)]
@@ -111,39 +110,47 @@ def test_one_sleeps_while_others_decide(
     made: Made, still: World, tmp_path: Path, others: int
 ) -> None:
     """At every step, until its number has come and gone: it has seen all that was decided before."""
-    objects = made(COW9)
-    at, slept = 0, True
+    at, slept = 1, True
     while slept:
-        store = MemoryStorage(tmp_path, objects)
-        timeline = load(store, properties.load(store))
-        at, slept = at + 1, False
-        steps, seen = 0, [0]
-
-        def sleep(op: str, path: str) -> None:
-            nonlocal steps, slept
-            steps += 1
-            if steps == at:
-                slept = True
-                for number in range(others):
-                    decide(store, timeline, lambda fresh, number=number: _numbered(number))
-
-        def make(fresh: Timeline) -> Decision:
-            seen[0] = len(fresh.completed())
-            return _numbered(99)
-
-        there = len(timeline.completed())
-        try:
-            assert decide(GatedStorage(store, sleep), timeline, make)[1]
-        except StorageUnknownError:
-            assert others >= ledger.KEPT, "its number is still there to be looked at"
-        names = sorted(e.name for e in store.list(".hoodie/timeline"))
-        assert sum(n.startswith("20260330") for n in names) == (others if slept else 0) + 1
-        # All or nothing: the others come after, or it has seen them.
-        assert seen[0] - there in (0, others), f"step {at}"
-        if at <= 3:
-            assert seen[0] - there == (others if slept else 0), "it had only looked"
+        slept = _sleeps(MemoryStorage(tmp_path, made(COW9)), others, at)
         COUNT.schedules += 1
+        at += 1
+    assert at > 5
 
 
-def _numbered(number: int) -> Decision:
-    return Decision(f".hoodie/timeline/202603301200000{number:02d}_202603301300000{number:02d}.commit")
+def _sleeps(store: MemoryStorage, others: int, at: int) -> bool:
+    """One trial; whether there was such a step."""
+    timeline = load(store, properties.load(store))
+    there = len(timeline.completed())
+    steps = 0
+    seen: list[int] = []
+
+    def sleep(op: str, path: str) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == at:
+            for number in range(others):
+                decide(store, timeline, partial(_numbered, number))
+
+    def make(fresh: Timeline) -> Decision:
+        seen.append(len(fresh.completed()) - there)
+        return _numbered(99, fresh)
+
+    try:
+        assert decide(GatedStorage(store, sleep), timeline, make)[1]
+    except StorageUnknownError:
+        assert others >= ledger.KEPT, "its number is still there to be looked at"
+    slept = steps >= at
+    names = [e.name for e in store.list(".hoodie/timeline")]
+    assert sum(n.startswith("20260330") for n in names) == (others if slept else 0) + 1
+    # All or nothing: the others come after it, or it has seen them.
+    assert seen[-1] in (0, others), f"step {at}"
+    if at <= 3 and slept:
+        assert seen[-1] == others, "it had only looked"
+    return slept
+
+
+def _numbered(number: int, fresh: Timeline) -> Decision:
+    return Decision(
+        f".hoodie/timeline/202603301200000{number:02d}_202603301300000{number:02d}.commit"
+    )

@@ -32,14 +32,14 @@ STUCK = 300.0
 def _by_hudi(path: Path) -> State:
     import hudi
 
-    found = []
+    found: list[Any] = []
     for batch in hudi.HudiTableBuilder.from_base_uri(str(path)).build().read():
         found += zip(*(batch.column(n).to_pylist() for n in ("id", "v", "region")))
     return tuple(sorted(found))
 
 
 def _run(path: Path, notes: Path, count: int, writes: int, killed: int) -> list[int]:
-    """Let them write; ``killed`` of them are killed, after times that the seed says."""
+    """Let them write; ``killed`` of them are killed, when there are as many notes as the seed says."""
     chance = random.Random(SEED)
     program = [sys.executable, process_writers.__file__]
     arguments = [str(path), str(notes), str(count), str(writes), str(SEED)]
@@ -52,13 +52,19 @@ def _run(path: Path, notes: Path, count: int, writes: int, killed: int) -> list[
         pids = [int(spawner.stdout.readline()) for _ in range(count)]
         victims = chance.sample(range(count), killed)
         for victim in victims:
-            with suppress(subprocess.TimeoutExpired):
-                spawner.wait(chance.uniform(0.1, 3.0))
+            enough = chance.randrange(1, (count - killed) * writes)
+            while spawner.poll() is None and _acknowledged(notes) < enough:
+                with suppress(subprocess.TimeoutExpired):
+                    spawner.wait(0.02)
             with suppress(ProcessLookupError):
                 os.kill(pids[victim], signal.SIGKILL)
         errors = spawner.stderr.read()
         assert spawner.wait(STUCK) == 0, errors
     return victims
+
+
+def _acknowledged(notes: Path) -> int:
+    return sum(len(path.read_text().splitlines()) for path in notes.iterdir())
 
 
 def _notes(path: Path) -> list[dict[str, Any]]:

@@ -15,12 +15,11 @@ from hoodoo.table import Table
 from hoodoo.timeline.batches import Batch
 from memory_store import Objects
 from tables import COW6, COW9, MOR6, MOR9, Kind, rows
-from trials import ALL, Act, Scenario, Trial, run_planned
+from trials import ALL, Act, Scenario, Trial, aged, run_planned
 from world import World
 
 Made = Callable[[Kind], Objects]
 BATCH = Batch("s", 1)
-
 
 
 def _upsert(values: dict[int, str], text: str, **more: str) -> Act:
@@ -31,16 +30,8 @@ def _batch(table: Table) -> object:
     return table.upsert(rows({1: "a", 7: "b"}, "AB", 3), batch=BATCH)
 
 
-def _aged(table: Table) -> None:
-    """Slices that a clean takes away."""
-    for text in ("x", "y"):
-        table.upsert(rows({2: "a"}, text, 2))
-        if table.config.table_type == "MERGE_ON_READ":
-            table.compact()
-
-
 def _aged_logs(table: Table) -> None:
-    _aged(table)
+    aged(table)
     table.upsert(rows({1: "a"}, "z", 2))
 
 
@@ -50,7 +41,9 @@ def _clean(table: Table) -> object:
 
 SCENARIOS = {
     "insert-same-key": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "a"}, "B")}),
-    "insert-into-two-partitions": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "b"}, "B")}),
+    "insert-into-two-partitions": Scenario(
+        {"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "b"}, "B")}
+    ),
     "update-same-row": Scenario({"A": _upsert({1: "a"}, "A"), "B": _upsert({1: "a"}, "B")}),
     "update-one-group": Scenario({"A": _upsert({1: "a"}, "A"), "B": _upsert({2: "a"}, "B")}),
     "update-two-groups": Scenario({"A": _upsert({1: "a"}, "A"), "B": _upsert({3: "b"}, "B")}),
@@ -61,8 +54,8 @@ SCENARIOS = {
             "B": _upsert({1: "a", 9: "b"}, "B"),
         }
     ),
-    "clean": Scenario({"A": _upsert({1: "a"}, "A"), "B": _clean}, before=_aged),
-    "two-cleans": Scenario({"A": _clean, "B": _clean}, before=_aged),
+    "clean": Scenario({"A": _upsert({1: "a"}, "A"), "B": _clean}, before=aged),
+    "two-cleans": Scenario({"A": _clean, "B": _clean}, before=aged),
     "schema": Scenario({"A": _upsert({1: "a"}, "A", more="x"), "B": _upsert({3: "b"}, "B")}),
     "batch": Scenario({"A": _batch, "B": _batch}),
     # In version 6 nobody can tell whose log files of a slice are: one that a write takes back while they
@@ -76,11 +69,9 @@ SCENARIOS = {
         {"A": _upsert({1: "a", 2: "a"}, "A"), "B": run_planned},
         before=lambda t: t.schedule_compaction(),
     ),
-    "compaction-and-clean": Scenario(
-        {"A": lambda t: t.compact(), "B": _clean}, before=_aged_logs
-    ),
+    "compaction-and-clean": Scenario({"A": lambda t: t.compact(), "B": _clean}, before=_aged_logs),
 }
-SERVICES = {"compaction", "planned-compaction"}
+SERVICES = ("compaction", "planned-compaction")
 LONG = ("compaction-and-clean", MOR9)  # many hundreds
 GLOBAL = Kind(index="global_simple")
 # Where version 6 goes its own way, and where the index does.
@@ -93,11 +84,15 @@ MORE = [
 
 def _cases() -> list[tuple[str, Kind]]:
     kinds = (COW9, MOR9, COW6, MOR6) if ALL else (COW9, MOR9)
-    compacts = SERVICES | {LONG[0]}
+    compacts = (*SERVICES, LONG[0])
     cases = [(n, k) for n in SCENARIOS for k in kinds if n not in compacts or k.merged]
     rest = [case for case in MORE if case not in cases]
     # Without a global index these are two rows of one key.
-    return [c for c in cases if (c[0] not in ("insert-into-two-partitions", LONG[0])) or (ALL and c[0] == LONG[0])] + rest
+    return [
+        c
+        for c in cases
+        if (c[0] not in ("insert-into-two-partitions", LONG[0])) or (ALL and c[0] == LONG[0])
+    ] + rest
 
 
 @pytest.mark.parametrize(("name", "kind"), _cases(), ids=str)

@@ -64,13 +64,14 @@ class Scenario:
 
 @define
 class Trial:
-    """A scenario at one kind of table."""
+    """A scenario at one kind of table. ``timeline`` is that at the end of the last run."""
 
     scenario: Scenario
     kind: Kind
     objects: Objects
     world: World
     scratch: Path
+    timeline: Timeline = field(init=False)
     _serial: dict[tuple[str, ...], State] = Factory(dict)
     _checked: set[object] = Factory(set)
     _length: dict[str, int] = Factory(dict)
@@ -97,7 +98,8 @@ class Trial:
 
     def every_schedule(self, most: int | None = None, fine: bool = ALL) -> Search:
         """Run and check all of them, or the first ``most``."""
-        heed = self.scenario.heed_requests and self.kind.version == 6
+        # These are thousands.
+        heed = self.scenario.heed_requests and self.kind.version == 6 and ALL
         search = Search(Conflicts(self.kind.timeline, heed))
 
         def make() -> Run:
@@ -110,25 +112,27 @@ class Trial:
         COUNT.schedules += search.runs
         return search
 
-    def one_switch(self) -> Iterator[tuple[Run, Mapping[str, object]]]:
+    def one_switch(self) -> Iterator[Mapping[str, object]]:
         """With a step at every operation: one writer comes in before each step of the other, and ends
         before that one goes on."""
         for first in self.scenario.acts:
             at, more = 0, True
             while more:
-                yield self._switched([(first, at)])
+                yield self.turns([(first, at)])
                 at += 1
                 more = at <= self._length[first]
 
-    def switches(self, count: int, seed: random.Random) -> Iterator[tuple[Run, Mapping[str, object]]]:
+    def switches(self, count: int, seed: random.Random) -> Iterator[Mapping[str, object]]:
         """``count`` runs in which the writers take turns of random lengths."""
         names = list(self.scenario.acts)
         for _ in range(count):
-            turns = [(seed.choice(names), seed.randrange(1, 40)) for _ in range(seed.randrange(2, 7))]
-            yield self._switched(turns)
+            turns = [
+                (seed.choice(names), seed.randrange(1, 40)) for _ in range(seed.randrange(2, 7))
+            ]
+            yield self.turns(turns)
 
-    def _switched(self, turns: list[tuple[str, int]]) -> tuple[Run, Mapping[str, object]]:
-        """Writers go on for so many steps, one after the other, then each to its end."""
+    def turns(self, turns: list[tuple[str, int]]) -> Mapping[str, object]:
+        """Writers go on for so many steps, one after the other, then each to its end; their answers."""
         run = self.started(lambda name: Everything().stops)
         left = list(turns)
 
@@ -149,7 +153,7 @@ class Trial:
         for name in self.scenario.acts:
             self._length[name] = sum(who == name for who, _ in run.steps)
         self.check(run, answers)
-        return run, answers
+        return answers
 
     def _begin(self) -> None:
         self.world.begin()
@@ -168,28 +172,29 @@ class Trial:
 
             return lambda: act(self._table(GatedStorage(store, gate)))
 
-        run = Run({name: work(name, act) for name, act in self.scenario.acts.items()})
-        run.store = store
+        run = Run({name: work(name, act) for name, act in self.scenario.acts.items()}, store)
         return run
 
     def check(self, run: Run, answers: Mapping[str, object]) -> None:
         try:
             self._check(run.store, answers)
-        except BaseException as error:
-            error.add_note("\n".join(f"{name}: {step}" for name, step in run.steps))
-            raise
+        except Exception as error:
+            steps = "\n".join(f"{name}: {step}" for name, step in run.steps)
+            raise AssertionError(f"{error}\nafter\n{steps}") from error
 
     def _check(self, store: MemoryStorage, answers: Mapping[str, object]) -> None:
         for name, answer in answers.items():
             if isinstance(answer, BaseException) and not isinstance(answer, self.scenario.excused):
                 raise AssertionError(f"{name} failed") from answer
-        timeline = load(store, properties.load(store))
+        self.timeline = timeline = load(store, properties.load(store))
         found = rows_of(self._table(store))
         assert found == self.serial(self._order(timeline, answers)), "not one after the other"
         seen = self._seen(store, found)
         if seen not in self._checked:
             self._checked.add(seen)
-            if self.kind.version > 6 or not pending_compactions(timeline):  # `hudi` 0.5 misses their logs
+            if self.kind.version > 6 or not pending_compactions(
+                timeline
+            ):  # `hudi` 0.5 misses their logs
                 assert by_hudi(store, self.scratch / f"hudi-{len(self._checked)}") == found
             self._check_next(store, found)
 
@@ -226,6 +231,14 @@ class Trial:
 
     def _table(self, storage: Storage) -> Table:
         return opened(storage, self.scenario.options)
+
+
+def aged(table: Table) -> None:
+    """Slices that a clean takes away."""
+    for text in ("x", "y"):
+        table.upsert(rows({2: "a"}, text, 2))
+        if table.config.table_type == "MERGE_ON_READ":
+            table.compact()
 
 
 def run_planned(table: Table) -> object:

@@ -47,7 +47,7 @@ ALL = os.environ.get("HOODOO_CRASH_ALL") == "1"
 
 
 def _every_crash(case: Prepared, tmp_path: Path, compacts: bool = True) -> None:
-    chance = random.Random(f"{SEED} {case.mutations}")
+    chance = random.Random(f"{SEED} {case.steps} {case.new}")
     for at in range(1, case.steps + 1):
         for when in WHEN if ALL else (chance.choice(WHEN),):
             where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
@@ -117,7 +117,7 @@ def test_crash_while_a_compaction_is_finished(
 
 
 def _recoveries(case: Prepared, tmp_path: Path, recover: Operation) -> None:
-    chance = random.Random(f"{SEED} {case.mutations}")
+    chance = random.Random(f"{SEED} {case.steps} {case.new}")
     pairs = []
     for at in range(1, case.steps + 1):
         crashed = copied(case.path, tmp_path / f"crashed-{at}")

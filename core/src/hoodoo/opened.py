@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo import tables
-from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError, warn
+from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
@@ -74,11 +74,10 @@ class OpenTable:
         return self._look()
 
     def _look(self) -> Timeline:
-        if self._timeline is None:
-            self._timeline = load(self._storage, self._config)
-        else:
-            self._timeline = reload(self._storage, self._timeline)
-        return self._timeline
+        known = self._timeline
+        now = load(self._storage, self._config) if known is None else reload(self._storage, known)
+        self._timeline = now  # another thread may put an older one there
+        return now
 
     # --- inside -----------------------------------------------------------------------------------
     @property
@@ -164,7 +163,12 @@ class OpenTable:
             )
             keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
             changes: dict[str, str | None] = {key: None for key in keys}
-            self._config = properties.update(self._storage, self._config, changes)
+            try:
+                self._config = properties.update(self._storage, self._config, changes)
+            except CommitConflictError:  # another writer is at it, or has done it
+                self._config = properties.load(self._storage)
+                if self._config.metadata_partitions:
+                    raise
             self._timeline = None
         if listed or self._storage.list(METADATA_TABLE):
             self._storage.delete_prefix(METADATA_TABLE)

@@ -9,7 +9,7 @@ from typing import Any
 from hoodoo import tables
 from hoodoo.actions import compaction
 from hoodoo.actions.heal import heal
-from hoodoo.errors import ConfigError, DataError, HoodooError, warn
+from hoodoo.errors import CommitConflictError, ConfigError, DataError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
@@ -22,11 +22,15 @@ from hoodoo.timeline import properties, view
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.compaction_plan import pending_groups
 from hoodoo.timeline.create import init_table
+from hoodoo.timeline.taken import taken_since
+from hoodoo.timeline.timeline import Timeline
 from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.run import Order, drop_partitions, run
 from hoodoo.write.target import WriteTarget
+
+_LOOKS = 10
 
 
 class Table(Services):
@@ -240,7 +244,7 @@ class Table(Services):
         if heal(self._storage, self._config):
             # What was rolled back may be in the metadata table.
             self._drop_metadata_table()
-        timeline = self._look()
+        timeline, slices = self._seen()
         settings = self._settings
         schema = self._schema(timeline)
         serializer = resolve(
@@ -251,7 +255,7 @@ class Table(Services):
             config=self._config,
             timeline=timeline,
             schema=schema,
-            slices=view.build(self._storage, timeline).slices,
+            slices=slices,
             engine=runner,
             generator=plugins.generator,
             merger=plugins.merger,
@@ -269,6 +273,19 @@ class Table(Services):
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
         )
+
+    def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
+        """The timeline, and the newest slices that it tells of. CommitConflictError where others take
+        files away faster than these can be listed."""
+        for _ in range(_LOOKS):
+            timeline = self._look()
+            slices = view.build(self._storage, timeline).slices
+            if not taken_since(self._storage, timeline):
+                return timeline, slices
+        raise CommitConflictError(
+            f"table {self._config.name}", f"files were taken away {_LOOKS} times while they were listed.",
+            "Repeat the write.",
+        )  # fmt: skip
 
 
 def create(

@@ -37,8 +37,8 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
-from hoodoo.model.meta import with_meta
-from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.model.schema_avro import arrow_schema, avro_text
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.compaction_plan import (
@@ -137,7 +137,8 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     plan = read_plan(storage, timeline, found[0])
     instant = publish.inflight(storage, timeline, found[0].at(State.REQUESTED))
     notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
-    stored = with_meta(target.schema)
+    schema = _schema_then(target, timeline, requested)
+    stored = with_meta(schema)
     rule = MergeRule.of(stored, stored, config, target.merger, Visible.of(timeline, None), None)
     step = CompactSlices(storage, target.file_format, rule, Pending.of(timeline, instant))
     slices = slices_now(storage, timeline, plan, requested)
@@ -162,9 +163,16 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     check(reload(storage, timeline))
     _reconcile(target, timeline, instant, {s.path for s in stats})
     target.before_publish()
-    extra = {"schema": avro_text(target.schema, config.name)}
+    extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
     return _publish(storage, timeline, instant, metadata, check)
+
+
+def _schema_then(target: CompactionTarget, timeline: Timeline, requested: str) -> pa.Schema:
+    """The table's own schema when the compaction was planned: who reads as of it must be able to read
+    its files, and what it merges is as old."""
+    text = timeline.latest_schema_text(target.storage, requested)
+    return target.schema if text is None else without_meta(arrow_schema(text))
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:

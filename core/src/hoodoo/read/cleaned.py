@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from hoodoo.errors import ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import State
@@ -20,6 +20,7 @@ from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.taken import Taken, taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, list_data
 
@@ -35,15 +36,20 @@ class History:
 
     @classmethod
     def of(cls, source: ReadSource, cleans: bool = True) -> History:
-        """One listing; with ``cleans`` also what the cleans on the timeline say they deleted."""
+        """One listing; with ``cleans`` also what the cleans on the timeline say they deleted. (Those
+        that came between the look at the timeline and the listing are heeded without.)
+
+        Raises CommitConflictError if a write was undone between the two."""
         entries = list_data(source.storage)
         found = [f for e in entries if (f := parse_path(e.path, e.size)) is not None]
-        if not cleans:
+        taken = taken_since(source.storage, source.timeline)
+        if taken.undone:
+            raise undone_meanwhile(source.storage, taken)
+        if not cleans and not taken.cleans:
             return cls(tuple(found), {})
         there = {file.path for file in found}
-        gone = {
-            p: c for p, c in _deleted(source.storage, source.timeline).items() if p not in there
-        }
+        deleted = _deleted(source.storage, taken.timeline)
+        gone = {path: clean for path, clean in deleted.items() if path not in there}
         lost = [file for path in gone if (file := parse_path(path, 0)) is not None]
         return cls((*found, *lost), gone)
 
@@ -59,6 +65,14 @@ class History:
             for file in (slice_.base_file, *slice_.log_files):
                 if file is not None and file.path in self.gone:
                     raise cleaned(asked, file.path, f"the clean {self.gone[file.path]}")
+
+
+def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
+    return CommitConflictError(
+        f"{storage.root}: {taken.undone[-1]}",
+        "was undone while this read was planned.",
+        "Read again.",
+    )
 
 
 def cleaned(asked: str, path: str, by: str = "a clean") -> ConfigError:

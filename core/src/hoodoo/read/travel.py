@@ -11,36 +11,53 @@ from collections.abc import Iterable
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
+from hoodoo.read.cleaned import undone_meanwhile
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.clean_plan import CLEAN, READABLE, last_clean, read_plan
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.view import FileSystemView, build, from_files, list_data
+from hoodoo.timeline.taken import taken_since
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import FileSystemView, from_files, list_data
 
 
 def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
-    """The view now, or at the requested time ``bound``. One listing; the plans of cleans are read only
-    where the newest of them reaches past ``bound``.
+    """The view now, or at the requested time ``bound``. One listing of the table; the plans of cleans
+    are read only where the newest of them reaches past ``bound``, or one has begun meanwhile.
 
-    Raises ConfigError where a file is gone that the table had then: the rows would be fewer.
+    Raises ConfigError where a file is gone that the table had then: the rows would be fewer; and
+    CommitConflictError where that happened between the look at the timeline and the listing.
     """
-    if bound is None or not _may_lack(source, bound):
-        return build(source.storage, source.timeline, bound)
     there = {entry.path: entry.size for entry in list_data(source.storage)}
-    gone = {p: clean for p, clean in _deleted(source).items() if p not in there}
+    taken = taken_since(source.storage, source.timeline)
+    if taken.undone:
+        raise undone_meanwhile(source.storage, taken)
+    lacks = bound is not None and _may_lack(source, bound)
+    cleans = _cleans(taken.timeline) if lacks else taken.cleans
+    deleted = {p: c.requested for c in cleans for p in _files(source, taken.timeline, c)}
+    gone = {path: clean for path, clean in deleted.items() if path not in there}
     sizes = {**dict.fromkeys(gone, 0), **there}
     files = tuple(f for path, size in sizes.items() if (f := parse_path(path, size)) is not None)
     view = from_files(source.storage, source.timeline, files, bound)
-    for slice_ in view.slices:
-        for file in (slice_.base_file, *slice_.log_files):
-            if file is not None and file.path in gone:
-                raise ConfigError(
-                    f"as_of={bound}",
-                    f"the table had the file {file.path} then, and the clean {gone[file.path]} has "
-                    "deleted it",
-                    "ask for a later point; to keep more, give hoodie.clean.commits.retained, or "
-                    "hoodie.clean.policy by_hours, or make a savepoint.",
-                )
+    lost = (
+        file.path
+        for slice_ in (view.slices if gone else ())
+        for file in (slice_.base_file, *slice_.log_files)
+        if file is not None and file.path in gone
+    )
+    for path in lost:
+        if bound is None:
+            raise CommitConflictError(
+                f"{source.storage.root}/{path}",
+                f"the clean {gone[path]} has deleted it while this read was planned.",
+                "Read again.",
+            )
+        raise ConfigError(
+            f"as_of={bound}",
+            f"the table had the file {path} then, and the clean {gone[path]} has deleted it",
+            "ask for a later point; to keep more, give hoodie.clean.commits.retained, or "
+            "hoodie.clean.policy by_hours, or make a savepoint.",
+        )
     return view
 
 
@@ -55,22 +72,20 @@ def _may_lack(source: ReadSource, bound: str) -> bool:
     return not readable or order_key(bound) < order_key(readable)
 
 
-def _deleted(source: ReadSource) -> dict[str, str]:
-    """What cleans of the active timeline deleted, or are about to: path -> the clean."""
-    found: dict[str, str] = {}
-    for instant in source.timeline.instants:
-        if _is_running(instant) or (instant.is_completed and instant.action == CLEAN):
-            found.update(dict.fromkeys(_files(source, instant), instant.requested))
-    return found
+def _cleans(timeline: Timeline) -> tuple[Instant, ...]:
+    """Those that have deleted files, or are about to."""
+    done = (i for i in timeline.instants if i.action == CLEAN)
+    return tuple(i for i in done if i.is_completed or _is_running(i))
 
 
-def _files(source: ReadSource, clean: Instant) -> Iterable[str]:
+def _files(source: ReadSource, timeline: Timeline, clean: Instant) -> Iterable[str]:
+    """What ``clean`` deletes."""
     try:
-        return read_plan(source.storage, source.timeline, clean).files
+        return read_plan(source.storage, timeline, clean).files
     except FileNotFoundError:  # archiving takes the plan first
         pass
     try:
-        told = source.timeline.contents(source.storage, clean)
+        told = timeline.contents(source.storage, clean)
     except FileNotFoundError as error:  # and what is older than the clean before its end
         raise CommitConflictError(
             f"{source.storage.root}: clean {clean.requested}", "was archived while this read was planned.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
@@ -49,11 +49,16 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
         archived = load_archived(storage, timeline.config)
     active = {(i.requested, i.action) for i in timeline.instants if i.is_completed}
     found = {(a.requested, a.action): a for a in archived if (a.requested, a.action) not in active}
-    if not found:
-        return timeline
     instants = [*timeline.instants, *(a.instant for a in found.values())]
     instants.sort(key=lambda i: (order_key(i.requested), i.action))
-    first = (i.requested for i in instants if i.action in WRITE_ACTIONS)
+    # Also a write that a savepoint keeps, which the active timeline does not begin with: all that is
+    # older than the start is seen at any point. Of version 6 that is what has not been loaded.
+    first = (
+        i.requested for i in instants
+        if i.action in WRITE_ACTIONS and (timeline.layout > 1 or order_key(i.requested) > since)
+    )  # fmt: skip
+    if not found:
+        return evolve(timeline, start=next(first, timeline.start))
     return WholeTimeline(
         tuple(instants), timeline.layout, timeline.config, next(first, timeline.start),
         metadata=timeline._metadata, archived=found,

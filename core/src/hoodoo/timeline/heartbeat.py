@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from hoodoo.errors import StorageError
+from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.log import get_logger
 from hoodoo.storage.api import Entry, Storage
 
@@ -37,10 +37,13 @@ class Beating:
         self._storage = storage
         self._added: list[str] = []
 
-    def add(self, requested: str) -> None:
-        """Raises StorageError if the store does not take the heartbeat."""
-        self._added.append(requested)
-        _beats().start(self._storage, requested)
+    def add(self, requested: str) -> bool:
+        """False: another writer has this instant, or is about to ask for it. Raises StorageError if the
+        store does not take the heartbeat."""
+        ours = _beats().start(self._storage, requested)
+        if ours:
+            self._added.append(requested)
+        return ours
 
     def __enter__(self) -> Beating:
         return self
@@ -173,19 +176,24 @@ class _Beats:
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
 
-    def start(self, storage: Storage, requested: str) -> None:
+    def start(self, storage: Storage, requested: str) -> bool:
+        """False if it is another writer's: whoever ends first would end both."""
         with self._lock:
+            if (storage.root, requested) in self._alive:
+                return False
             self._alive[storage.root, requested] = storage
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._renew, name="hoodoo-heartbeat", daemon=True
                 )
                 self._thread.start()
+        ours = False
         try:
-            _put(storage, requested)
-        except BaseException:
-            self._forget(storage, requested)
-            raise
+            ours = _put_first(storage, requested)
+        finally:
+            if not ours:
+                self._forget(storage, requested)
+        return ours
 
     def stop(self, storage: Storage, requested: str) -> None:
         self._forget(storage, requested)
@@ -214,6 +222,14 @@ class _Beats:
 
 def _put(storage: Storage, requested: str) -> None:
     storage.put(f"{FOLDER}/{requested}", json.dumps(identity()).encode())
+
+
+def _put_first(storage: Storage, requested: str) -> bool:
+    path, data = f"{FOLDER}/{requested}", json.dumps(identity()).encode()
+    try:
+        return storage.put_if_absent(path, data)
+    except StorageUnknownError:
+        return storage.put_if_absent(path, data) or storage.get(path) == data
 
 
 def _beats() -> _Beats:

@@ -133,7 +133,7 @@ def update(
     """Change properties (None removes one) and return the new settings. Call under the table's lock.
 
     The changes are applied to the file as it is now; ``config`` says which table the caller means.
-    Steps: backup of the old text, delete, new text, read back, delete the backup. A crash at any
+    Steps: backup of the old text, new text, read back, delete the backup. A crash at any
     of them leaves either the old or the new settings to readers, and :func:`recover` to the next
     writer. Raises :class:`~hoodoo.errors.CommitConflictError` if somebody else wrote meanwhile.
     """
@@ -155,8 +155,11 @@ def update(
     backup = javaprops.render(_signed(old.properties).properties, now=now)
     if not storage.put_if_absent(BACKUP, backup):
         raise _conflict(storage)
-    _remove(storage)
-    if not storage.put_if_absent(PATH, data) or _get(storage, PATH) != data:
+    storage.delete(_HADOOP_CHECKSUM)
+    # In one step: who reads meanwhile finds one or the other, and a writer that takes the backup for
+    # one that was left behind does no harm.
+    storage.put(PATH, data)
+    if _get(storage, PATH) != data:
         raise _conflict(storage)
     storage.delete(BACKUP)
     return new

@@ -65,15 +65,15 @@ def request(
     plan: bytes = b"",
     now: datetime | None = None,
     check: Check | None = None,
-    named: Callable[[str], None] | None = None,
+    named: Callable[[str], bool] | None = None,
 ) -> Instant:
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
     ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
     others have to heed while it is pending (:data:`DECIDED`) is a decision of the ledger: ``check`` sees
     the timeline right before it and may refuse by raising. ``named`` is told each instant that is tried,
-    before it is on the timeline. Raises :class:`~hoodoo.errors.CommitConflictError` when every attempt
-    was lost.
+    before it is on the timeline; False: take another one. Raises
+    :class:`~hoodoo.errors.CommitConflictError` when every attempt was lost.
     """
     seen = timeline
     for attempt in range(_REQUEST_ATTEMPTS):
@@ -85,10 +85,8 @@ def request(
             instant = _decide_request(storage, timeline, action, plan, after, now, check, named)
             ours = True
         else:
-            requested = next_instant(_at(now), after, timeline.config.timezone)
+            requested = _new_instant(timeline, after, now, named)
             instant = Instant(requested, action, State.REQUESTED)
-            if named is not None:
-                named(requested)
             ours = _put_requested(storage, timeline, instant, plan)
         seen = reload(storage, timeline)
         # File names differ by action, so two actions can take the same millisecond: whoever sees
@@ -96,6 +94,10 @@ def request(
         rivals = [
             i for i in seen.instants if i.requested == instant.requested and not _same(i, instant)
         ]
+        if action not in DECIDED:
+            # Made of an old look, it may be older than what archiving has come past, where clocks
+            # differ: what lies between it and the timeline's start would look as if never committed.
+            rivals += [w for w in seen.writes() if order_key(w.requested) > order_key(requested)]
         if ours and not rivals:
             return instant
         if ours:
@@ -110,6 +112,15 @@ def request(
     )
 
 
+def _new_instant(
+    timeline: Timeline, after: str | None, now: datetime | None, named: Callable[[str], bool] | None
+) -> str:
+    requested = next_instant(_at(now), after, timeline.config.timezone)
+    while named is not None and not named(requested):
+        requested = next_instant(_at(now), requested, timeline.config.timezone)
+    return requested
+
+
 def _decide_request(
     storage: Storage,
     timeline: Timeline,
@@ -118,7 +129,7 @@ def _decide_request(
     after: str | None,
     now: datetime | None,
     check: Check | None,
-    named: Callable[[str], None] | None,
+    named: Callable[[str], bool] | None,
 ) -> Instant:
     made: list[Instant] = []
 
@@ -126,10 +137,8 @@ def _decide_request(
         if check is not None:
             check(fresh)
         newest = max(filter(None, (fresh.last_instant_time(), after)), key=order_key, default=None)
-        requested = next_instant(_at(now), newest, fresh.config.timezone)
+        requested = _new_instant(fresh, newest, now, named)
         made.append(Instant(requested, action, State.REQUESTED))
-        if named is not None:
-            named(requested)
         return Decision(fresh.path(made[-1]), plan)
 
     _decision, done = decide(storage, timeline, make)

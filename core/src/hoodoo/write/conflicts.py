@@ -14,10 +14,11 @@ from attrs import define, field
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy
 from hoodoo.model.commit import CommitMetadata, Operation
-from hoodoo.model.instant import Instant
+from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import arrow_schema
 from hoodoo.timeline import batches
+from hoodoo.timeline.archived import load_archived
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
@@ -49,6 +50,7 @@ class CommitCheck:
 
     def __call__(self, fresh: Timeline) -> None:
         self._nothing_undone(fresh)
+        self._nothing_unseen(fresh)
         storage = self.target.storage
         mine = None
         for other in fresh.writes():
@@ -81,11 +83,32 @@ class CommitCheck:
         start = order_key(fresh.start) if fresh.start else ""
         for seen in self.target.timeline.writes():
             if seen.requested not in now and order_key(seen.requested) >= start:
-                raise CommitConflictError(
-                    f"instant {self.instant.requested}",
-                    f"{seen}, which this write had read, was undone meanwhile.",
-                    "Repeat the write.",
-                )
+                raise self._undone(seen)
+
+    def _nothing_unseen(self, fresh: Timeline) -> None:
+        """No write that this one has not seen was archived: its own instant keeps on the timeline what
+        completes later, but not what came between its snapshot and its request.
+
+        A beginning of the timeline is archived, savepointed writes excepted: so nothing was where a
+        write of the snapshot still stands at the start or after it. Else the archive is asked.
+        """
+        before = self.target.timeline
+        known, now = before.writes(), {i.requested for i in fresh.instants}
+        start = order_key(fresh.start) if fresh.start else ""
+        stands = any(w.requested in now and order_key(w.requested) >= start for w in known)
+        late = [i.requested for i in before.pending() if i.requested not in now]
+        late = [requested for requested in late if order_key(requested) < start]
+        if (stands and not late) or not (known or fresh.writes()):
+            return
+        since = min([*late, *(w.requested for w in known[-1:])], key=order_key, default=None)
+        archived = load_archived(self.target.storage, fresh.config, since)
+        for old in archived:
+            late_one = since is None or order_key(old.requested) >= order_key(since)
+            if old.action in WRITE_ACTIONS and late_one and before.find(old.requested) is None:
+                raise self._conflict(old.instant, "it has been archived already")
+        gone = {w.requested for w in known[-1:]} - now - {old.requested for old in archived}
+        if gone:
+            raise self._undone(known[-1])
 
     def _same_schema(self, other: Instant, metadata: CommitMetadata) -> None:
         text = metadata.schema_text
@@ -104,6 +127,14 @@ class CommitCheck:
         the index computes file groups, both touch the same one, and the strategy has seen it."""
         if not self.kind.looks_up or self.target.computed is not None:
             return
+        # A row that is appended beside its delete comes back, and the other may have moved it.
+        mine, theirs = _appended(self.metadata), _appended(metadata)
+        for group in mine.keys() & theirs.keys():
+            if mine[group] or theirs[group]:
+                raise self._conflict(
+                    other,
+                    f"one of the two deleted rows of file group {group[1]}, which both changed",
+                )
         key = shared_key(self.target, self.instant, self.metadata.stats, other, metadata.stats)
         if key is not None:
             raise self._conflict(
@@ -134,12 +165,25 @@ class CommitCheck:
             created=frozenset(created),
         )
 
+    def _undone(self, seen: Instant) -> CommitConflictError:
+        return CommitConflictError(
+            f"instant {self.instant.requested}",
+            f"{seen}, which this write had read, was undone meanwhile.",
+            "Repeat the write.",
+        )
+
     def _conflict(self, other: Instant, reason: str) -> CommitConflictError:
         return CommitConflictError(
             f"instant {self.instant.requested}",
             f"another writer published {other} after this write had read the table, and {reason}.",
             "Repeat the write.",
         )
+
+
+def _appended(metadata: CommitMetadata) -> dict[tuple[str, str], int]:
+    """The file groups that got a log file, and how many rows these delete."""
+    logs = (s for s in metadata.stats if s.log_version is not None)
+    return {(s.partition_path, s.file_id): s.num_deletes for s in logs}
 
 
 def _replaced(metadata: CommitMetadata) -> Sequence[str] | None:

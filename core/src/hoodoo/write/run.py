@@ -124,14 +124,22 @@ class _Rows:
     def can_repeat(self, target: WriteTarget) -> bool:
         """Whether the rows are still there for another attempt."""
         kept = self._prepared is not None and self._prepared[0] == target.schema
-        once = isinstance(self.data, pa.RecordBatchReader) or hasattr(self.data, "__next__")
-        return kept or not (once and self._read)
+        return kept or not (self._read and _is_read_once(self.data))
 
     def discard(self) -> None:
         workspace, self._workspace, self._prepared = self._workspace, None, None
         if workspace is not None:
             with suppress(StorageError):  # the next write's heal does it
                 workspace.storage.delete_prefix(workspace.prefix)
+
+
+def _is_read_once(data: Any) -> bool:
+    """Whether ``data`` may be a stream, which has no rows left when it has been read. What has a length
+    is there as a whole; a Spark DataFrame and a scan are evaluated anew."""
+    if hasattr(data, "__next__") or isinstance(data, pa.RecordBatchReader):
+        return True
+    anew = type(data).__module__.split(".")[0] in ("pyspark", "hoodoo")
+    return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__") and not anew
 
 
 def _repeated(

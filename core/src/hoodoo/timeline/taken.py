@@ -1,0 +1,46 @@
+"""Taken: what took files of committed writes away between a look at the timeline and a listing of files.
+
+A listing that lacks such a file shows an older slice of its file group, or none at all; a reader would
+miss rows, and a writer insert keys that the table has. So who lists looks at the timeline once more.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.clean_plan import CLEAN
+from hoodoo.timeline.timeline import Timeline, reload
+
+
+@frozen
+class Taken:
+    """Since an older look: ``cleans`` began to delete, ``undone`` are writes that had been completed.
+    ``timeline`` is that of now."""
+
+    timeline: Timeline
+    cleans: tuple[Instant, ...]
+    undone: tuple[Instant, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.cleans or self.undone)
+
+
+def taken_since(storage: Storage, timeline: Timeline) -> Taken:
+    """What happened since ``timeline`` was looked at. One listing."""
+    now = reload(storage, timeline)
+    known = {i.requested for i in timeline.instants if _deletes(i)}
+    cleans = tuple(i for i in now.instants if _deletes(i) and i.requested not in known)
+    # What was archived meanwhile is older than the timeline's start.
+    undone = tuple(
+        i
+        for i in timeline.writes()
+        if now.find(i.requested) is None and not now.contains_or_before_start(i.requested)
+    )
+    return Taken(now, cleans, undone)
+
+
+def _deletes(instant: Instant) -> bool:
+    """Whether it is a clean that may have deleted something."""
+    return instant.action == CLEAN and instant.state is not State.REQUESTED

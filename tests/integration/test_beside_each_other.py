@@ -1,0 +1,266 @@
+"""What other writers and services do between two steps of a write or a read, and nobody loses a row."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import CommitConflictError
+from hoodoo.table import Table
+from hoodoo.timeline import properties, publish
+
+SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.int64())])
+QUIET = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+SOON = {
+    "hoodie.clean.automatic": "false",
+    "hoodie.clean.commits.retained": "2",
+    "hoodie.keep.min.commits": "3",
+    "hoodie.keep.max.commits": "5",
+}
+ONE_BUCKET = {"hoodie.bucket.index.num.buckets": "1"}
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+
+
+def create(path: Path, options: dict[str, str] | None = None, **more: Any) -> Table:
+    given = {**QUIET, **(options or {})}
+    return hoodoo.create(
+        str(path), SCHEMA, record_key="id", partition_by="day", options=given, **more
+    )
+
+
+def opened(path: Path, options: dict[str, str] | None = None) -> Table:
+    return hoodoo.open(str(path), options={**QUIET, **(options or {})})
+
+
+def data(ids: Any, v: int, day: str = "a") -> pa.Table:
+    ids = list(ids)
+    return pa.table([ids, [day] * len(ids), [v] * len(ids)], schema=SCHEMA)
+
+
+def rows(path: Path) -> list[tuple[int, str, int]]:
+    found = hoodoo.open(str(path)).read(["id", "day", "v"]).to_arrow().to_pylist()
+    return sorted((row["id"], row["day"], row["v"]) for row in found)
+
+
+@contextmanager
+def before(step: str, others: Callable[[], object]) -> Iterator[list[str]]:
+    """``others`` come right before the first publish.``step``; the list says so."""
+    real, came = getattr(publish, step), []
+
+    def gated(*args: Any, **kwargs: Any) -> Any:
+        if not came:
+            came.append(step)
+            others()
+        return real(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, step, gated)
+        yield came
+    assert came
+
+
+@pytest.mark.parametrize("version", [9, 6])
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_what_was_archived_before_the_request_is_a_conflict(
+    tmp_path: Path, kind: str, version: int
+) -> None:
+    """The commits of the others are not on the timeline any more when the write looks at it."""
+    create(tmp_path, table_type=kind, table_version=version).upsert(data(range(1200), 0))
+
+    def others() -> None:
+        table = opened(tmp_path, {**SOON, "hoodie.archive.automatic": "true"})
+        table.upsert(data([2, 6000], 7))
+        changed = table.timeline().writes()[-1]
+        for v in range(8):
+            table.upsert(data([9000], v, "b"))
+        assert table.timeline().find(changed.requested) is None
+
+    with before("request", others):
+        opened(tmp_path).upsert(data([1, 6000], 100))
+    found = {row[0]: row for row in rows(tmp_path)}
+    assert len(rows(tmp_path)) == len(found) == 1202
+    assert [found[n][2] for n in (1, 2, 6000)] == [100, 7, 100]
+
+
+def test_a_savepointed_beginning_is_no_conflict(tmp_path: Path) -> None:
+    table = create(tmp_path, {"hoodie.write.num.retries.on.conflict.failures": "0"})
+    table.upsert(data([1], 0))
+    table.savepoint()
+    table.upsert(data([1], 1))
+    assert rows(tmp_path) == [(1, "a", 1)]
+
+
+@pytest.mark.parametrize("version", [9, 6])
+def test_the_only_write_that_was_seen_is_rolled_back(tmp_path: Path, version: int) -> None:
+    """The instant of the write itself is where the timeline begins then."""
+    table = create(tmp_path, ONE_BUCKET, index="bucket", table_type=MOR, table_version=version)
+    first = table.upsert(data([1, 2], 0)).instant
+    writer = opened(tmp_path, {"hoodie.write.num.retries.on.conflict.failures": "0"})
+    with before("request", lambda: opened(tmp_path).rollback(first)):
+        with pytest.raises(CommitConflictError, match="was undone"):
+            writer.upsert(data([1], 100))
+    assert rows(tmp_path) == []
+
+
+@pytest.mark.parametrize("step", ["request", "complete"])
+@pytest.mark.parametrize("moves", ["the other", "this one"])
+def test_appends_beside_a_row_that_moves(tmp_path: Path, step: str, moves: str) -> None:
+    """With ``log_appends`` both may append to a file group; the row must not stay where it was, too."""
+    options = {"hoodie.write.lock.conflict.resolution.strategy": "log_appends"}
+    create(tmp_path, options, table_type=MOR, index="global_simple").upsert(data([1, 2], 0))
+    to, mine = ("b", "a") if moves == "the other" else ("a", "b")
+    with before(step, lambda: opened(tmp_path, options).upsert(data([1], 5, to))):
+        opened(tmp_path, options).upsert(data([1], 100, mine))
+    assert rows(tmp_path) in ([(1, mine, 100), (2, "a", 0)], [(1, "a", 100), (2, "a", 0)])
+
+
+def test_a_row_that_was_deleted_compacted_and_inserted_again(tmp_path: Path) -> None:
+    options = {"hoodie.write.lock.conflict.resolution.strategy": "log_appends"}
+    create(tmp_path, options, table_type=MOR).upsert(data([1, 2], 0))
+
+    def others() -> None:
+        table = opened(tmp_path, options)
+        table.delete(data([1], 0))
+        table.compact()
+        table.upsert(data([1], 5))
+
+    with before("request", others):
+        opened(tmp_path, options).upsert(data([1], 100))
+    assert rows(tmp_path) == [(1, "a", 100), (2, "a", 0)]
+
+
+class Cursor:
+    """Speaks ``__arrow_c_stream__``, and has no rows left after that."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.left = table.to_batches()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        batches, self.left = self.left, []
+        reader = pa.RecordBatchReader.from_batches(SCHEMA, batches)
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_that_is_read_once_is_not_taken_for_empty(tmp_path: Path) -> None:
+    create(tmp_path).upsert(data([1], 0))
+    with before("complete", lambda: opened(tmp_path).insert_overwrite(data([2], 0))):
+        with pytest.raises(CommitConflictError):
+            opened(tmp_path).append(Cursor(data([7], 100)))
+    assert rows(tmp_path) == [(2, "a", 0)]
+    with before("complete", lambda: opened(tmp_path).insert_overwrite(data([3], 0))):
+        opened(tmp_path).upsert(Cursor(data([7], 100)))  # its rows wait in the stage
+    assert rows(tmp_path) == [(3, "a", 0), (7, "a", 100)]
+
+
+def test_a_clock_that_is_behind_makes_no_hole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An instant older than what has been archived would be where the timeline begins: all that is
+    archived and younger would be gone, for readers, while the write is pending."""
+    create(tmp_path).upsert(data([0], 0))
+    ahead = timedelta(0)
+    monkeypatch.setattr(publish, "_at", lambda now: now or datetime.now(timezone.utc) + ahead)
+
+    def others() -> None:
+        nonlocal ahead
+        ahead = timedelta(hours=1)
+        table = opened(tmp_path, {**SOON, "hoodie.archive.automatic": "true"})
+        for n in range(1, 9):
+            table.upsert(data([n], n, f"d{n}"))
+        ahead = timedelta(0)
+        with_gate.append(1)
+
+    with_gate: list[int] = []
+    seen = []
+    complete = publish.complete
+
+    def looked(*args: Any, **kwargs: Any) -> Any:
+        if with_gate:
+            seen.append(len(rows(tmp_path)))
+        return complete(*args, **kwargs)
+
+    monkeypatch.setattr(publish, "complete", looked)
+    with before("request", others):
+        opened(tmp_path).append(data([100], 0))
+    assert seen[0] == 9 and len(rows(tmp_path)) == 10
+
+
+def test_a_look_is_not_that_of_another_thread(tmp_path: Path) -> None:
+    """One object, two threads: an older listing that comes late is nobody else's answer."""
+    create(tmp_path).upsert(data([1], 0))
+    table = opened(tmp_path)
+    old = table.timeline()
+
+    class Late(Table):
+        def __setattr__(self, name: str, value: Any) -> None:
+            object.__setattr__(self, name, old if name == "_timeline" else value)
+
+    opened(tmp_path).upsert(data([1], 1))
+    table.__class__ = Late
+    assert len(table.timeline().writes()) == 2
+
+
+def test_several_writers_remove_the_metadata_table(tmp_path: Path) -> None:
+    """Each of the first writers after Spark Hudi changes the properties."""
+    table = create(tmp_path)
+    for n in range(4):
+        table.upsert(data([n], 0, f"d{n}"))
+    changes = {"hoodie.table.metadata.partitions": "files"}
+    properties.update(table._storage, table.config, changes)
+    (tmp_path / ".hoodie/metadata/files").mkdir(parents=True)
+    failed: list[BaseException] = []
+    start = threading.Barrier(4)
+
+    def write(n: int) -> None:
+        try:
+            start.wait()
+            opened(tmp_path).upsert(data([n], 1, f"d{n}"))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each says that it removes it
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failed
+    assert rows(tmp_path) == [(n, f"d{n}", 1) for n in range(4)]
+    assert not os.path.exists(tmp_path / ".hoodie/metadata")
+
+
+def test_properties_are_there_at_every_step_of_an_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that looks for remains of an update takes the backup of one that is going on."""
+    table = create(tmp_path)
+    storage = type(table._storage)
+
+    def looked(name: str) -> None:
+        real = getattr(storage, name)
+
+        def step(self: Any, *args: Any) -> Any:
+            done = real(self, *args)
+            if args[0] == properties.BACKUP and name == "put_if_absent":
+                monkeypatch.undo()
+                properties.recover(self)  # another writer
+                looked("delete")
+            elif name == "delete":
+                properties.load(self)
+            return done
+
+        monkeypatch.setattr(storage, name, step)
+
+    looked("put_if_absent")
+    changed = properties.update(table._storage, table.config, {"hoodoo.x": "1"})
+    assert changed.get("hoodoo.x") == properties.load(table._storage).get("hoodoo.x") == "1"
