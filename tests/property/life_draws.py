@@ -78,4 +78,6 @@ def life(
     writes, kept, failing = ops(rows, merged), services(), tries()
     step = st.one_of(writes, kept, writes, kept, writes, kept, failing)
     begin = st.builds(Op, st.just(UPSERT), st.lists(DRAWS, min_size=1, max_size=rows).map(tuple))
-    return st.builds(lambda a, rest: [a, *rest], begin, st.lists(step, min_size=least, max_size=most))
+    return st.builds(
+        lambda a, rest: [a, *rest], begin, st.lists(step, min_size=least, max_size=most)
+    )

@@ -68,9 +68,7 @@ class Ranges:
         if hudi and must and known:
             self._theirs(between[0].place, end.place, schema, expected)
 
-    def _theirs(
-        self, since: str, until: str, schema: pa.Schema, expected: Model
-    ) -> None:
+    def _theirs(self, since: str, until: str, schema: pa.Schema, expected: Model) -> None:
         read = hudi.HudiReadOptions().with_query_type(hudi.HudiQueryType.Incremental)
         read = read.with_start_timestamp(since).with_end_timestamp(until)
         try:
@@ -125,9 +123,9 @@ class Ranges:
                 assert key not in state, told
                 state[key] = after
         wanted = self._images(self.points.at_place(between[-1]), schema)
-        assert {k: _text(v) for k, v in state.items()} == {k: _text(v) for k, v in wanted.items()}, (
-            f"{self.where}: changes"
-        )
+        assert {k: _text(v) for k, v in state.items()} == {
+            k: _text(v) for k, v in wanted.items()
+        }, f"{self.where}: changes"
 
     def _images(self, model: Model, schema: pa.Schema) -> dict[Any, Values]:
         """Its rows as a reader gives them."""

@@ -4,7 +4,6 @@ rollbacks and compactions; after each step every older state is asked for."""
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import hoodoo
@@ -88,7 +87,9 @@ class Life(Trial):
 
     def __attrs_post_init__(self) -> None:
         Trial.__attrs_post_init__(self)
-        start = Point(FIRST, FIRST, base_schema(self.setup), self.model.copy(), self.model.copy(), {})
+        start = Point(
+            FIRST, FIRST, base_schema(self.setup), self.model.copy(), self.model.copy(), {}
+        )
         self.points = Points(self.setup.version, start, [])
 
     # --- steps ------------------------------------------------------------------------------------
@@ -190,9 +191,7 @@ class Life(Trial):
             self._stamp(commit.instant)
             self._add(commit, self.model.copy(), self.schema)
             if not self.setup.merge_on_read:
-                seqnos = check_files(
-                    self.table, self.path, self.model, self.seqnos, commit, where
-                )
+                seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
                 self.seqnos = self.points.all[-1].seqnos = seqnos
         return None
 
@@ -431,5 +430,3 @@ class Life(Trial):
 
 def _commit(write: Instant) -> Commit:
     return Commit(write.requested, write.action, "", completed=write.completed)
-
-

@@ -118,9 +118,7 @@ def check_files(
     return now
 
 
-def check_stats(
-    path: Path, setup: Setup, commit: Commit, where: str, tidy: bool = True
-) -> None:
+def check_stats(path: Path, setup: Setup, commit: Commit, where: str, tidy: bool = True) -> None:
     """The commit file, decoded without Hoodoo, says what the files hold; if ``tidy``, nothing else is
     left."""
     content = _commit_file(path, setup, commit)

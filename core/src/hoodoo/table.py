@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from hoodoo import tables
 from hoodoo.actions import compaction
@@ -17,6 +18,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.changes import Changes
 from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
+from hoodoo.read.source import ReadSource
 from hoodoo.services import Services
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.batches import Batch
@@ -31,6 +33,7 @@ from hoodoo.write.run import Order, drop_partitions, run
 from hoodoo.write.target import WriteTarget
 
 _LOOKS = 10
+Read = TypeVar("Read")
 
 
 class Table(Services):
@@ -56,7 +59,9 @@ class Table(Services):
         ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
         ConfigError for a bad point in time.
         """
-        return Scan.of(self._source(), columns=columns, where=where, as_of=as_of, mode=mode)
+        return self._planned(
+            lambda source: Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
+        )
 
     def incremental(
         self,
@@ -72,8 +77,9 @@ class Table(Services):
         6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
         points and where a clean took files away that ``until`` needs.
         """
-        source = self._source()
-        return Scan(source, plan_incremental(source, since, until, columns, where))
+        return self._planned(
+            lambda source: Scan(source, plan_incremental(source, since, until, columns, where))
+        )
 
     def changes(
         self,
@@ -89,7 +95,11 @@ class Table(Services):
         that moves to another partition path is deleted there and inserted here. Raises as
         :meth:`incremental` does.
         """
-        return Changes.of(self._source(), since=since, until=until, columns=columns, where=where)
+        return self._planned(
+            lambda source: Changes.of(
+                source, since=since, until=until, columns=columns, where=where
+            )
+        )
 
     # --- writing ----------------------------------------------------------------------------------
     def upsert(
@@ -273,6 +283,14 @@ class Table(Services):
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
         )
+
+    def _planned(self, plan: Callable[[ReadSource], Read]) -> Read:
+        """A read, planned again where others took files away while it was. CommitConflictError where they
+        do so faster than the table can be listed."""
+        for _ in range(_LOOKS - 1):
+            with suppress(CommitConflictError):
+                return plan(self._source())
+        return plan(self._source())
 
     def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
         """The timeline, and the newest slices that it tells of. CommitConflictError where others take
