@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hoodoo.errors import CommitConflictError, CorruptTableError
+from hoodoo.errors import CommitConflictError
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from memory_store import Objects
@@ -45,7 +45,7 @@ SCENARIOS = {
     ),
     "compaction": Scenario(
         {"A": _upsert({1: "a", 2: "a"}, "A"), "B": lambda t: t.compact()},
-        excused=(CommitConflictError, CorruptTableError),
+        excused=(CommitConflictError,),
     ),
     "compaction-and-clean": Scenario(
         {"A": lambda t: t.compact(), "B": lambda t: t.clean(commits_retained=1)}, before=aged

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hoodoo.errors import CommitConflictError, CorruptTableError
+from hoodoo.errors import CommitConflictError
 from hoodoo.table import Table
 from hoodoo.timeline.batches import Batch
 from memory_store import Objects
@@ -63,7 +63,7 @@ SCENARIOS = {
     "compaction": Scenario(
         {"A": _upsert({1: "a", 2: "a"}, "A"), "B": lambda t: t.compact()},
         heed_requests=True,
-        excused=(CommitConflictError, CorruptTableError),
+        excused=(CommitConflictError,),
     ),
     "planned-compaction": Scenario(
         {"A": _upsert({1: "a", 2: "a"}, "A"), "B": run_planned},

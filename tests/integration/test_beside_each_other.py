@@ -54,7 +54,8 @@ def rows(path: Path) -> list[tuple[int, str, int]]:
 @contextmanager
 def before(step: str, others: Callable[[], object]) -> Iterator[list[str]]:
     """``others`` come right before the first publish.``step``; the list says so."""
-    real, came = getattr(publish, step), []
+    real = getattr(publish, step)
+    came: list[str] = []
 
     def gated(*args: Any, **kwargs: Any) -> Any:
         if not came:

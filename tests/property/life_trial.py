@@ -41,8 +41,6 @@ from table_model import Model
 from table_model_mor import LogModel
 from table_trial import Trial, base_schema
 
-# Of the older states so many are read after each step; at the end all are.
-_LOOKS = 2
 _COMPACTIONS = (draws.COMPACT, draws.SCHEDULE)
 
 
@@ -76,11 +74,12 @@ class _Landed:
 @define
 class Life(Trial):
     """``saved``: instants that savepoints keep. ``plan``: the table when the pending compaction was
-    planned, and its schema. ``cleans``: those of the timeline that have been reckoned with."""
+    planned, and its schema. ``active``: the writes that the timeline shows. ``cleans``: those of the timeline that have been reckoned with."""
 
     points: Points = field(init=False)
     saved: set[str] = field(factory=set)
     plan: tuple[LogModel, pa.Schema] | None = None
+    active: set[str] = field(factory=set)
     cleans: set[str] = field(factory=set)
     policy: tuple[str, int] | None = None  # of the step, where it is not the table's
     number: int = 0
@@ -327,7 +326,7 @@ class Life(Trial):
         return [i for i in found if not action or i.action == action]
 
     def _is_active(self, point: Point) -> bool:
-        return self.table.timeline().find(point.instant) is not None
+        return point.instant in self.active
 
     def _is_there(self, point: Point) -> bool:
         """Whether nothing that the table had then may be gone."""
@@ -335,8 +334,10 @@ class Life(Trial):
         return kept and self._is_active(point)
 
     def _reckon(self) -> None:
-        """What cleans may have taken since the last step."""
-        now = {i.requested for i in self.table.timeline().instants if i.action == "clean"}
+        """What is on the timeline now, and what cleans may have taken since the last step."""
+        timeline = self.table.timeline()
+        self.active = {w.requested for w in timeline.writes()}
+        now = {i.requested for i in timeline.instants if i.action == "clean"}
         new = now - self.cleans
         self.cleans |= now
         if not new:
@@ -371,9 +372,10 @@ class Life(Trial):
         assert {s.instant for s in self.table.savepoints()} == self.saved, where
         draw = random.Random(self.number * 1000 + len(self.points.all))
         found = self.points.by_request()
-        for point in draw.sample(found, min(_LOOKS, len(found))):
-            self._travel(point, where)
-        ranges = Ranges(self.table, self.path, self.setup, self.points, self._is_there, where)
+        if found:  # one of the older states; at the end all of them
+            self._travel(draw.choice(found), where)
+        there = self._is_there, self._is_active
+        ranges = Ranges(self.table, self.path, self.setup, self.points, *there, where)
         ranges.check(draw, hudi=self._theirs_is_whole())
 
     def _travel(self, point: Point, where: str) -> None:
@@ -406,12 +408,12 @@ class Life(Trial):
         self.saved.clear()
         self.policy = "by_commits", 1
         self.table.clean(commits_retained=1)
-        self._look("after the last clean")
+        self._check_newest("after the last clean")
         again = self.table.schedule_clean(commits_retained=1, incremental_enabled="false")
         assert again is None, "the last clean has left something"
         self.policy = "by_versions", 1
         self.table.clean("by_versions", fileversions_retained=1)
-        self._look("after the very last clean")
+        self._check_newest("after the very last clean")
         self._verify("after the very last clean")
         found = leaks(self.path)
         assert not found, found

@@ -23,6 +23,7 @@ from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
     ConfigError,
+    CorruptTableError,
     HoodooWarning,
     StorageError,
 )
@@ -148,7 +149,16 @@ def run(target: CompactionTarget, requested: str) -> Commit:
         for n, s in enumerate(slices)
     ]
     tasks = target.engine.tasks([payload(group) for group in _dealt(jobs, target.engine)])
-    stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
+    try:
+        stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
+    except CorruptTableError as error:
+        # In version 6 a write that fails takes its log file back, which only its blocks tell from others.
+        if slices_now(storage, reload(storage, timeline), plan, requested) == slices:
+            raise
+        raise CommitConflictError(
+            f"compaction {requested}", f"a log file that it read was taken back ({error}).",
+            "Run it again: it is still pending.",
+        ) from error  # fmt: skip
     for damage in damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=4)
 
