@@ -78,7 +78,7 @@ class Figure:
 
     @property
     def median(self) -> float:
-        return statistics.median(self.seconds)
+        return statistics.median(self.seconds or [0.0])  # of writers none of whose writes landed
 
 
 @define

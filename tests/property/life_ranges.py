@@ -29,22 +29,33 @@ class Ranges:
     is_there: Callable[[Point], bool]
     is_active: Callable[[Point], bool]
     where: str
+    told: str = ""
 
     def check(self, draw: random.Random, hudi: bool) -> None:
         """One range, from one known point (or the beginning) to another one (or now)."""
-        found = [self.points.first, *self.points.by_place()]
-        first, last = sorted([draw.randrange(len(found)), draw.randrange(len(found))])
+        last = len(self.points.all)
+        ends = sorted([draw.randint(0, last), draw.randint(0, last)])
         opened = draw.random() < 0.3
-        if opened:
-            last = len(found) - 1
-        between = found[first : last + 1]
+        self._range(ends[0], last if opened else ends[1], opened, draw.random() < 0.5, hudi)
+
+    def check_all(self, hudi: bool) -> None:
+        last = len(self.points.all)
+        for end in range(last + 1):
+            for begin in range(end + 1):
+                for opened in {False, end == last}:
+                    self._range(begin, end, opened, opened, hudi)
+
+    def _range(self, first: int, last: int, opened: bool, named: bool, hudi: bool) -> None:
+        """``named``: the point where it begins is given by its instant."""
+        found = [self.points.first, *self.points.by_place()]
         if last == 0:
             return
-        self.where = f"{self.where}: from {first} to {last} of {len(found) - 1}, open: {opened}"
-        since = "earliest" if first == 0 else draw.choice([between[0].instant, between[0].place])
+        between = found[first : last + 1]
+        self.told = f"{self.where}: from {first} to {last} of {len(found) - 1}, open: {opened}"
+        since = between[0].instant if named else between[0].place
+        since = "earliest" if first == 0 else since
         until = None if opened else between[-1].place
-        newest = last == len(found) - 1
-        self._incremental(since, until, between, newest, hudi)
+        self._incremental(since, until, between, last == len(found) - 1, hudi)
         self._changes(since, until, between)
 
     # --- rows that were written -------------------------------------------------------------------
@@ -63,7 +74,7 @@ class Ranges:
         rows = {place: row for place, row in model.rows.items() if row.instant in written}
         schema = self._schema(between)
         expected = Model(self.setup, rows)
-        compare(found, schema, expected, f"{self.where}: incremental")
+        compare(found, schema, expected, f"{self.told}: incremental")
         # It does not look into the archive.
         known = all(p is self.points.first or self.is_active(p) for p in between)
         if hudi and must and known:
@@ -82,7 +93,7 @@ class Ranges:
         theirs = pa.Table.from_batches(batches) if batches else None
         if theirs is not None and self.setup.merge_on_read and self.setup.event_time:
             theirs = theirs.filter(_among(theirs, expected))  # it gives rows of logs that lost, too
-        compare(theirs, schema, expected, f"{self.where}: `hudi`, incremental", exact=False)
+        compare(theirs, schema, expected, f"{self.told}: `hudi`, incremental", exact=False)
 
     def _schema(self, between: list[Point]) -> pa.Schema:
         """The table's at the end: of what had completed then, the write with the last request."""
@@ -111,7 +122,7 @@ class Ranges:
         last = 0
         for change in found:
             op, before, after = change["op"], change["before"], change["after"]
-            told = f"{self.where}: {change}"
+            told = f"{self.told}: {change}"
             assert last <= order[change["instant"]], told
             last = order[change["instant"]]
             assert (op == "insert") == (before is None), told
@@ -126,7 +137,7 @@ class Ranges:
         wanted = self._images(self.points.at_place(between[-1]), schema)
         assert {k: _text(v) for k, v in state.items()} == {
             k: _text(v) for k, v in wanted.items()
-        }, f"{self.where}: changes"
+        }, f"{self.told}: changes"
 
     def _images(self, model: Model, schema: pa.Schema) -> dict[Any, Values]:
         """Its rows as a reader gives them."""
@@ -139,8 +150,8 @@ class Ranges:
         return key if self.setup.is_global else (self.setup.partition_path(values), key)
 
     def _refused(self, error: ConfigError, must: bool, what: str) -> None:
-        assert not must, f"{self.where}: {what}: {error}"
-        assert "clean" in str(error) or "archived" in str(error), f"{self.where}: {error}"
+        assert not must, f"{self.told}: {what}: {error}"
+        assert "clean" in str(error) or "archived" in str(error), f"{self.told}: {error}"
 
 
 def _text(values: Values) -> str:

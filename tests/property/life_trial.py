@@ -74,13 +74,15 @@ class _Landed:
 @define
 class Life(Trial):
     """``saved``: instants that savepoints keep. ``plan``: the table when the pending compaction was
-    planned, and its schema. ``active``: the writes that the timeline shows. ``cleans``: those of the timeline that have been reckoned with."""
+    planned, and its schema. ``active``: the writes that the timeline shows. ``cleans``: those of the timeline that have been reckoned with. ``thorough``: everything is looked at
+    after each step."""
 
     points: Points = field(init=False)
     saved: set[str] = field(factory=set)
     plan: tuple[LogModel, pa.Schema] | None = None
     active: set[str] = field(factory=set)
     cleans: set[str] = field(factory=set)
+    thorough: bool = False
     policy: tuple[str, int] | None = None  # of the step, where it is not the table's
     number: int = 0
 
@@ -376,7 +378,13 @@ class Life(Trial):
             self._travel(draw.choice(found), where)
         there = self._is_there, self._is_active
         ranges = Ranges(self.table, self.path, self.setup, self.points, *there, where)
-        ranges.check(draw, hudi=self._theirs_is_whole())
+        if self.thorough:
+            for point in found:
+                self._travel(point, where)
+            ranges.check_all(hudi=self._theirs_is_whole())
+            self._verify(where)
+        else:
+            ranges.check(draw, hudi=self._theirs_is_whole())
 
     def _travel(self, point: Point, where: str) -> None:
         where = f"{where}: as of {point.instant}"

@@ -12,22 +12,22 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, event, given, note, settings
-from life_draws import Step, life, lives
+from hypothesis import HealthCheck, given, note, settings
+from life_draws import ARCHIVE, PAYLOAD, RESTORE, SAVEPOINT, Service, Step, Try, life, lives
 from life_trial import Life
+from table_draws import SCHEDULE, UPSERT, Draw, Op
 from table_model import Setup
 
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def trial(setup: Setup, steps: list[Step]) -> None:
-    for line in (setup, *steps):
-        note(repr(line))
-    for step in steps:
-        event(step.kind)
+def trial(setup: Setup, steps: list[Step], thorough: bool = False) -> None:
+    if not thorough:
+        for line in (setup, *steps):
+            note(repr(line))
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_MEMORY))
     try:
-        Life(setup, folder).live(steps)
+        Life(setup, folder, thorough=thorough).live(steps)
     finally:
         shutil.rmtree(folder)
 
@@ -52,3 +52,39 @@ def test_lives(setup: Setup, steps: list[Step]) -> None:
 @given(setup=lives(merged=True), steps=life(merged=True))
 def test_lives_that_are_merged_on_read(setup: Setup, steps: list[Step]) -> None:
     trial(setup, steps)
+
+
+# --- what these trials have found, or would find only now and then ------------------------------------
+BY_HAND = (("hoodie.clean.automatic", "false"), ("hoodie.archive.automatic", "false"))
+ONE, OTHER, BOTH = (Draw(1, payload=5),), (Draw(3, payload=6),), (Draw(1, payload=7), Draw(3))
+
+
+def table(version: int, merged: bool, **more: object) -> Setup:
+    found = {"merge_on_read": merged, "payload": PAYLOAD, "more": BY_HAND, **more}
+    return Setup(version, **found)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("version", [9, 6])
+def test_every_range_over_a_savepoint(version: int, merged: bool) -> None:
+    """The timeline does not begin with a write that a savepoint keeps."""
+    steps: list[Step] = [Op(UPSERT, ONE), Service(SAVEPOINT), Op(UPSERT, OTHER), Op(UPSERT, BOTH)]
+    trial(table(version, merged), steps, thorough=True)
+
+
+@pytest.mark.parametrize("version", [9, 6])
+def test_a_compaction_is_as_old_as_its_plan(version: int) -> None:
+    """The table has grown since: a wider column, a new one; then the write before is archived."""
+    grown = [Op(UPSERT, BOTH, evolve="widen w"), Op(UPSERT, OTHER, evolve="later_text")]
+    steps: list[Step] = [Op(UPSERT, ONE), Op(UPSERT, BOTH), Op(SCHEDULE), *grown, Op(SCHEDULE)]
+    steps += [Service(ARCHIVE), Op(UPSERT, ONE), Service(ARCHIVE)]
+    trial(table(version, True, index="bucket"), steps, thorough=True)
+
+
+@pytest.mark.parametrize("crash", range(1, 15))
+@pytest.mark.parametrize("version", [9, 6])
+def test_a_savepoint_beside_a_failed_write(version: int, crash: int) -> None:
+    """Its log files, whose names in version 6 don't say who wrote them, go; the savepoint stays whole."""
+    steps: list[Step] = [Op(UPSERT, ONE), Try(Op(UPSERT, ONE), crash), Service(SAVEPOINT, 1)]
+    steps += [Op(UPSERT, OTHER), Service(RESTORE, 1)]
+    trial(table(version, True), steps)

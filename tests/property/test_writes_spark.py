@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 from attrs import define, evolve
 from hypothesis import HealthCheck, given, note, settings
+from life_draws import Step, life, lives
+from life_trial import Life
 from table_draws import Op, merged_setups, sequences, setups
 from table_model import Row, Setup
 from table_trial import Trial
@@ -72,6 +74,19 @@ def test_arrow_data(spark: Any, setup: Setup, ops: list[Op]) -> None:
 @given(setup=merged_setups(), ops=sequences(least=2, most=5, most_rows=8, merged=True))
 def test_tables_that_are_merged_on_read(spark: Any, setup: Setup, ops: list[Op]) -> None:
     run(Trial, setup, ops)
+
+
+@few
+@given(setup=lives(merged=True), steps=life(merged=True, least=3, most=6))
+def test_lives(spark: Any, setup: Setup, steps: list[Step]) -> None:
+    """Services between the writes, and after each of them the states that must be there."""
+    for line in (setup, *steps):
+        note(repr(line))
+    folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-"))
+    try:
+        Life(setup, folder, "spark").live(steps)
+    finally:
+        shutil.rmtree(folder)
 
 
 @few

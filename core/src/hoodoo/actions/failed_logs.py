@@ -99,6 +99,21 @@ def left_behind(storage: Storage, files: Iterable[LogFile], undone: set[str]) ->
     return [f for f, instant in named if instant and _writers(storage, f, instant) == {instant}]
 
 
+def writers(storage: Storage, file: LogFile) -> frozenset[str] | None:
+    """The instants of the blocks of ``file``, if it is certain that there are no others: empty where it
+    takes something back, or has bytes that no block can be read from. None if it went away meanwhile."""
+    try:
+        with LogReader(storage, file.path, file.size) as reader:
+            blocks = list(reader.blocks)
+            if reader.damages or any(block.is_rollback for block in blocks):
+                return frozenset()
+            return frozenset(block.instant for block in blocks if block.instant)
+    except CorruptTableError:
+        if storage.head(file.path) is not None:
+            raise
+        return None
+
+
 _ROLLED_BACK = "rolled back"
 _UNKNOWN = "unknown"
 

@@ -31,7 +31,7 @@ class FileGroups:
 @frozen
 class LogAppends:
     """As :class:`FileGroups`, but log files of both may stand in one group: the table's merger decides
-    between their rows, and where it goes by arrival, the later publish wins. A group that both created
+    between their rows, and where it goes by arrival, the later request wins. A group that both created
     would be two groups."""
 
     @classmethod
