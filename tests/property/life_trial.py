@@ -107,6 +107,7 @@ class Life(Trial):
             TALLY.add(step.kind)
             self._look(where)
         self._end()
+        TALLY.add("lives")
 
     def _do(self, op: Op, where: str) -> None:
         op = self._begin(op)
@@ -339,6 +340,8 @@ class Life(Trial):
         """What is on the timeline now, and what cleans may have taken since the last step."""
         timeline = self.table.timeline()
         self.active = {w.requested for w in timeline.writes()}
+        if not all(map(self._is_active, self.points.all)):
+            TALLY.add("looks at a table with archived writes")
         now = {i.requested for i in timeline.instants if i.action == "clean"}
         new = now - self.cleans
         self.cleans |= now

@@ -22,14 +22,16 @@ _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def trial(setup: Setup, steps: list[Step], thorough: bool = False) -> None:
-    if not thorough:
-        for line in (setup, *steps):
-            note(repr(line))
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_MEMORY))
     try:
         Life(setup, folder, thorough=thorough).live(steps)
     finally:
         shutil.rmtree(folder)
+
+
+def tell(setup: Setup, steps: list[Step]) -> None:
+    for line in (setup, *steps):
+        note(repr(line))
 
 
 many = settings(
@@ -45,12 +47,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiv
 @many
 @given(setup=lives(), steps=life())
 def test_lives(setup: Setup, steps: list[Step]) -> None:
+    tell(setup, steps)
     trial(setup, steps)
 
 
 @many
 @given(setup=lives(merged=True), steps=life(merged=True))
 def test_lives_that_are_merged_on_read(setup: Setup, steps: list[Step]) -> None:
+    tell(setup, steps)
     trial(setup, steps)
 
 

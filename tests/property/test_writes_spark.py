@@ -76,8 +76,8 @@ def test_tables_that_are_merged_on_read(spark: Any, setup: Setup, ops: list[Op])
     run(Trial, setup, ops)
 
 
-@few
-@given(setup=lives(merged=True), steps=life(merged=True, least=3, most=6))
+@settings(few, max_examples=5)
+@given(setup=lives(merged=True), steps=life(merged=True, least=3, most=5))
 def test_lives(spark: Any, setup: Setup, steps: list[Step]) -> None:
     """Services between the writes, and after each of them the states that must be there."""
     for line in (setup, *steps):
