@@ -15,7 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.cli import main
+from hoodoo.engine.local import LocalEngine
 from hoodoo.inspect.findings import KINDS, Report
+from hoodoo.storage.local import LocalStorage
+from hoodoo.table import Table
+from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline.javaprops import parse
 from hoodoo.timeline.view import list_data
 
@@ -480,3 +484,16 @@ def test_the_page_lists_every_kind() -> None:
     page = (Path(__file__).parents[2] / "docs/command-line.md").read_text("utf-8")
     listed = re.findall(r"^\| `(\w+\.\w+)` \| (.*) \|$", page, re.M)
     assert listed == list(KINDS.items())
+
+
+def test_a_write_that_died_in_a_new_partition(tmp_path: Path) -> None:
+    """Its files are not committed: that their directory is no partition yet is nothing wrong."""
+    schema = pa.schema([("id", pa.int64()), ("city", pa.string())])
+    hoodoo.create(str(tmp_path), schema, record_key="id", partition_by="city")
+    plain = LocalStorage(str(tmp_path), durable=False)
+    dying = CrashingStorage(plain, 8, "before")
+    table = Table(dying, hoodoo.open(str(tmp_path)).config, {}, LocalEngine(1))
+    with pytest.raises(Crash):
+        table.bulk_insert(pa.table({"id": [1, 2], "city": ["oslo", "rome"]}, schema=schema))
+    assert any(path.suffix == ".parquet" for path in tmp_path.rglob("*"))
+    assert hoodoo.open(str(tmp_path)).verify().kinds == ()

@@ -80,7 +80,7 @@ def verify(
                 *history.findings,
                 *check_named(history, files, instants),
                 *check_strays(history, files, instants),
-                *check_partitions(storage, entries),
+                *check_partitions(storage, entries, instants),
             ),
             Checked(instants=len(before.instants), files=len(files)),
         )

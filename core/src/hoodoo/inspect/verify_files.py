@@ -131,12 +131,16 @@ def _stray(path: str, what: str, visible: bool) -> Finding:
     return Finding("file.stray", path, rule, "delete it.")
 
 
-def check_partitions(storage: Storage, entries: Iterable[Entry]) -> Iterator[Finding]:
-    """Directories with data files that Hudi does not recognise as partitions."""
+def check_partitions(
+    storage: Storage, entries: Iterable[Entry], instants: Instants
+) -> Iterator[Finding]:
+    """Directories with committed data files that Hudi does not recognise as partitions. (A write makes the
+    partition file last.)"""
     marked = {e.path for e in entries if e.name.startswith(partitions.FILE_NAME)}
     # Instead of the plain file there may be one in the base file format.
     known = {path.rpartition("/")[0] for path in marked}
-    for partition in sorted({f.partition_path for f in parsed(entries).values()}):
+    files = (f for f in parsed(entries).values() if instants.is_committed(f.instant))
+    for partition in sorted({f.partition_path for f in files}):
         where = partitions.path_of(partition)
         if partition not in known:
             yield Finding(
