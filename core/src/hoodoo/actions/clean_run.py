@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from attrs import frozen
 
 from hoodoo.actions.clean_hold import files_of, heeded, is_beside, needed_files
-from hoodoo.errors import CommitConflictError, CommitUnknownError, ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.instant import WRITE_ACTIONS, State
@@ -106,11 +106,11 @@ def run(
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
     outcome = publish.complete(storage, timeline, instant, content)
-    if outcome.result is Result.UNKNOWN:
-        raise CommitUnknownError(
-            f"clean {requested}", f"its end is unknown: {outcome.reason}.",
-            "Open the table again: the next clean finishes it if it is still pending.",
-        )  # fmt: skip
+    publish.refuse_unknown(
+        outcome,
+        f"clean {requested}",
+        "Open the table again: the next clean finishes it if it is still pending.",
+    )
     if outcome.result is Result.CONFLICTED and not _is_completed(storage, timeline, requested):
         raise CommitConflictError(
             f"clean {requested}", f"was not published: {outcome.reason}.",

@@ -21,7 +21,6 @@ from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_resul
 from hoodoo.actions.compaction_slices import slices_now
 from hoodoo.errors import (
     CommitConflictError,
-    CommitUnknownError,
     ConfigError,
     CorruptTableError,
     HoodooWarning,
@@ -220,11 +219,11 @@ def _publish(
             f"compaction {instant.requested}", f"was not published: {outcome.reason}.",
             "Look at table.timeline(): if it was completed by somebody else, all is well.",
         )  # fmt: skip
-    if outcome.result is Result.UNKNOWN:
-        raise CommitUnknownError(
-            f"compaction {instant.requested}", f"its end is unknown: {outcome.reason}.",
-            "Open the table again and run it again if it is still pending.",
-        )  # fmt: skip
+    publish.refuse_unknown(
+        outcome,
+        f"compaction {instant.requested}",
+        "Open the table again and run it again if it is still pending.",
+    )
     with suppress(StorageError):  # it is published; leftovers are the next write's sweep's
         storage.delete_prefix(f"{MARKERS}/{instant.requested}")
     files = tuple(stat.path for stat in metadata.stats)

@@ -25,7 +25,6 @@ from hoodoo.actions.restore_told import Restored, deleted, encode, told
 from hoodoo.actions.undo_files import Removed
 from hoodoo.errors import (
     CommitConflictError,
-    CommitUnknownError,
     ConfigError,
     CorruptTableError,
     HoodooWarning,
@@ -143,11 +142,11 @@ def _run(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
         records[named.requested] = _undo(storage, timeline, named, mate)
     content = encode(mine, plan, records)
     outcome = publish.complete(storage, timeline, mine, content)
-    if outcome.result is Result.UNKNOWN:
-        raise CommitUnknownError(
-            f"restore {mine.requested}", f"its end is unknown: {outcome.reason}.",
-            "Open the table again: the next write finishes the restore.",
-        )  # fmt: skip
+    publish.refuse_unknown(
+        outcome,
+        f"restore {mine.requested}",
+        "Open the table again: the next write finishes the restore.",
+    )
     if outcome.result is Result.CONFLICTED:
         now = rollback.found_now(storage, timeline, mine)
         if now is None or not now.is_completed:  # else two have run it

@@ -22,7 +22,6 @@ from hoodoo.actions.undo_check import (
 from hoodoo.actions.undo_files import Removed, absolute, find, take_away, traces
 from hoodoo.errors import (
     CommitConflictError,
-    CommitUnknownError,
     ConfigError,
     CorruptTableError,
     StorageError,
@@ -34,7 +33,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec_avro, publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.names import ACTIONS, completed_action
-from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write.target import MARKERS, STAGED
 
@@ -244,11 +242,11 @@ def _publish(
 ) -> RolledBack:
     content = codec_avro.encode_rollback(metadata(storage, mine.requested, instant, removed))
     outcome = publish.complete(storage, timeline, mine, content)
-    if outcome.result is Result.UNKNOWN:
-        raise CommitUnknownError(
-            f"rollback {mine.requested}", f"its end is unknown: {outcome.reason}.",
-            "Open the table again: the next write finishes the rollback.",
-        )  # fmt: skip
+    publish.refuse_unknown(
+        outcome,
+        f"rollback {mine.requested}",
+        "Open the table again: the next write finishes the rollback.",
+    )
     tidy(storage, instant.requested)
     notify(Event("rollback.done", timeline.config.name, mine.requested,
                  {"instant": instant.requested, "files": len(removed.paths)}))  # fmt: skip

@@ -16,7 +16,7 @@ from hoodoo.read.changes_unit import ChangeUnit, pack_units, unpack_units
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import dataframe
 from hoodoo.read.source import ReadSource, check_readable
-from hoodoo.read.step import PAYLOAD
+from hoodoo.read.step import PAYLOAD, dealt
 
 
 @frozen
@@ -107,13 +107,4 @@ class Changes:
 
 def change_payloads(units: Sequence[ChangeUnit], tasks: int) -> list[bytes]:
     """``units`` packed, in their order, into at most ``tasks`` payloads of similar bytes."""
-    if not units:
-        return []
-    total = sum(max(unit.size, 1) for unit in units)
-    groups: list[list[ChangeUnit]] = [[] for _ in range(max(1, min(tasks, len(units))))]
-    before = 0
-    for unit in units:
-        weight = max(unit.size, 1)
-        groups[min(len(groups) - 1, (before + weight // 2) * len(groups) // total)].append(unit)
-        before += weight
-    return [pack_units(group) for group in groups if group]
+    return [pack_units(group) for group in dealt(units, tasks)]

@@ -8,16 +8,16 @@ state needs one of these, it is gone, and the reader says so instead of reading 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
-from hoodoo.model.instant import State
+from hoodoo.model.instant import Instant
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.clean_plan import CLEAN, read_plan
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.taken import Taken, taken_since
@@ -119,24 +119,29 @@ def _paths(slice_: FileSlice | None) -> set[str]:
 
 def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
     """path -> instant of the clean that deleted it, or that is about to."""
-    found: dict[str, str] = {}
-    for instant in timeline.instants:
-        if instant.action != "clean":
-            continue
-        if instant.is_completed:
-            content = timeline.contents(storage, instant)
-            parts: Mapping[str, Any] = content.get("partitionMetadata") or {}
-            for path, part in parts.items():
-                for name in part.get("successDeleteFiles") or ():
-                    found[path_of(path, _name(name))] = instant.requested
-        else:
-            plan = timeline.contents(storage, instant.at(State.REQUESTED))
-            planned: Mapping[str, Any] = plan.get("filePathsToBeDeletedPerPartition") or {}
-            for path, files in planned.items():
-                for file in files:
-                    found[path_of(path, _name(file.get("filePath") or ""))] = instant.requested
-    return found
+    return {
+        path: clean.requested
+        for clean in timeline.instants
+        if clean.action == CLEAN
+        for path in deleted_by(storage, timeline, clean)
+    }
 
 
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]
+def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
+    """The files that ``clean`` deleted, or is about to. CommitConflictError if it is archived just now."""
+    try:
+        return read_plan(storage, timeline, clean).files
+    except FileNotFoundError:  # archiving takes the plan first
+        pass
+    try:
+        told = timeline.contents(storage, clean)
+    except FileNotFoundError as error:  # and what is older than the clean before its end
+        raise CommitConflictError(
+            f"{storage.root}: clean {clean.requested}", "was archived while this read was planned.",
+            "Read again.",
+        ) from error  # fmt: skip
+    return [
+        path_of(partition, str(name).rpartition("/")[2])
+        for partition, part in (told.get("partitionMetadata") or {}).items()
+        for name in part.get("successDeleteFiles") or ()
+    ]

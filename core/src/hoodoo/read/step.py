@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 from attrs import frozen
@@ -41,16 +42,29 @@ class ReadSlices:
                     )
 
 
+class Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+Piece = TypeVar("Piece", bound=Sized)
+
+
+def dealt(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
+    """``pieces`` in their order, in at most ``tasks`` groups of similar bytes."""
+    if not pieces:
+        return []
+    total = sum(max(piece.size, 1) for piece in pieces)
+    groups: list[list[Piece]] = [[] for _ in range(max(1, min(tasks, len(pieces))))]
+    before = 0
+    for piece in pieces:
+        weight = max(piece.size, 1)
+        # The middle of the piece decides, so that no group starts with the tail of its neighbour.
+        groups[min(len(groups) - 1, (before + weight // 2) * len(groups) // total)].append(piece)
+        before += weight
+    return [group for group in groups if group]
+
+
 def payloads(slices: Sequence[FileSlice], tasks: int) -> list[bytes]:
     """``slices`` packed, in their order, into at most ``tasks`` payloads of similar bytes."""
-    if not slices:
-        return []
-    total = sum(max(s.size, 1) for s in slices)
-    groups: list[list[FileSlice]] = [[] for _ in range(max(1, min(tasks, len(slices))))]
-    before = 0
-    for slice_ in slices:
-        weight = max(slice_.size, 1)
-        # The middle of the slice decides, so that no group starts with the tail of its neighbour.
-        groups[min(len(groups) - 1, (before + weight // 2) * len(groups) // total)].append(slice_)
-        before += weight
-    return [pack(group) for group in groups if group]
+    return [pack(group) for group in dealt(slices, tasks)]

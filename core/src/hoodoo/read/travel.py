@@ -6,14 +6,11 @@ put beside the listing; where the older state has one of these files, it can't b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
-from hoodoo.read.cleaned import undone_meanwhile
+from hoodoo.read.cleaned import deleted_by, undone_meanwhile
 from hoodoo.read.source import ReadSource
-from hoodoo.timeline.clean_plan import CLEAN, READABLE, last_clean, read_plan
+from hoodoo.timeline.clean_plan import CLEAN, READABLE, last_clean
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.taken import taken_since
@@ -34,7 +31,9 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
         raise undone_meanwhile(source.storage, taken)
     lacks = bound is not None and _may_lack(source, bound)
     cleans = _cleans(taken.timeline) if lacks else taken.cleans
-    deleted = {p: c.requested for c in cleans for p in _files(source, taken.timeline, c)}
+    deleted = {
+        p: c.requested for c in cleans for p in deleted_by(source.storage, taken.timeline, c)
+    }
     gone = {path: clean for path, clean in deleted.items() if path not in there}
     sizes = {**dict.fromkeys(gone, 0), **there}
     files = tuple(f for path, size in sizes.items() if (f := parse_path(path, size)) is not None)
@@ -76,26 +75,6 @@ def _cleans(timeline: Timeline) -> tuple[Instant, ...]:
     """Those that have deleted files, or are about to."""
     done = (i for i in timeline.instants if i.action == CLEAN)
     return tuple(i for i in done if i.is_completed or _is_running(i))
-
-
-def _files(source: ReadSource, timeline: Timeline, clean: Instant) -> Iterable[str]:
-    """What ``clean`` deletes."""
-    try:
-        return read_plan(source.storage, timeline, clean).files
-    except FileNotFoundError:  # archiving takes the plan first
-        pass
-    try:
-        told = timeline.contents(source.storage, clean)
-    except FileNotFoundError as error:  # and what is older than the clean before its end
-        raise CommitConflictError(
-            f"{source.storage.root}: clean {clean.requested}", "was archived while this read was planned.",
-            "Read again.",
-        ) from error  # fmt: skip
-    return [
-        path_of(partition, str(name).rpartition("/")[2])
-        for partition, part in (told.get("partitionMetadata") or {}).items()
-        for name in part.get("successDeleteFiles") or ()
-    ]
 
 
 def _is_running(instant: Instant) -> bool:

@@ -81,7 +81,7 @@ class Liveness:
             return process_lives(told)
         interval = told.get("interval")
         seconds = interval if isinstance(interval, (int, float)) else INTERVAL
-        return self._now() - entry.modified <= seconds * TOLERABLE_MISSES
+        return store_time(self._storage, FOLDER) - entry.modified <= seconds * TOLERABLE_MISSES
 
     def sweep(self) -> None:
         """Take away the heartbeats of writers that are gone."""
@@ -94,13 +94,14 @@ class Liveness:
             self._entries = {e.name: e for e in self._storage.list(FOLDER) if not e.is_dir}
         return self._entries
 
-    def _now(self) -> float:
-        """The store's time: that of a file which is made for it."""
-        probe = f"{FOLDER}/probe-{uuid.uuid4().hex}"
-        self._storage.put(probe, b"")
-        found = self._storage.head(probe)
-        self._storage.delete(probe)
-        return found.modified if found else 0.0
+
+def store_time(storage: Storage, folder: str) -> float:
+    """The store's time, in seconds: that of a file which is made for it in ``folder``."""
+    probe = f"{folder}/probe-{uuid.uuid4().hex}"
+    storage.put(probe, b"")
+    found = storage.head(probe)
+    storage.delete(probe)
+    return found.modified if found else 0.0
 
 
 def identity() -> dict[str, Any]:

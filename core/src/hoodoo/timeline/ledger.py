@@ -84,7 +84,7 @@ def decide(
     try:
         if held.from_dead:
             # Its holder may only have slept: what it is about to decide has to look again, and lose.
-            _decide(storage.inner, timeline, lambda fresh: Decision())
+            barrier(storage.inner, timeline)
         return _decide(storage.inner, timeline, guarded)
     finally:
         with suppress(StorageError):  # it expires, or its process is seen to be gone

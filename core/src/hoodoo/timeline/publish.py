@@ -231,6 +231,12 @@ def complete(
     )
 
 
+def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
+    """CommitUnknownError about ``what`` if its end is not known."""
+    if outcome.result is Result.UNKNOWN:
+        raise CommitUnknownError(what, f"its end is unknown: {outcome.reason}.", fix)
+
+
 class _Settled(Exception):
     """Ends the asking for a decision: there is nothing left to decide."""
 

@@ -32,13 +32,7 @@ def taken_since(storage: Storage, timeline: Timeline) -> Taken:
     now = reload(storage, timeline)
     known = {i.requested for i in timeline.instants if _deletes(i)}
     cleans = tuple(i for i in now.instants if _deletes(i) and i.requested not in known)
-    # What was archived meanwhile is older than the timeline's start.
-    undone = tuple(
-        i
-        for i in timeline.writes()
-        if now.find(i.requested) is None and not now.contains_or_before_start(i.requested)
-    )
-    return Taken(now, cleans, undone)
+    return Taken(now, cleans, now.undone_since(timeline))
 
 
 def _deletes(instant: Instant) -> bool:

@@ -75,6 +75,10 @@ class Timeline:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
         return instant_file_name(instant, self.layout) in self._names
 
+    def undone_since(self, before: Timeline) -> tuple[Instant, ...]:
+        """Completed writes of the older look ``before`` that are neither here nor archived."""
+        return tuple(i for i in before.writes() if not self.contains_or_before_start(i.requested))
+
     # --- questions --------------------------------------------------------------------------------
     def contains_or_before_start(self, instant: str) -> bool:
         """Whether files of ``instant`` are committed: its write completed, or it is archived."""

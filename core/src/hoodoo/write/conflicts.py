@@ -79,11 +79,8 @@ class CommitCheck:
 
     def _nothing_undone(self, fresh: Timeline) -> None:
         """What the write read is still committed, or archived."""
-        now = {i.requested for i in fresh.writes()}
-        start = order_key(fresh.start) if fresh.start else ""
-        for seen in self.target.timeline.writes():
-            if seen.requested not in now and order_key(seen.requested) >= start:
-                raise self._undone(seen)
+        if undone := fresh.undone_since(self.target.timeline):
+            raise self._undone(undone[0])
 
     def _nothing_unseen(self, fresh: Timeline) -> None:
         """No write that this one has not seen was archived: its own instant keeps on the timeline what

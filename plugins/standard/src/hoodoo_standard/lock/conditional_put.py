@@ -13,7 +13,6 @@ import json
 import re
 import threading
 import time
-import uuid
 import warnings
 from contextlib import suppress
 
@@ -23,6 +22,7 @@ from hoodoo.hookspecs.registration import Option, Settings
 from hoodoo.log import get_logger
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held
+from hoodoo.timeline.heartbeat import store_time
 
 from hoodoo_standard import options
 from hoodoo_standard.lock import owner, renewals
@@ -184,15 +184,6 @@ class _Held:
     def _is_newest(self) -> bool:
         entries = _epochs(self._storage, self._folder)
         return bool(entries) and entries[-1].path == self._path
-
-
-def store_time(storage: Storage, folder: str) -> float:
-    """The store's time, in seconds: that of a file which is made for it."""
-    probe = f"{folder}/probe-{uuid.uuid4().hex}"
-    storage.put(probe, b"")
-    found = storage.head(probe)
-    storage.delete(probe)
-    return found.modified if found else 0.0
 
 
 def seconds(settings: Settings, option: Option) -> float:

@@ -25,12 +25,13 @@ from hoodoo.log import get_logger
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held
 from hoodoo.storage.uri import absolute, split
+from hoodoo.timeline.heartbeat import store_time
 from hoodoo.timeline.ledger import LOCK
 
 from hoodoo_standard import options
 from hoodoo_standard.layout.small_file import number
 from hoodoo_standard.lock import owner
-from hoodoo_standard.lock.conditional_put import FOLDER, ConditionalPutLock, store_time
+from hoodoo_standard.lock.conditional_put import FOLDER, ConditionalPutLock
 from hoodoo_standard.lock.waiting import poll
 
 # Seconds between the two deletes of a Hudi writer that ends, at most: it unlocks, then it closes.
