@@ -7,6 +7,7 @@ Every batch that comes to its end adds a line to ``FOLDER/<stream>.log``.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -39,14 +40,16 @@ STREAMS = (
         (("hoodie.compact.inline", True), ("hoodie.compact.inline.max.delta.commits", 2)),
     ),
 )  # fmt: skip
-# In the order in which a batch meets them. The checkpoint is written after the last.
-POINTS = ("inflight", "unpublished", "published", "written")
+# In the order in which a batch meets them. The checkpoint is written after the last. What is decided
+# stands, even if whoever did so dies before the timeline says it.
+POINTS = ("inflight", "unpublished", "decided", "published", "written")
 PATIENCE = 120  # seconds that one stream waits for the others
 
 
 def main(folder: Path, point: str, batch: int) -> None:
     import hoodoo
     from hoodoo.storage.local import LocalStorage
+    from hoodoo.timeline import ledger
     from hoodoo_spark.streaming import sink
     from pyspark.sql import SparkSession
 
@@ -69,12 +72,16 @@ def main(folder: Path, point: str, batch: int) -> None:
     put_if_absent = LocalStorage.put_if_absent
 
     def put(self: LocalStorage, path: str, data: bytes) -> bool:
-        kind = path.rpartition(".")[2] if path.startswith(".hoodie/") else ""
+        decides = path.startswith(ledger.FOLDER)
+        target = json.loads(data.partition(b"\n")[0])["path"] if decides else path
+        kind = target.rpartition(".")[2] if target.startswith(".hoodie/") else ""
         done = kind in ("commit", "deltacommit") and not getattr(here, "done", False)
-        if done:
+        if done and decides:
             reach("unpublished")
         made = put_if_absent(self, path, data)
-        if done:
+        if done and decides:
+            reach("decided")
+        elif done:
             here.done = True  # what comes after is the compaction
             reach("published")
         elif kind == "inflight":

@@ -298,15 +298,16 @@ class Life(Trial):
             TALLY.add("undo refused")
             return
         assert newest.instant not in self.saved, where
-        self._gone_back(before[0].instant if before else FIRST)
+        # A compaction that was planned before the newest write is still to be run.
+        self._gone_back(before[0].instant if before else FIRST, unplanned=newest.instant)
 
-    def _gone_back(self, instant: str) -> None:
-        """The table is what it was at ``instant``."""
+    def _gone_back(self, instant: str, unplanned: str | None = None) -> None:
+        """The table is what it was at ``instant``; what was planned after ``unplanned`` is gone."""
         for point in self.points.all:
             if point.instant > instant and not point.changes:
                 self.points.not_compacted(point.instant)
         self.points.back_to(instant)
-        if self.pending is not None and self.pending > instant:
+        if self.pending is not None and self.pending > (unplanned or instant):
             self.pending = self.plan = None
         newest = self.points.newest()
         self.model, self.schema = newest.seen.copy(), newest.schema

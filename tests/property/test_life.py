@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
-from life_draws import ARCHIVE, PAYLOAD, RESTORE, SAVEPOINT, Service, Step, Try, life, lives
+from life_draws import ARCHIVE, PAYLOAD, RESTORE, SAVEPOINT, UNDO, Service, Step, Try, life, lives
 from life_trial import Life
 from table_draws import SCHEDULE, UPSERT, Draw, Op
 from table_model import Setup
@@ -74,6 +74,12 @@ def test_every_range_over_a_savepoint(version: int, merged: bool) -> None:
     """The timeline does not begin with a write that a savepoint keeps."""
     steps: list[Step] = [Op(UPSERT, ONE), Service(SAVEPOINT), Op(UPSERT, OTHER), Op(UPSERT, BOTH)]
     trial(table(version, merged), steps, thorough=True)
+
+
+@pytest.mark.parametrize("version", [9, 6])
+def test_a_planned_compaction_outlives_the_write_after_it(version: int) -> None:
+    steps: list[Step] = [Op(UPSERT, ONE), Op(UPSERT, BOTH), Op(SCHEDULE), Op(UPSERT, ONE)]
+    trial(table(version, True), [*steps, Service(UNDO), Op(UPSERT, OTHER)])
 
 
 @pytest.mark.parametrize("version", [9, 6])

@@ -33,6 +33,10 @@ from hoodoo.timeline.savepoints import Savepoint, savepoints
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.write.commit import Commit
 
+# A service that may be due after a write: it gets the timeline as it is, and says whether it has done
+# something, so that the next one has to look again.
+Inline = Callable[[Timeline], bool]
+
 
 class Services(OpenTable):
     """Each service is also there as ``schedule_x`` and ``run_x`` where it has a plan."""
@@ -97,7 +101,7 @@ class Services(OpenTable):
         where nothing was there to do. Raises StorageError where a file can't be deleted: clean again.
         """
         self._refresh()
-        return self._clean(self._cleaning(policy, settings))
+        return self._clean(self._cleaning(policy, settings), self.timeline())
 
     def schedule_clean(self, policy: Any = None, **settings: Any) -> str | None:
         """Plan a clean; its instant, or None where there is nothing to delete."""
@@ -123,7 +127,7 @@ class Services(OpenTable):
         self._check_writable()
         if heal(self._storage, self._config):
             self._drop_metadata_table()
-        return self._archive(settings)
+        return self._archive(settings, self.timeline())
 
     @overload
     def rollback(self) -> tuple[str, ...]: ...
@@ -221,7 +225,7 @@ class Services(OpenTable):
         found, ref = resolve("cleaning", policy or chosen.policy, Settings(self._config, options))
         return Cleaning(found, clean.signature(ref.name, found), chosen)
 
-    def _clean(self, how: Cleaning) -> Cleaned:
+    def _clean(self, how: Cleaning, timeline: Timeline) -> Cleaned:
         def run(timeline: Timeline, requested: str) -> Cleaned:
             return clean_run.run(
                 self._storage, timeline, requested, how.settings.threads, self._drop_metadata_table,
@@ -229,13 +233,13 @@ class Services(OpenTable):
             )  # fmt: skip
 
         cleaned = Cleaned()
-        for pending in pending_cleans(self.timeline()):
-            cleaned = cleaned.then(run(self.timeline(), pending.requested))
-        before = self.timeline()
-        instant = clean.schedule(self._storage, before, how)
-        return cleaned if instant is None else cleaned.then(run(before, instant.requested))
+        for pending in pending_cleans(timeline):
+            cleaned = cleaned.then(run(timeline, pending.requested))
+            timeline = self.timeline()
+        instant = clean.schedule(self._storage, timeline, how)
+        return cleaned if instant is None else cleaned.then(run(timeline, instant.requested))
 
-    def _archive(self, settings: ArchiveSettings) -> Archived:
+    def _archive(self, settings: ArchiveSettings, timeline: Timeline) -> Archived:
         def kept(timeline: Timeline) -> Instant | None:
             try:
                 how = self._cleaning()
@@ -249,25 +253,29 @@ class Services(OpenTable):
             # What is older than the timeline's start counts as committed.
             sweep_undone(self._storage, self._look())
 
-        return archive.archive(self._storage, self.timeline(), settings, kept, before)
+        return archive.archive(self._storage, timeline, settings, kept, before)
 
-    def _inline_archiving(self) -> Callable[[], object]:
+    def _inline_archiving(self) -> Inline:
         """The archiving that follows a write. ConfigError for its options."""
         settings = ArchiveSettings.of(self._options)
-        return (lambda: self._archive(settings)) if settings.automatic else lambda: None
 
-    def _inline_cleaning(self) -> Callable[[], object]:
+        def inline(timeline: Timeline) -> bool:
+            return settings.automatic and bool(self._archive(settings, timeline).instants)
+
+        return inline
+
+    def _inline_cleaning(self) -> Inline:
         """The clean that follows a write, should one be due then. ConfigError for its options."""
         settings = CleanSettings.of(self._options)
         default = settings.policy == CleanSettings().policy
         if not settings.every or (default and kernel().find("cleaning", settings.policy) is None):
-            return lambda: None  # core alone has no policy, and nobody asked for one
+            return lambda timeline: False  # core alone has no policy, and nobody asked for one
         how = self._cleaning()
 
-        def inline() -> None:
-            timeline = self.timeline()
+        def inline(timeline: Timeline) -> bool:
             if pending_cleans(timeline) or clean.due(self._storage, timeline, settings.every):
-                self._clean(how)
+                return bool(self._clean(how, timeline).instant)
+            return False
 
         return inline
 

@@ -229,26 +229,29 @@ class Table(Services):
         cleaning = self._inline_cleaning()
         archiving = self._inline_archiving()
 
-        def compact(engine: Engine) -> None:
-            if every and compaction.commits_since(self.timeline()) >= every:
-                self.compact(engine=engine)
-
         def after(engine: Callable[[], Engine]) -> None:
-            self._inline("compaction", "compact", lambda: compact(engine()))
-            self._inline("cleaning", "clean", cleaning)
-            self._inline("archiving", "archive", archiving)
+            def compacting(timeline: Timeline) -> bool:
+                wanted = every and compaction.commits_since(timeline) >= every
+                return bool(wanted and self.compact(engine=engine()).instant)
+
+            timeline: Timeline | None = None  # one look serves all that have nothing to do
+            for what, method, service in (
+                ("compaction", "compact", compacting),
+                ("cleaning", "clean", cleaning),
+                ("archiving", "archive", archiving),
+            ):
+                try:
+                    timeline = timeline or self.timeline()
+                    if service(timeline):
+                        timeline = None
+                except HoodooError as error:
+                    timeline = None  # the rows have landed: this is no failure of the write
+                    warn(
+                        f"table {self._config.name}: the write is done, the inline {what} after it is "
+                        f"not ({error}); table.{method}() finishes it."
+                    )
 
         return after
-
-    def _inline(self, what: str, method: str, service: Callable[[], object]) -> None:
-        """The rows have landed: what goes wrong here is no failure of the write."""
-        try:
-            service()
-        except HoodooError as error:
-            warn(
-                f"table {self._config.name}: the write is done, the inline {what} after it is not "
-                f"({error}); table.{method}() finishes it."
-            )
 
     def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
         self._check_writable()

@@ -72,12 +72,12 @@ def due(storage: Storage, timeline: Timeline, every: int) -> bool:
 def schedule(
     storage: Storage, timeline: Timeline, how: Cleaning, now: datetime | None = None
 ) -> Instant | None:
-    """Put a plan on the timeline; None, and nothing there, if no file may go. Deletes nothing.
+    """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may go.
+    Deletes nothing.
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
     for _ in range(_ATTEMPTS):
-        timeline = reload(storage, timeline)
         plan = make_plan(storage, timeline, how, now or datetime.now(timezone.utc))
         if plan is None:
             return None
@@ -92,6 +92,7 @@ def schedule(
                 storage, timeline, CLEAN, plan.encode(storage.root), check=check
             )
         except _Overtaken:
+            timeline = reload(storage, timeline)
             continue
         notify(Event("clean.scheduled", timeline.config.name, instant.requested,
                      {"files": len(plan.files), "policy": plan.policy}))  # fmt: skip

@@ -49,9 +49,10 @@ from hoodoo.timeline.compaction_plan import (
     read_plan,
 )
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
-from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build, list_data
 from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
@@ -85,7 +86,7 @@ def schedule(
     """
     known: frozenset[str] | None = None
     for _ in range(_ATTEMPTS):
-        timeline = load(storage, config)
+        timeline = settled(storage, config)
         pending = pending_compactions(timeline)
         if known is None:
             known = frozenset(i.requested for i in pending)
@@ -127,7 +128,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     log files came in meanwhile that belong to it. Warns of damaged log files.
     """
     storage, config = target.storage, target.config
-    timeline = load(storage, config)
+    timeline = settled(storage, config)
     found = [i for i in pending_compactions(timeline) if i.requested == requested]
     if not found:
         raise ConfigError(

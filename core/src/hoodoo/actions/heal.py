@@ -16,11 +16,11 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.compaction_plan import pending_compactions, read_plan
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.ledger import settle
+from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import target_of
 from hoodoo.timeline.savepoints import SAVEPOINT
-from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS
 
@@ -38,8 +38,7 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
     Pending table services are left alone: their plans are run, not undone. Costs a few small reads and
     listings when there is nothing to do. Raises CommitConflictError while a restore is at work.
     """
-    settle(storage, config)
-    timeline = load(storage, config)
+    timeline = settled(storage, config)
     living = Liveness(storage)
     done: list[RolledBack] = []
     for restored in restore.finish(storage, timeline, living):

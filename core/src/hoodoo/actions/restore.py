@@ -37,8 +37,9 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.publish import Result
-from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.timeline.timeline import Timeline, reload
 
 _ATTEMPTS = 5
 
@@ -51,7 +52,7 @@ def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | Non
     while another restore is pending, or where writes come in faster than a plan can be made.
     """
     for _ in range(_ATTEMPTS):
-        timeline = load(storage, config)
+        timeline = settled(storage, config)
         for pending in pending_restores(timeline):
             if read_plan(storage, timeline, pending).point != point:
                 raise _under_way(storage, pending)
@@ -65,7 +66,7 @@ def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | Non
         if not plan.instants:
             return None
         try:
-            check = partial(_same, storage, timeline, plan)
+            check = partial(_same, timeline, plan)
             instant = publish.request(storage, timeline, RESTORE, plan.encode(), check=check)
         except _Changed:
             continue
@@ -85,7 +86,7 @@ def run(storage: Storage, config: TableConfig, requested: str) -> Restored:
     Raises ConfigError if there is no restore of that instant; CommitConflictError if others wrote
     behind it; CommitUnknownError if its end is not known (run it again).
     """
-    timeline = load(storage, config)
+    timeline = settled(storage, config)
     for found in timeline.instants:
         if found.action == RESTORE and found.requested == requested:
             if found.is_completed:
@@ -168,12 +169,15 @@ class _Changed(Exception):
     """The table is not any more what the plan was made of."""
 
 
-def _same(storage: Storage, then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
-    for pending in pending_restores(fresh):
-        raise _under_way(storage, pending)
+def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
     cleans = [{(i.requested, i.state) for i in t.instants if i.action == "clean"}
               for t in (then, fresh)]  # fmt: skip
-    if cleans[0] != cleans[1] or not plan.same(undone(fresh, plan.point)):
+    # A restore that was decided, and whose writer died before it could be seen, is there only now.
+    if (
+        pending_restores(fresh)
+        or cleans[0] != cleans[1]
+        or not plan.same(undone(fresh, plan.point))
+    ):
         raise _Changed
 
 

@@ -18,9 +18,9 @@ from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, decide
+from hoodoo.timeline.ledger import Decision, decide, settled
 from hoodoo.timeline.savepoints import SAVEPOINT, encode, savepointed
-from hoodoo.timeline.timeline import Timeline, load
+from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import from_files
 
 
@@ -33,7 +33,7 @@ def create(
     is no such write, or some of its files have been cleaned; CommitConflictError if it is about to be
     undone, or a pending clean takes files of it; CommitUnknownError if the store did not say.
     """
-    timeline = load(storage, config)
+    timeline = settled(storage, config)
     requested = _chosen(storage, timeline, instant)
     if requested in savepointed(timeline):
         return requested
@@ -86,7 +86,7 @@ def _create(
 def delete(storage: Storage, config: TableConfig, instant: str) -> None:
     """Keep the write ``instant`` no longer. Raises ConfigError if it is not kept, and
     CommitConflictError while the table is being restored to it."""
-    timeline = load(storage, config)
+    timeline = settled(storage, config)
     if instant not in savepointed(timeline, pending=True):
         known = ", ".join(sorted(savepointed(timeline))) or "none"
         raise ConfigError(f"savepoint {instant}", f"is not in this table, which has {known}.")

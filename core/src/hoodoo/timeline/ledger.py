@@ -30,7 +30,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
 # Numbers that are kept. Who looked so many decisions ago is told apart by it.
@@ -126,6 +126,12 @@ def settle(storage: Storage, config: TableConfig) -> int:
         storage.put_if_absent(decision.path, decision.content)
     storage.put(_done(last), token.encode())
     return last
+
+
+def settled(storage: Storage, config: TableConfig) -> Timeline:
+    """The timeline, with all on it that has been decided."""
+    settle(storage, config)
+    return load(storage, config)
 
 
 def barrier(storage: Storage, timeline: Timeline) -> None:
