@@ -123,6 +123,16 @@ def test_cut_files_are_named(golden: dict[str, Path], cut: int) -> None:
             codec.decode_commit(data[: len(data) - cut], "somewhere")
 
 
+@pytest.mark.parametrize("damaged", [b"4e5123", b"43.5", b"-1e999", b'"435"'])
+def test_a_damaged_count(damaged: bytes) -> None:
+    """One digit has become another character: JSON all the same, and no number of bytes or rows."""
+    good = b'{"partitionToWriteStats": {"": [{"fileId": "f", "fileSizeInBytes": 435123}]}}'
+    (stat,) = codec.decode_commit(good, "somewhere").stats
+    assert stat.file_size == 435123
+    with pytest.raises(CorruptTableError, match="somewhere"):
+        codec.decode_commit(good.replace(b"435123", damaged), "somewhere")
+
+
 def test_slices_are_those_of_an_independent_reader(golden: dict[str, Path]) -> None:
     hudi = pytest.importorskip("hudi")
     for name, root in golden.items():

@@ -7,6 +7,7 @@ A field that the model does not interpret, or whose stored value is not what the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any, Final
 
 from attrs import evolve
@@ -129,12 +130,12 @@ def _stat(partition: str, raw: Mapping[str, Any], form: str) -> WriteStat:
         path=get("path") or "",
         prev_commit=get("prevCommit") or "null",
         prev_base_file=get("prevBaseFile"),
-        num_writes=int(get("numWrites") or 0),
-        num_inserts=int(get("numInserts") or 0),
-        num_updates=int(get("numUpdateWrites") or 0),
-        num_deletes=int(get("numDeletes") or 0),
-        total_write_errors=int(get("totalWriteErrors") or 0),
-        file_size=int(get("fileSizeInBytes") or 0),
+        num_writes=index(get("numWrites") or 0),
+        num_inserts=index(get("numInserts") or 0),
+        num_updates=index(get("numUpdateWrites") or 0),
+        num_deletes=index(get("numDeletes") or 0),
+        total_write_errors=index(get("totalWriteErrors") or 0),
+        file_size=index(get("fileSizeInBytes") or 0),
         min_event_time=get("minEventTime"),
         max_event_time=get("maxEventTime"),
         base_file=get("baseFile") if get("logVersion") is not None else None,
