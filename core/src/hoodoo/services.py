@@ -255,21 +255,19 @@ class Services(OpenTable):
 
         return archive.archive(self._storage, timeline, settings, kept, before)
 
-    def _inline_archiving(self) -> Inline:
+    def _inline_archiving(self) -> Inline | None:
         """The archiving that follows a write. ConfigError for its options."""
         settings = ArchiveSettings.of(self._options)
+        if not settings.automatic:
+            return None
+        return lambda timeline: bool(self._archive(settings, timeline).instants)
 
-        def inline(timeline: Timeline) -> bool:
-            return settings.automatic and bool(self._archive(settings, timeline).instants)
-
-        return inline
-
-    def _inline_cleaning(self) -> Inline:
+    def _inline_cleaning(self) -> Inline | None:
         """The clean that follows a write, should one be due then. ConfigError for its options."""
         settings = CleanSettings.of(self._options)
         default = settings.policy == CleanSettings().policy
         if not settings.every or (default and kernel().find("cleaning", settings.policy) is None):
-            return lambda timeline: False  # core alone has no policy, and nobody asked for one
+            return None  # core alone has no policy, and nobody asked for one
         how = self._cleaning()
 
         def inline(timeline: Timeline) -> bool:

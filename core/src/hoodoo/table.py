@@ -231,15 +231,17 @@ class Table(Services):
 
         def after(engine: Callable[[], Engine]) -> None:
             def compacting(timeline: Timeline) -> bool:
-                wanted = every and compaction.commits_since(timeline) >= every
-                return bool(wanted and self.compact(engine=engine()).instant)
+                wanted = compaction.commits_since(timeline) >= every
+                return wanted and bool(self.compact(engine=engine()).instant)
 
             timeline: Timeline | None = None  # one look serves all that have nothing to do
             for what, method, service in (
-                ("compaction", "compact", compacting),
+                ("compaction", "compact", compacting if every else None),
                 ("cleaning", "clean", cleaning),
                 ("archiving", "archive", archiving),
             ):
+                if service is None:
+                    continue
                 try:
                     timeline = timeline or self.timeline()
                     if service(timeline):
