@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from effort import ALL
 from fake_store import WRONG, FakeObjectStore, Wrong
 from hoodoo import tables as hoodoo_tables
 from hoodoo.errors import CommitUnknownError, HoodooError
@@ -18,7 +19,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from memory_store import MemoryStorage, Objects
 from tables import COW6, COW9, MOR9, Kind, rows
-from trials import ALL, COUNT, SEED, Scenario, Trial, leaks
+from trials import COUNT, SEED, Scenario, Trial, leaks
 from world import NOON, World, opened, rows_of
 
 Made = Callable[[Kind], Objects]

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from effort import ALL
 from gates import Everything
 from hoodoo.errors import StorageUnknownError
 from hoodoo.testing.stores import GatedStorage
@@ -16,7 +17,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from memory_store import MemoryStorage, Objects
 from schedules import Run, Search, Step
 from tables import COW9, Kind
-from trials import ALL, COUNT
+from trials import COUNT
 from world import World
 
 Made = Callable[[Kind], Objects]

@@ -1,6 +1,6 @@
 """Writers that are processes: what is acknowledged stays, and no key is there twice; some are killed.
 
-HOODOO_CRASH_ALL=1: 32 of them. Success per attempt is printed at the end, beside 1/N: what is left where
+HOODOO_TRIALS=more: 32 of them. Success per attempt is printed at the end, beside 1/N: what is left where
 all begin at once and every loser begins again at once.
 """
 
@@ -20,10 +20,11 @@ import hoodoo
 import process_writers
 import pytest
 from crash_trials import age_temporaries
+from effort import MORE
 from hoodoo.storage.local import LocalStorage
 from process_writers import HOT, own_key
 from tables import BUCKETS, SCHEMA, rows
-from trials import ALL, REPORTS, SEED, leaks
+from trials import REPORTS, SEED, leaks
 from world import State, rows_of
 
 STUCK = 300.0
@@ -73,7 +74,7 @@ def _notes(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("merged", [False, True], ids=["cow", "mor"])
 @pytest.mark.parametrize(
-    ("count", "killed"), [(2, 0), (8, 3), *([(32, 8)] if ALL else [])], ids=str
+    ("count", "killed"), [(2, 0), (8, 3), *([(32, 8)] if MORE else [])], ids=str
 )
 def test_processes(tmp_path: Path, count: int, killed: int, merged: bool) -> None:
     path, notes = tmp_path / "table", tmp_path / "notes"

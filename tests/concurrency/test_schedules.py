@@ -1,7 +1,7 @@
 """All schedules of two writers: no update is lost, no key is there twice, nothing is left behind.
 
 Which operations are steps, and why the others need no order of their own: ``gates.py``.
-HOODOO_CRASH_ALL=1 runs every kind of table, with finer steps.
+By default each in one kind of table; HOODOO_TRIALS=more: in both, and all: in every kind, in finer steps.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import ALL, MORE
 from hoodoo.errors import CommitConflictError
 from hoodoo.table import Table
 from hoodoo.timeline.batches import Batch
 from memory_store import Objects
 from tables import COW6, COW9, MOR6, MOR9, Kind, rows
-from trials import ALL, Act, Scenario, Trial, aged, run_planned
+from trials import Act, Scenario, Trial, aged, run_planned
 from world import World
 
 Made = Callable[[Kind], Objects]
@@ -75,7 +76,7 @@ SERVICES = ("compaction", "planned-compaction")
 LONG = ("compaction-and-clean", MOR9)  # many hundreds
 GLOBAL = Kind(index="global_simple")
 # Where version 6 goes its own way, and where the index does.
-MORE = [
+OWN_WAYS = [
     ("insert-same-key", COW6), ("insert-same-key", MOR6), ("clean", MOR6), ("overwrite-upsert", COW6),
     ("insert-same-key", Kind(index="bucket")), ("insert-same-key", Kind(True, index="bucket")),
     ("insert-into-two-partitions", GLOBAL), *((name, MOR6) for name in SERVICES),
@@ -83,16 +84,17 @@ MORE = [
 
 
 def _cases() -> list[tuple[str, Kind]]:
-    kinds = (COW9, MOR9, COW6, MOR6) if ALL else (COW9, MOR9)
-    compacts = (*SERVICES, LONG[0])
-    cases = [(n, k) for n in SCENARIOS for k in kinds if n not in compacts or k.merged]
-    rest = [case for case in MORE if case not in cases]
-    # Without a global index these are two rows of one key.
-    return [
-        c
-        for c in cases
-        if (c[0] not in ("insert-into-two-partitions", LONG[0])) or (ALL and c[0] == LONG[0])
-    ] + rest
+    """By default every scenario, in one kind of table; that kind changes from one to the next."""
+    # Without a global index the rows of two partitions are two of one key.
+    names = [n for n in SCENARIOS if n not in ("insert-into-two-partitions", LONG[0])]
+    both, others = (COW9, MOR9), (COW6, MOR6)
+    if not MORE:
+        cases = [(n, MOR9 if n in SERVICES else both[at % 2]) for at, n in enumerate(names)]
+        return cases + OWN_WAYS[::2]
+    kinds = (*both, *others) if ALL else both
+    cases = [(n, k) for n in names for k in kinds if n not in SERVICES or k.merged]
+    cases += [LONG] if ALL else []
+    return cases + [case for case in OWN_WAYS if case not in cases]
 
 
 @pytest.mark.parametrize(("name", "kind"), _cases(), ids=str)

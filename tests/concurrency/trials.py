@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import Factory, define, field, frozen
+from effort import ALL
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.storage.api import Storage
@@ -31,7 +32,6 @@ from schedules import Run, Search, Step
 from tables import Kind, rows, to_disk
 from world import State, World, opened, rows_of
 
-ALL = bool(os.environ.get("HOODOO_CRASH_ALL"))
 SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
 Act = Callable[[Table], object]
 

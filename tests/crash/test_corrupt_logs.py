@@ -7,7 +7,6 @@ core/tests/test_log_damage.py.
 
 from __future__ import annotations
 
-import os
 import random
 import warnings
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 from crash_trials import COUNT, SEED, VERSIONS, State, copied, opened, state
+from effort import ALL, effort
 from hoodoo.errors import CorruptTableError, HoodooWarning, SchemaError
 from hoodoo.files.log_blocks import Header, LogBlock
 from hoodoo.files.log_reader import LogReader
@@ -25,7 +25,7 @@ from merge_on_read import INDEXES, log_paths, logs, rows, with_options
 
 Tables = Callable[..., Path]
 BLOCKS = ("PARQUET", "AVRO")
-SAMPLED = None if os.environ.get("HOODOO_CRASH_ALL") == "1" else 60
+SAMPLED = None if ALL else effort(40, 100)
 FORMAT = "hoodie.logfile.data.block.format"
 
 

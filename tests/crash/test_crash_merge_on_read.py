@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from crash_trials import (
     prepared,
     state,
 )
+from effort import ALL, effort
 from merge_on_read import (
     INDEXES,
     SERVICES,
@@ -41,9 +41,8 @@ Tables = Callable[..., Path]
 # What differs with the simple index: upserts rewrite base files that get inserts.
 TRIED = [*((name, "bucket") for name in WRITES), ("upsert", "simple"), ("inline", "simple")]
 # Recoveries take the same steps whatever they recover from: a few of each.
-SAMPLED = 5
+SAMPLED = effort(3, 8)
 # Before, after and in the middle of each operation; else one of them, another one in each run.
-ALL = os.environ.get("HOODOO_CRASH_ALL") == "1"
 
 
 def _every_crash(case: Prepared, tmp_path: Path, compacts: bool = True) -> None:

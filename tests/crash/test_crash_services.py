@@ -5,7 +5,6 @@ follow a write by themselves.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +24,7 @@ from crash_trials import (
     plus_next,
     prepared,
 )
+from effort import ALL, effort
 from hoodoo.errors import ConfigError
 from hoodoo.table import Table
 from table_life import (
@@ -42,9 +42,8 @@ from table_life import (
 
 Lives = Callable[..., Life]
 # So many operations of a service in one run, other ones in each; or all, before, after and torn.
-SAMPLED = 5
-RECOVERIES = 2
-ALL = os.environ.get("HOODOO_CRASH_ALL") == "1"
+SAMPLED = effort(2, 5)
+RECOVERIES = effort(1, 3)
 
 
 def _prepared(life: Life, name: str, tmp_path: Path) -> Prepared:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,13 +26,13 @@ from crash_trials import (
     rows,
     state,
 )
+from effort import ALL, effort
 from hoodoo.table import Table
 
 Tables = Callable[..., Path]
 # Recoveries of the other operations take the same steps: a few of each, other ones in each run.
-SAMPLED_RECOVERIES = 6
+SAMPLED_RECOVERIES = effort(4, 12)
 # Before, after and in the middle of each operation of all writes, not only of an upsert.
-ALL = os.environ.get("HOODOO_CRASH_ALL") == "1"
 
 
 def _first(table: Table) -> object:

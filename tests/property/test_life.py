@@ -1,7 +1,7 @@
 """Random lives of a table: writes, and cleans, archivings, savepoints, restores, rollbacks and
 compactions between them; after every step each state that should be there is, and is right.
 
-``HOODOO_PROPERTY_EXAMPLES`` is how many lives each test tries, 80 by default.
+Each test tries 30 lives, with ``HOODOO_TRIALS=more`` 200.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from effort import effort
 from hypothesis import HealthCheck, given, note, settings
 from life_draws import ARCHIVE, PAYLOAD, RESTORE, SAVEPOINT, UNDO, Service, Step, Try, life, lives
 from life_trial import Life
@@ -35,7 +36,7 @@ def tell(setup: Setup, steps: list[Step]) -> None:
 
 
 many = settings(
-    max_examples=int(os.environ.get("HOODOO_PROPERTY_EXAMPLES") or 80),
+    max_examples=effort(30, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from effort import effort
 from hypothesis import HealthCheck, event, given, note, settings
 from table_draws import Op, merged_setups, sequences, setups
 from table_model import Setup
@@ -31,7 +32,7 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
 
 
 often = settings(
-    max_examples=200,
+    max_examples=effort(60, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,
