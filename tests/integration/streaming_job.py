@@ -1,7 +1,8 @@
 """Three streams into three tables, in one driver that dies where it is told.
 
-``streaming_job.py FOLDER POINT BATCH``: each stream goes on until it is at ``POINT`` of ``BATCH``; when all
-are there the process group is killed, JVM and all. ``POINT`` is ``never``, or one of :data:`POINTS`.
+``streaming_job.py FOLDER BATCH [POINT POINT POINT]``: each stream goes on until it is at its own ``POINT`` of
+``BATCH``; when all are there the process group is killed, JVM and all. Points are among :data:`POINTS`;
+without them nobody dies.
 Every batch that comes to its end adds a line to ``FOLDER/<stream>.log``.
 """
 
@@ -12,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,7 @@ POINTS = ("inflight", "unpublished", "decided", "published", "written")
 PATIENCE = 120  # seconds that one stream waits for the others
 
 
-def main(folder: Path, point: str, batch: int) -> None:
+def main(folder: Path, batch: int, points: list[str]) -> None:
     import hoodoo
     from hoodoo.storage.local import LocalStorage
     from hoodoo.timeline import ledger
@@ -65,7 +67,7 @@ def main(folder: Path, point: str, batch: int) -> None:
 
     def reach(name: str) -> None:
         """Nothing of this process lives on: as when the machine fails."""
-        if name == point and getattr(here, "batch", None) == batch:
+        if name == getattr(here, "point", None) and here.batch == batch:
             together.wait()
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
@@ -90,11 +92,11 @@ def main(folder: Path, point: str, batch: int) -> None:
 
     LocalStorage.put_if_absent = put  # type: ignore[method-assign]
 
-    def start(spec: StreamSpec) -> Any:
+    def start(spec: StreamSpec, point: str | None) -> Any:
         into = sink(hoodoo.open(str(folder / spec.name), dict(spec.options)), spec.operation)
 
         def each(frame: Any, number: int) -> None:
-            here.batch, here.done = number, False
+            here.point, here.batch, here.done = point, number, False
             commit = into(frame, number)
             with (folder / f"{spec.name}.log").open("a") as log:
                 log.write(f"{number} {'written' if commit.instant else 'skipped'}\n")
@@ -110,9 +112,9 @@ def main(folder: Path, point: str, batch: int) -> None:
             .start()
         )
 
-    for query in [start(spec) for spec in STREAMS]:
+    for query in [start(*each) for each in zip_longest(STREAMS, points)]:
         query.awaitTermination()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -14,14 +14,19 @@ import hoodoo
 import hudi
 import pyarrow as pa
 import pytest
+from effort import effort
 from streaming_job import POINTS, STREAMS, StreamSpec
 
 pytestmark = pytest.mark.spark
 
 JOB = Path(__file__).with_name("streaming_job.py")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int32())])
-# Every batch is a file, and the driver dies once in each of them; then there is one more.
-DEATHS = ("written", "unpublished", "published", "inflight", "decided")
+# Every batch is a file, and the driver dies once in each of them, each stream at another point; then
+# there is one more batch. With as many deaths as there are points each stream has died at all of them.
+DEATHS = [
+    [POINTS[(number + 2 * stream) % len(POINTS)] for stream in range(len(STREAMS))]
+    for number in range(effort(3, len(POINTS)))
+]
 # A batch that has come so far is in the table, and is skipped when the query goes on.
 STANDS = ("decided", "published", "written")
 BATCHES = len(DEATHS) + 1
@@ -42,22 +47,22 @@ def test_the_driver_dies(tmp_path: Path) -> None:
         )
     for number in range(BATCHES):
         arrive(tmp_path, number)
-    assert sorted(DEATHS) == sorted(POINTS)
+    assert {point for points in DEATHS for point in points} == set(POINTS)
 
-    for number, point in enumerate(DEATHS):
-        run(tmp_path, point, number)
-        for spec in STREAMS:
+    for number, points in enumerate(DEATHS):
+        run(tmp_path, number, points)
+        for spec, point in zip(STREAMS, points, strict=True):
             assert unfinished(tmp_path, spec) == number, "it died elsewhere"
             there = number + (point in STANDS)
             assert rows(tmp_path, spec) == wanted(spec, there), f"{spec.name} after {point}"
-    run(tmp_path, "never", 0)
+    run(tmp_path, 0, [])
 
-    for spec in STREAMS:
+    for spec, points in zip(STREAMS, zip(*DEATHS, strict=True), strict=True):
         assert rows(tmp_path, spec) == wanted(spec, BATCHES)
         assert rows_of_hudi(tmp_path, spec) == wanted(spec, BATCHES)
         told = (tmp_path / f"{spec.name}.log").read_text().splitlines()
         # The log was written before the death where the sink had returned.
-        skipped = [n for n, point in enumerate(DEATHS) if point in STANDS]
+        skipped = [n for n, point in enumerate(points) if point in STANDS]
         assert [int(t.split()[0]) for t in told if t.endswith("skipped")] == skipped
         writes = hoodoo.open(str(tmp_path / spec.name)).timeline().writes()
         batches = [w for w in writes if spec.table_type == "COPY_ON_WRITE" or w.action != "commit"]
@@ -108,12 +113,12 @@ def unfinished(folder: Path, spec: StreamSpec) -> int:
     return number
 
 
-def run(folder: Path, point: str, batch: int) -> None:
+def run(folder: Path, batch: int, points: list[str]) -> None:
     log = folder / "job.log"
     kept = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
     with log.open("wb") as out:
         job = subprocess.Popen(
-            [sys.executable, str(JOB), str(folder), point, str(batch)],
+            [sys.executable, str(JOB), str(folder), str(batch), *points],
             cwd=folder,
             env={**kept, "PYSPARK_PYTHON": sys.executable},
             stdout=out,
@@ -126,4 +131,4 @@ def run(folder: Path, point: str, batch: int) -> None:
             if job.poll() is None:
                 os.killpg(job.pid, signal.SIGKILL)
                 job.wait()
-    assert code == (0 if point == "never" else -signal.SIGKILL), log.read_text()[-6000:]
+    assert code == (-signal.SIGKILL if points else 0), log.read_text()[-6000:]
