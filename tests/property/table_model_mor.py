@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pyarrow as pa
 from attrs import define, evolve, field
+from hoodoo_standard.index.bucket import BucketIndex
 from table_model import Counts, Model, Row, Stored
 
 Place = tuple[str, str]  # partition path, record key
+BUCKETS = 3
 
 
 @define
@@ -39,9 +42,11 @@ class Copy:
 
 @define
 class LogModel(Model):
-    """``copies``: every place where a key lies, alive or not; ``rows`` is made from it."""
+    """``copies``: every place where a key lies, alive or not; ``rows`` is made from it. ``groups``: the
+    buckets that have a file group, by partition path."""
 
     copies: dict[Place, list[Copy]] = field(factory=dict)
+    groups: set[tuple[str, int]] = field(factory=set)
 
     # --- merging ----------------------------------------------------------------------------------
     def _fold(self, entries: Iterable[Entry]) -> Entry | None:
@@ -94,14 +99,19 @@ class LogModel(Model):
         """A new row: in a base file, or in the log of its bucket."""
         stored = Stored(row.values, row.rank, path, key, instant)
         if self.setup.index == "bucket":
+            self.groups.add((path, self._bucket(key)))
             copy = self.copies.setdefault((path, key), [Copy()])[0]
             copy.entries.append(Entry(stored))
         else:
             self.copies.setdefault((path, key), []).append(Copy(stored))
 
+    def _bucket(self, key: str) -> int:
+        return int(BucketIndex(BUCKETS, self.setup.key).bucket(pa.array([key]))[0].as_py())
+
     # --- writes -----------------------------------------------------------------------------------
     def upsert(self, batch: Iterable[Row], instant: str) -> Counts:
         inserted = updated = deleted = 0
+        begun = set(self.groups)
         for row in self._folded(batch):
             path, key = self.place(row)
             located = self._located(path, key)
@@ -109,6 +119,10 @@ class LogModel(Model):
                 if not row.dead:
                     self._add(row, path, key, instant)
                     inserted += 1
+                elif self.setup.index == "bucket" and (path, self._bucket(key)) in begun:
+                    # A bucket does not know its keys: the mark is in its log, and stays there.
+                    stored = Stored(row.values, row.rank, path, key, instant)
+                    self.copies[path, key] = [Copy(entries=[Entry(stored, dead=True)])]
                 continue
             place, copy = located
             if place[0] != path and self.setup.moves and not row.dead:
@@ -175,6 +189,7 @@ class LogModel(Model):
 
     def overwrite_table(self, batch: Iterable[Row], instant: str) -> Counts:
         self.copies.clear()
+        self.groups.clear()
         return self._replaced(batch, instant)
 
     def _replaced(self, batch: Iterable[Row], instant: str) -> Counts:
@@ -184,6 +199,7 @@ class LogModel(Model):
                 path, key = self.place(row)
                 stored = Stored(row.values, row.rank, path, key, instant)
                 self.copies[path, key] = [Copy(stored)]
+                self.groups.add((path, self._bucket(key)))
                 count += 1
         self._look()
         return count, 0, 0
@@ -191,6 +207,7 @@ class LogModel(Model):
     def delete_partitions(self, paths: Iterable[str]) -> Counts:
         gone = set(paths)
         self.copies = {place: c for place, c in self.copies.items() if place[0] not in gone}
+        self.groups = {group for group in self.groups if group[0] not in gone}
         self._look()
         return 0, 0, 0
 
@@ -224,7 +241,7 @@ class LogModel(Model):
         copies = {
             p: [evolve(c, entries=list(c.entries)) for c in cs] for p, cs in self.copies.items()
         }
-        return LogModel(self.setup, dict(self.rows), copies)
+        return LogModel(self.setup, dict(self.rows), copies, set(self.groups))
 
     def widened(self, name: str) -> None:
         def wide(row: Stored | None) -> Stored | None:

@@ -15,7 +15,7 @@ from hoodoo.write.commit import Commit
 from table_checks import check_files, check_stats, compare, hudi_rows
 from table_draws import Draw, Op
 from table_model import Counts, Model, Row, Setup
-from table_model_mor import LogModel
+from table_model_mor import BUCKETS, LogModel
 from table_values import (
     DAYS,
     ENCODED_PARTITIONS,
@@ -64,7 +64,7 @@ def create(setup: Setup, path: Path, engine: str | None) -> hoodoo.Table:
         "hoodie.datasource.write.partitionpath.urlencode": setup.url,
     }
     if setup.index == "bucket":
-        properties["hoodie.bucket.index.num.buckets"] = 3
+        properties["hoodie.bucket.index.num.buckets"] = BUCKETS
     if setup.is_global:
         properties["hoodie.simple.index.update.partition.path"] = setup.moves
     return hoodoo.create(

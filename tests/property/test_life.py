@@ -77,6 +77,17 @@ def test_every_range_over_a_savepoint(version: int, merged: bool) -> None:
     trial(table(version, merged), steps, thorough=True)
 
 
+@pytest.mark.parametrize("step", [SAVEPOINT, RESTORE, UNDO])
+@pytest.mark.parametrize("version", [9, 6])
+def test_cleaned_after_it_was_replaced_long_ago(version: int, step: str) -> None:
+    """The clean that took the files is on the timeline, what replaced them is archived."""
+    more = {"clean.commits.retained": "1", "keep.min.commits": "1", "keep.max.commits": "2"}
+    kept = table(version, False, more=tuple((f"hoodie.{k}", v) for k, v in more.items()))
+    nothing = Op(UPSERT)
+    steps: list[Step] = [Op(UPSERT, ONE), nothing, Service(RESTORE, 1), nothing, nothing]
+    trial(kept, [*steps, Op("insert_overwrite_table"), nothing, nothing, Service(step)])
+
+
 @pytest.mark.parametrize("version", [9, 6])
 def test_a_planned_compaction_outlives_the_write_after_it(version: int) -> None:
     steps: list[Step] = [Op(UPSERT, ONE), Op(UPSERT, BOTH), Op(SCHEDULE), Op(UPSERT, ONE)]

@@ -14,6 +14,7 @@ from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.filegroup import BaseFile, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.archived import load_archived
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_data_file, parse_path
 from hoodoo.timeline.savepoints import savepointed
@@ -47,6 +48,7 @@ def refuse_missing(
     for clean in timeline.completed():
         if clean.action == "clean":
             lost |= _needed(timeline, now, undone, _cleaned(storage, timeline, clean))
+    lost = _not_replaced(storage, timeline, lost)
     if lost:
         raise ConfigError(
             f"{storage.root}: {what}",
@@ -59,7 +61,7 @@ def refuse_missing(
             continue
         planned = _planned(storage, timeline, clean)
         taken = {f.path for f in planned if f.path in there}
-        taken |= _needed(timeline, now, undone, planned)
+        taken |= _not_replaced(storage, timeline, _needed(timeline, now, undone, planned))
         if taken:
             raise CommitConflictError(
                 f"{storage.root}: {what}",
@@ -169,6 +171,25 @@ def _needed(
         if needed:
             found.add(file.path)
     return found
+
+
+def _not_replaced(storage: Storage, timeline: Timeline, paths: set[str]) -> set[str]:
+    """``paths`` without those of file groups that an archived instant replaced: nobody needs them. Reads
+    the archived replacecommits, if there are any paths."""
+    files = {path: parse_path(path) for path in paths}
+    oldest = min((f.instant for f in files.values() if f is not None), key=order_key, default=None)
+    if oldest is None:
+        return paths
+    replaced = {
+        (partition, file_id)
+        for instant in load_archived(storage, timeline.config, since=oldest)
+        if instant.action == "replacecommit"
+        for partition, file_ids in instant.metadata().replaced.items()
+        for file_id in file_ids
+    }
+    return {
+        p for p, f in files.items() if f is None or (f.partition_path, f.file_id) not in replaced
+    }
 
 
 def _cleaned(storage: Storage, timeline: Timeline, clean: Instant) -> Files:
