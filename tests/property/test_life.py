@@ -89,6 +89,18 @@ def test_cleaned_after_it_was_replaced_long_ago(version: int, step: str) -> None
 
 
 @pytest.mark.parametrize("version", [9, 6])
+def test_a_savepoint_names_nothing_that_came_after_it(version: int) -> None:
+    """The names of version 6's log files don't say whether they did. Restored to twice."""
+    steps: list[Step] = [
+        Op(UPSERT, ONE),
+        Op(UPSERT, ONE),
+        Service(SAVEPOINT, 1),
+        Service(RESTORE, 1),
+    ]
+    trial(table(version, True), [*steps, Op(UPSERT, ONE), Service(RESTORE, 1)], thorough=True)
+
+
+@pytest.mark.parametrize("version", [9, 6])
 def test_a_planned_compaction_outlives_the_write_after_it(version: int) -> None:
     steps: list[Step] = [Op(UPSERT, ONE), Op(UPSERT, BOTH), Op(SCHEDULE), Op(UPSERT, ONE)]
     trial(table(version, True), [*steps, Service(UNDO), Op(UPSERT, OTHER)])

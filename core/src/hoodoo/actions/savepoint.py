@@ -60,8 +60,8 @@ def _create(
         files = data_files(storage)
         refuse_missing(storage, fresh, after, files, f"instant {requested}")
         slices = from_files(storage, fresh, files, requested).slices
-        if fresh.layout == 1 and any(i.action in WRITE_ACTIONS for i in fresh.pending()):
-            slices = tuple(_without_pending(storage, fresh, s) for s in slices)
+        if fresh.layout == 1 and (after or any(i.action in WRITE_ACTIONS for i in fresh.pending())):
+            slices = tuple(_without_later(storage, fresh, s, requested) for s in slices)
         now = datetime.now(timezone.utc)
         content = encode(slices, user, comment, int(now.timestamp() * 1000))
         completed = None
@@ -117,15 +117,19 @@ def _chosen(storage: Storage, timeline: Timeline, instant: str | None) -> str:
     return instant
 
 
-def _without_pending(storage: Storage, timeline: Timeline, slice_: FileSlice) -> FileSlice:
+def _without_later(
+    storage: Storage, timeline: Timeline, slice_: FileSlice, requested: str
+) -> FileSlice:
     """Version 6: the name of a log file does not say who wrote it. One that holds nothing but blocks of
-    writes under way goes if these fail, and the savepoint would miss it."""
+    writes under way, or of such as came after ``requested``, goes when these fail or are undone, and
+    the savepoint would miss it."""
     kept = []
     for log in slice_.log_files:
         found = writers(storage, log)
         if found is None:
             continue
-        if not found or any(timeline.contains_or_before_start(i) for i in found):
+        known = {i for i in found if order_key(i) <= order_key(requested)}
+        if not found or any(timeline.contains_or_before_start(i) for i in known):
             kept.append(log)
     return evolve(slice_, log_files=tuple(kept))
 
