@@ -101,6 +101,15 @@ def test_a_savepoint_names_nothing_that_came_after_it(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [9, 6])
+def test_changes_tell_of_a_row_that_comes_back(version: int) -> None:
+    """A delete in the log hides the base row; a later row that loses against that one lets it through."""
+    kept = table(version, True, event_time=True, ordering=("o0",), ordering_types=("day",))
+    high, low = Draw(1, order=(2, 0)), Draw(1, order=(0, 0))
+    steps: list[Step] = [Op(UPSERT, (high,)), Op("delete keys", (high,)), Op(UPSERT, (low,))]
+    trial(kept, steps, thorough=True)
+
+
+@pytest.mark.parametrize("version", [9, 6])
 def test_a_planned_compaction_outlives_the_write_after_it(version: int) -> None:
     steps: list[Step] = [Op(UPSERT, ONE), Op(UPSERT, BOTH), Op(SCHEDULE), Op(UPSERT, ONE)]
     trial(table(version, True), [*steps, Service(UNDO), Op(UPSERT, OTHER)])

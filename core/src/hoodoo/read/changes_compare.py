@@ -66,8 +66,10 @@ class Comparison:
             return
         added, kept = self._new_state(unit)
         replaced: list[pa.Table] = []
+        stayed = 0
         for old in _gathered(self._read(unit, unit.old, unit.before, rows)):
             gone = old.filter(pc.invert(pc.is_in(old.column(RECORD_KEY), value_set=kept)))
+            stayed += old.num_rows - gone.num_rows
             hit = pc.is_in(gone.column(RECORD_KEY), value_set=_flat(added.column(RECORD_KEY)))
             yield DELETE, gone.filter(pc.invert(hit)), None
             replaced.append(gone.filter(hit))
@@ -77,6 +79,26 @@ class Comparison:
             yield DELETE, before.take(_others(at, before.num_rows)), None
         yield UPDATE, before.take(pa.array(at)), added.take(pa.array(to))
         yield INSERT, None, added.take(_others(to, added.num_rows))
+        if stayed < len(kept):
+            yield from self._returned(unit, kept)
+
+    def _returned(
+        self, unit: ChangeUnit, kept: pa.ChunkedArray
+    ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
+        """Rows of older commits that were not there before: a delete in the log had hidden the row in the
+        base file, and a later log row that loses against that one lets it through again."""
+        rows = self.spec.rows
+        for old in _gathered(self._read(unit, unit.old, unit.before, rows)):
+            known = pc.is_in(kept, value_set=_flat(old.column(RECORD_KEY)))
+            kept = kept.filter(pc.invert(known))
+        if not len(kept):
+            return
+        for batch in self._read(unit, unit.new, unit.instant, rows):
+            came = pc.is_in(batch.column(RECORD_KEY), value_set=_flat(kept))
+            older = pc.not_equal(batch.column(COMMIT_TIME), unit.instant)
+            found = batch.filter(pc.and_(came, older))
+            if found.num_rows:
+                yield INSERT, None, pa.Table.from_batches([found])
 
     def _noted(self, unit: ChangeUnit) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
         written: pa.Table | None = None
