@@ -10,6 +10,7 @@ import json
 import os
 import random
 import sys
+import traceback
 from pathlib import Path
 
 import hoodoo
@@ -64,6 +65,8 @@ def main() -> int:
             try:
                 write(table, notes, number, writes, seed)
                 code = 0
+            except Exception:
+                traceback.print_exc()
             finally:
                 sys.stderr.flush()
                 os._exit(code)

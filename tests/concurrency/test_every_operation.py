@@ -16,7 +16,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from memory_store import Objects
-from tables import COW9, KINDS, MOR6, MOR9, Kind, rows
+from tables import COW6, COW9, KINDS, MOR6, MOR9, Kind, rows
 from trials import COUNT, SEED, Act, Scenario, Trial, aged
 from world import MAIN, World, opened
 
@@ -39,6 +39,21 @@ def _dies(at: int) -> Act:
     return act
 
 
+def _long(table: Table) -> None:
+    """Much to archive, what was undone among it."""
+    table.rollback(table.upsert(rows({2: "a"}, "gone", 2)).instant)
+    for text in ("u", "v", "w", "x"):
+        table.upsert(rows({1: "a", 2: "a", 3: "b"}, text, 2))
+        if table.config.table_type == "MERGE_ON_READ":
+            table.compact()
+    table.clean(commits_retained=1)
+
+
+ARCHIVING = {
+    "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1",
+}  # fmt: skip
+INLINE = {**ARCHIVING, "hoodie.archive.automatic": "true", "hoodie.clean.automatic": "true"}
+
 SCENARIOS = {
     "same-key": Scenario({"A": _upsert({7: "a"}, "A"), "B": _upsert({7: "a"}, "B")}),
     "sleeps": Scenario(
@@ -50,6 +65,15 @@ SCENARIOS = {
     ),
     "compaction-and-clean": Scenario(
         {"A": lambda t: t.compact(), "B": lambda t: t.clean(commits_retained=1)}, before=aged
+    ),
+    "two-archives": Scenario(
+        {"A": lambda t: t.archive(), "B": lambda t: t.archive()}, ARCHIVING, before=_long
+    ),
+    "archive": Scenario(
+        {"A": _upsert({1: "a"}, "A"), "B": lambda t: t.archive()}, ARCHIVING, before=_long
+    ),
+    "inline-services": Scenario(
+        {"A": _upsert({1: "a"}, "A"), "B": _upsert({3: "b"}, "B")}, INLINE, before=_long
     ),
     "sleeps-elsewhere": Scenario(
         {"A": _upsert({1: "a"}, "A"), "B": _upsert({3: "b"}, "B")}, dead=frozenset("A")
@@ -68,6 +92,7 @@ SCENARIOS = {
 SHORT = [
     ("same-key", COW9), ("sleeps", COW9), ("sleeps", MOR6), ("sleeps-elsewhere", MOR9),
     ("compaction", MOR6), ("compaction-and-clean", MOR9), ("third-died-5", COW9), ("third-died-9", MOR6),
+    ("two-archives", COW9), ("inline-services", COW6), ("archive", MOR9), ("inline-services", MOR9),
 ]  # fmt: skip
 EVERY = [(n, k) for n in SCENARIOS for k in KINDS if k.merged or "compaction" not in n]
 

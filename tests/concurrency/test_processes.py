@@ -1,7 +1,7 @@
 """Writers that are processes: what is acknowledged stays, and no key is there twice; some are killed.
 
-Success per attempt is printed at the end, beside 1/N: what is left where
-all begin at once and every loser begins again at once.
+Success per attempt is printed at the end, beside 1/N: what is left where all begin at once and every
+loser begins again at once.
 """
 
 from __future__ import annotations

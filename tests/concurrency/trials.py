@@ -18,10 +18,12 @@ from attrs import Factory, define, field, frozen
 from effort import ALL
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.model.instant import WRITE_ACTIONS
 from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
+from hoodoo.timeline.archived import load_archived
 from hoodoo.timeline.compaction_plan import pending_compactions
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline, load
@@ -264,7 +266,10 @@ def leaks(storage: Storage) -> list[str]:
     """What should not be in the store after a write that succeeded."""
     timeline = load(storage, properties.load(storage))
     found = [f"pending {instant}" for instant in timeline.pending()]
-    named = {s.path for i in timeline.writes() for s in timeline.metadata(storage, i).stats}
+    told = [timeline.metadata(storage, i) for i in timeline.writes()]
+    archived = load_archived(storage, timeline.config)
+    told += [i.metadata() for i in archived if i.action in WRITE_ACTIONS]
+    named = {stat.path for metadata in told for stat in metadata.stats}
     for entry in list_data(storage):
         file = parse_path(entry.path)
         if file is not None and entry.path not in named:

@@ -19,11 +19,12 @@ from life_trial import Life
 from table_draws import SCHEDULE, UPSERT, Draw, Op
 from table_model import Setup
 
-_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+# In memory where there is room: conftest.py at the top says so.
+_TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 
 
 def trial(setup: Setup, steps: list[Step], thorough: bool = False) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))
     try:
         Life(setup, folder, thorough=thorough).live(steps)
     finally:

@@ -14,8 +14,8 @@ from table_draws import Op, merged_setups, sequences, setups
 from table_model import Setup
 from table_trial import Trial
 
-# Every write syncs its files: on a file system in memory that costs nothing.
-_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+# In memory where there is room: conftest.py at the top says so.
+_TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 
 
 def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
@@ -24,7 +24,7 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
         note(repr(line))
     for op in ops:
         event(op.kind)
-    folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))
     try:
         Trial(setup, folder, engine).run(ops)
     finally:

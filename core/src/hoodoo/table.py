@@ -246,7 +246,7 @@ class Table(Services):
                     timeline = timeline or self.timeline()
                     if service(timeline):
                         timeline = None
-                except HoodooError as error:
+                except (HoodooError, FileNotFoundError) as error:  # others take files away
                     timeline = None  # the rows have landed: this is no failure of the write
                     warn(
                         f"table {self._config.name}: the write is done, the inline {what} after it is "
@@ -257,6 +257,12 @@ class Table(Services):
 
     def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
         self._check_writable()
+        for _ in range(_LOOKS - 1):
+            with suppress(FileNotFoundError):  # others archived between a listing and its reading
+                return self._looked_at(data, engine)
+        return self._looked_at(data, engine)
+
+    def _looked_at(self, data: Any, engine: str | Engine | None) -> WriteTarget:
         plugins = self._plugins()
         runner = self._resolve_engine(data, engine)
         properties.recover(self._storage)

@@ -134,7 +134,10 @@ def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
             continue
         for action, told in _TELLS.items():
             if instant.action == action:
-                found.update(timeline.contents(storage, instant).get(told) or ())
+                with suppress(
+                    FileNotFoundError
+                ):  # archived meanwhile, by one that has looked first
+                    found.update(timeline.contents(storage, instant).get(told) or ())
     return found - {i.requested for i in timeline.instants if i.action not in _TELLS}
 
 
