@@ -137,9 +137,10 @@ def _(world: World) -> Act:
     return world.create()
 
 
-@trial("no record key", errors.ConfigError)
+@trial("an upsert into a table without key columns", errors.ConfigError)
 def _(world: World) -> Act:
-    return world.create(record_key=None)
+    table = world.table(record_key=None)
+    return lambda: table.upsert(MORE)
 
 
 @trial("a key, partition or ordering column that the schema lacks", errors.MissingColumnError)

@@ -19,6 +19,7 @@ from hoodoo.read.changes import Changes
 from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource
+from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.batches import Batch
@@ -273,6 +274,9 @@ class Table(Services):
         timeline, slices = self._seen()
         settings = self._settings
         schema = self._schema(timeline)
+        generator = tables.settled(
+            plugins.generator, lambda columns: stored_row(self._source(), columns)
+        )
         serializer = resolve(
             "serializer", self._options.get("hoodoo.serializer", "arrow"), settings
         )
@@ -283,7 +287,7 @@ class Table(Services):
             schema=schema,
             slices=slices,
             engine=runner,
-            generator=plugins.generator,
+            generator=generator,
             merger=plugins.merger,
             index=plugins.index,
             filling_layout=resolve(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,11 +18,12 @@ from hoodoo.errors import (
 )
 from hoodoo.files.parquet import ParquetFormat
 from hoodoo.hookspecs.conflict import ConflictStrategy
+from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, deletes_only, table_properties
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, resolve
-from hoodoo.model.config import TableConfig
+from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import normalise_schema
@@ -104,13 +105,9 @@ def new_config(
             f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
             'leave it out, or give table_type="COPY_ON_WRITE".',
         )  # fmt: skip
-    if not keys:
-        raise ConfigError(
-            "record_key", "is not given: rows need a key to be updated by",
-            'name the key columns, e.g. record_key="id".',
-        )  # fmt: skip
     known = without_meta(normalise_schema(arrow_schema(schema), options))
-    for column in (*keys, *partitions, *order):
+    columns = [column for column, _type in partition_spec(",".join(partitions))]
+    for column in (*keys, *columns, *order):
         if not has_column(known, column):
             raise MissingColumnError(
                 f"column {column}",
@@ -150,8 +147,27 @@ def load_plugins(
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
     index, index_ref = resolve("index", overrides.get("index") or index_name(settings), settings)
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
+    if deletes_only(generator) and not getattr(index, "is_global", False):
+        raise ConfigError(
+            f"key generator {generator_ref.name}",
+            f"knows no partition paths, and the index {index_ref.name} looks only there.",
+            "use the index global_simple, or leave the generator out: table.delete with the key columns "
+            "deletes them wherever they are.",
+        )
     refs = (generator_ref, merger_ref, index_ref, format_ref)
     return Plugins(generator, merger, index, file_format, refs)
+
+
+def settled(
+    generator: KeyGenerator, stored: Callable[[Sequence[str]], pa.RecordBatch | None]
+) -> KeyGenerator:
+    """``generator`` as the next write needs it. ``stored`` reads one row's meta columns and those given,
+    and is asked only by a generator that the table's properties don't tell enough. ConfigError where
+    nothing does."""
+    if not isinstance(generator, Settles):
+        return generator
+    columns = tuple(dict.fromkeys(n.split(".")[0] for n in generator.record_key_fields))
+    return generator.settled(lambda: stored(columns))
 
 
 def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
@@ -279,6 +295,8 @@ def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
         if not isinstance(wanted, str) or stored is None:
             continue
         mine, theirs = kernel().find(family, wanted), kernel().find(family, stored)
+        if family == "key_generator" and mine is not None and mine.name == "GLOBAL_DELETE":
+            continue  # it only deletes
         if mine is not None and theirs is not None and mine is not theirs:
             raise OptionConflictError(
                 f"{family}={wanted!r}", f"contradicts the table, which has {stored!r}.",
@@ -313,7 +331,6 @@ def _base_properties(
         "hoodie.table.type": table_type,
         "hoodie.table.version": str(version),
         "hoodie.timeline.layout.version": "1" if version < 8 else "2",
-        "hoodie.table.recordkey.fields": ",".join(keys),
         "hoodie.archivelog.folder": "archived",
         "hoodie.table.timeline.timezone": "UTC",
         "hoodie.datasource.write.hive_style_partitioning": "false",
@@ -321,8 +338,10 @@ def _base_properties(
         "hoodie.datasource.write.drop.partition.columns": "false",
         "hoodie.table.create.schema": avro_text(schema, name),
     }
+    if keys:
+        properties["hoodie.table.recordkey.fields"] = ",".join(keys)
     if partitions:
-        properties["hoodie.table.partition.fields"] = ",".join(partitions)
+        properties[PARTITION_FIELDS] = ",".join(partitions)
     if order:
         key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
         if version < 9 and len(order) > 1:
@@ -360,6 +379,8 @@ def _property_options(options: Mapping[str, str], properties: Mapping[str, str])
 # keys; every writer may have its own, and Hudi would fail over a name that it does not know.
 _BINDING_INDEXES = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
 OWN_INDEX = "hoodoo.index.type"
+# The types of partition columns, where the table version notes only names.
+OWN_PARTITION_TYPES = "hoodoo.partition.types"
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
 # Properties with a default that an option may replace when the table is created.
@@ -377,7 +398,10 @@ _JAVA_GENERATORS = {
     "SIMPLE": "org.apache.hudi.keygen.SimpleKeyGenerator",
     "COMPLEX": "org.apache.hudi.keygen.ComplexKeyGenerator",
     "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+    "TIMESTAMP": "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+    "CUSTOM": "org.apache.hudi.keygen.CustomKeyGenerator",
 }
+_UNTYPED = frozenset(_JAVA_GENERATORS) - {"CUSTOM"}
 _PAYLOADS = {
     "COMMIT_TIME_ORDERING": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
     "EVENT_TIME_ORDERING": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
@@ -388,6 +412,8 @@ def _default_generator(config: TableConfig) -> str:
     """Hudi's inference (features page 3.2)."""
     if not config.partition_fields:
         return "NON_PARTITION"
+    if config.has_partition_types:
+        return "CUSTOM"
     one = len(config.partition_fields) == 1 and len(config.record_key_fields) <= 1
     return "SIMPLE" if one else "COMPLEX"
 
@@ -402,10 +428,27 @@ def _key_generator_properties(
     wanted = chosen or settings.get("hoodie.datasource.write.keygenerator.type") or settings.get(
         "hoodie.datasource.write.keygenerator.class"
     ) or _default_generator(settings.table)  # fmt: skip
-    _object, ref = resolve("key_generator", wanted, settings)
-    if version < 8:
-        return {"hoodie.table.keygenerator.class": _JAVA_GENERATORS.get(ref.name, ref.name)}
-    return {"hoodie.table.keygenerator.type": ref.name}
+    generator, ref = resolve("key_generator", wanted, settings)
+    if deletes_only(generator):
+        raise ConfigError(
+            f"key generator {ref.name}", "is for deletes, no table can be filled with it.",
+            "leave it out, and give it to hoodoo.open for a delete.",
+        )  # fmt: skip
+    if settings.table.has_partition_types and ref.name in _UNTYPED:
+        raise ConfigError(
+            f"partition columns {', '.join(partitions)}", f"have types, which {ref.name} has no use for.",
+            "leave the types out, or the key generator: it then is CUSTOM.",
+        )  # fmt: skip
+    properties = dict(table_properties(generator))
+    if version >= 8:
+        return {"hoodie.table.keygenerator.type": ref.name, **properties}
+    if settings.table.has_partition_types:  # this version has names alone
+        properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
+        properties[OWN_PARTITION_TYPES] = ",".join(partitions)
+    return {
+        "hoodie.table.keygenerator.class": _JAVA_GENERATORS.get(ref.name, ref.name),
+        **properties,
+    }
 
 
 def _merger_properties(

@@ -10,9 +10,11 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.testing.contracts.key_generator import KeyGeneratorContract
 from hoodoo_standard.keygen.complex import ComplexKeyGenerator
+from hoodoo_standard.keygen.global_delete import GlobalDeleteKeyGenerator
 from hoodoo_standard.keygen.nonpartitioned import NonPartitionedKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.simple import SimpleKeyGenerator
+from hoodoo_standard.keygen.timestamp import TimestampKeyGenerator
 
 
 def settings(keys: str = "id", partitions: str = "", **more: str) -> Settings:
@@ -69,7 +71,7 @@ class TestComplexTyped(KeyGeneratorContract):
 class TestComplexSingle(KeyGeneratorContract):
     @pytest.fixture
     def key_generator(self) -> KeyGenerator:
-        return ComplexKeyGenerator.from_settings(settings("id", "p,q"))
+        return ComplexKeyGenerator.from_settings(settings("id", "p,q", hoodie__table__version="9"))
 
 
 class TestNonPartitioned(KeyGeneratorContract):
@@ -142,9 +144,10 @@ def test_null_struct_has_null_fields() -> None:
         (SimpleKeyGenerator, "a,b", "p"),
         (SimpleKeyGenerator, "a", ""),
         (SimpleKeyGenerator, "a", "p,q"),
-        (ComplexKeyGenerator, "", "p"),
         (NonPartitionedKeyGenerator, "a", "p"),
-        (NonPartitionedKeyGenerator, "", ""),
+        (TimestampKeyGenerator, "a", ""),
+        (TimestampKeyGenerator, "a,b", "p"),
+        (GlobalDeleteKeyGenerator, "", "p"),
     ],
 )
 def test_settings_that_do_not_fit(generator: type, keys: str, partitions: str) -> None:

@@ -11,8 +11,9 @@ import pytest
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.storage.local import LocalStorage
+from hoodoo.timeline import properties
 
 TABLES = [
     "cow_v6_complexkeygen_hivestyle",
@@ -23,18 +24,20 @@ TABLES = [
     "cow_v8_nonpartitioned",
     "cow_v8_simplekeygen_hivestyle_no_metafields",
     "cow_v8_simplekeygen_nonhivestyle",
+    "cow_v9_timebasedkeygen_epochmillis",
+    "cow_v9_timebasedkeygen_nonhivestyle",
+    "cow_v9_timebasedkeygen_unixtimestamp",
     "cow_v9_txns_complex_meta",
     "cow_v9_txns_complex_nometa",
     "cow_v9_txns_nonpart_meta",
     "cow_v9_txns_simple_nometa",
     "cow_v9_txns_simple_overwrite",
+    "mor_avro_v9_timebasedkeygen_nonhivestyle",
 ]
 
 
 def generator_of(table: Path) -> KeyGenerator:
-    lines = (table / ".hoodie" / "hoodie.properties").read_text("utf-8").splitlines()
-    pairs = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
-    config = TableConfig(dict(pairs))
+    config = properties.load(LocalStorage(table.as_posix()))
     assert config.key_generator
     made: KeyGenerator = resolve("key_generator", config.key_generator, Settings(config)).instance
     return made

@@ -131,7 +131,30 @@ def test_nothing_is_certain_where_rows_stay_in_their_first_partition() -> None:
     assert rule.values("a", _SCHEMA) is None
 
 
-def test_dates_as_three_directories_are_refused() -> None:
+def slashed(partitions: str, **more: str) -> PartitionPaths:
     key = "hoodie.datasource.write.slash.separated.date.partitioning"
-    with pytest.raises(ConfigError, match="not supported"):
-        PartitionPaths.from_settings(Settings(TableConfig({key: "true"})))
+    known = {key: "true", "hoodie.table.partition.fields": partitions, **more}
+    return PartitionPaths.from_settings(Settings(TableConfig(known)))
+
+
+def test_dates_as_three_directories() -> None:
+    days = pa.RecordBatch.from_pydict(
+        {
+            "d": pa.array([dt.date(2024, 1, 2), None, dt.date(1969, 12, 31)]),
+            "s": ["a-b", "-5", "2024/1-2"],
+        }
+    )
+    assert slashed("d").paths(days).to_pylist() == [
+        "2024/01/02", "__HIVE_DEFAULT_PARTITION__", "1969/12/31",
+    ]  # fmt: skip
+    hive = slashed("d", **{"hoodie.datasource.write.hive_style_partitioning": "true"})
+    assert hive.paths(days)[0].as_py() == "d=2024/01/02"
+    assert slashed("s").paths(days).to_pylist() == ["a/b", "-5", "2024/1/2"]
+    assert hive.values("d=2024/01/02", days.schema) == {"d": dt.date(2024, 1, 2)}
+    # The dashes and slashes of a text can't be told apart again.
+    assert slashed("s").values("2024/1/2", days.schema) == {}
+    with pytest.raises(ConfigError, match="one partition column"):
+        slashed("d,s")
+    gap = pa.RecordBatch.from_pydict({"s": ["a--b"]})
+    with pytest.raises(DataError, match="not a directory"):
+        slashed("s").paths(gap)

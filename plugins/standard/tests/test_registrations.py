@@ -19,6 +19,7 @@ SETTINGS = {
     "SIMPLE": ("id", "part"),
     "COMPLEX": ("a,b", "p,q"),
     "NON_PARTITION": ("id", ""),
+    "CUSTOM": ("id", "part:SIMPLE,ts:TIMESTAMP"),
 }
 
 
@@ -29,6 +30,8 @@ def settings(keys: str, partitions: str) -> Settings:
                 "hoodie.table.recordkey.fields": keys,
                 "hoodie.table.partition.fields": partitions,
                 "hoodie.table.ordering.fields": "ts",
+                "hoodie.keygen.timebased.timestamp.type": "UNIX_TIMESTAMP",
+                "hoodie.keygen.timebased.output.dateformat": "yyyy/MM",
             }
         )
     )
@@ -57,6 +60,12 @@ def test_every_name_and_alias_makes_an_object(family: str, name: str, alias: str
         ("key_generator", "org.apache.hudi.keygen.SimpleAvroKeyGenerator"),
         ("key_generator", "org.apache.hudi.keygen.ComplexKeyGenerator"),
         ("key_generator", "org.apache.hudi.keygen.NonpartitionedKeyGenerator"),
+        ("key_generator", "org.apache.hudi.keygen.TimestampBasedKeyGenerator"),
+        ("key_generator", "org.apache.hudi.keygen.TimestampBasedAvroKeyGenerator"),
+        ("key_generator", "org.apache.hudi.keygen.CustomKeyGenerator"),
+        ("key_generator", "org.apache.hudi.keygen.CustomAvroKeyGenerator"),
+        ("key_generator", "org.apache.hudi.keygen.GlobalDeleteKeyGenerator"),
+        ("key_generator", "org.apache.hudi.keygen.GlobalAvroDeleteKeyGenerator"),
         ("merger", "EVENT_TIME_ORDERING"),
         ("merger", "ce9acb64-bde0-424c-9b91-f6ebba25356d"),
         ("merger", "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"),

@@ -1,8 +1,17 @@
-"""Key generator: record key and partition path of each row."""
+"""Key generator: record key and partition path of each row.
+
+Beside its Protocol a generator may have more, each of which is asked for only where it is there:
+
+* an attribute ``can_be_virtual`` that is true (:func:`can_be_virtual`);
+* an attribute ``deletes_only`` that is true (:func:`deletes_only`);
+* ``table_properties()`` (:func:`table_properties`);
+* ``generated_keys`` (:class:`GeneratesKeys`);
+* ``settled`` (:class:`Settles`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -38,11 +47,55 @@ class KeyGenerator(Protocol):
         that is not certain must be left out."""
 
 
+@runtime_checkable
+class GeneratesKeys(Protocol):
+    """A key generator whose keys are not in the columns: a row gets its key when it is first written.
+
+    Its ``record_key_fields`` are empty; rows can be added and be replaced as a whole, not found by key.
+    """
+
+    def generated_keys(self, rows: int, instant: str, task: int, first_row: int) -> pa.Array:
+        """``rows`` keys, as :meth:`KeyGenerator.record_keys` has them: of the rows ``first_row`` and
+        following of the ``task``, written at ``instant``. A function of its arguments alone, so that a
+        task that runs again makes the same keys; no two rows of an instant get the same one."""
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A key generator that may have to look at a stored key before it can write."""
+
+    def settled(self, stored: Callable[[], pa.RecordBatch | None]) -> KeyGenerator:
+        """The generator that keys are written with. Called before each write, on the driver.
+
+        ``stored`` reads one row of the table: its ``_hoodie_record_key`` and the columns of
+        ``record_key_fields``, or None where there is none. It costs opening a file: call it only if
+        the table's properties don't tell. Raises ConfigError where nothing tells.
+        """
+
+
+def can_be_virtual(generator: KeyGenerator) -> bool:
+    """Whether files may lack its keys, which readers then make again. Hudi accepts such keys of SIMPLE,
+    COMPLEX and NON_PARTITION only."""
+    return bool(getattr(generator, "can_be_virtual", False))
+
+
+def deletes_only(generator: KeyGenerator) -> bool:
+    """Whether it is for deletes: its partition paths are not those of rows, and only a global index
+    finds its keys."""
+    return bool(getattr(generator, "deletes_only", False))
+
+
+def table_properties(generator: KeyGenerator) -> Mapping[str, str]:
+    """What a new table has to note, beside the options given, for its keys and paths to stay the same."""
+    told: Mapping[str, str] = getattr(generator, "table_properties", dict)()
+    return told
+
+
 class KeyGeneratorHooks:
     @hookspec
     def hoodoo_key_generators(self) -> Iterable[Registration]:
         """Offer key generators. When: a table is created or opened. Default: by the key and
-        partition columns (SIMPLE, COMPLEX, NON_PARTITION).
+        partition columns (SIMPLE, COMPLEX, NON_PARTITION; CUSTOM where these are ``column:TYPE``).
 
         Names and aliases are looked up with ``hoodie.table.keygenerator.type`` and
         ``hoodie.table.keygenerator.class``. The factory returns a :class:`KeyGenerator`.

@@ -8,10 +8,17 @@ from attrs import Factory, frozen
 
 # Java class names and enum names of the built-in key generators live with the plugins, as aliases.
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+PARTITION_FIELDS = "hoodie.table.partition.fields"
 
 
 def _flag(value: str | None, default: bool) -> bool:
     return default if value is None or value == "" else value.strip().lower() == "true"
+
+
+def partition_spec(value: str | None) -> tuple[tuple[str, str | None], ...]:
+    """(column, type) of each part of ``city:SIMPLE,ts:TIMESTAMP``; the type is None where it lacks."""
+    parts = (name.partition(":") for name in _names(value))
+    return tuple((name.strip(), kind.strip() or None) for name, _colon, kind in parts)
 
 
 def _names(value: str | None) -> tuple[str, ...]:
@@ -77,7 +84,12 @@ class TableConfig:
     @property
     def partition_fields(self) -> tuple[str, ...]:
         """Column names; the ``:SIMPLE`` / ``:TIMESTAMP`` suffix of the custom generator is cut off."""
-        return tuple(n.split(":")[0] for n in _names(self.get("hoodie.table.partition.fields")))
+        return tuple(name for name, _kind in partition_spec(self.get(PARTITION_FIELDS)))
+
+    @property
+    def has_partition_types(self) -> bool:
+        """Whether partition columns are told as ``column:TYPE``."""
+        return any(kind for _name, kind in partition_spec(self.get(PARTITION_FIELDS)))
 
     @property
     def ordering_fields(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""Numbers of rows that are stored already, as the type that their column has grown to.
+"""Numbers of rows that are stored already, as the type that their column has grown to: a number of more
+range, or text.
 
 Unlike rows on their way in, stored rows are not asked to keep every digit: once a table's long is a
 double, all of it is read, and rewritten, as doubles. A float becomes the double of its shortest
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """``batch`` with those numbers changed, at any depth, that ``schema`` has in a floating type of
-    more range. All other columns and types are left as they are."""
+    more range, and those whole ones that it has as text. All other columns and types are left as they are."""
     for at, field in enumerate(batch.schema):
         place = schema.get_field_index(field.name)
         if place >= 0 and _grows(field.type, schema.field(place).type):
@@ -31,6 +32,8 @@ def _grows(found: pa.DataType, kind: pa.DataType) -> bool:
         return _grows(found.value_type, kind.value_type)
     if t.is_map(found) and t.is_map(kind):
         return _grows(found.item_type, kind.item_type)
+    if t.is_string(kind):
+        return bool(t.is_integer(found))
     if t.is_floating(kind):
         return bool(t.is_integer(found)) or (t.is_float32(found) and t.is_float64(kind))
     return False

@@ -30,4 +30,17 @@ WRITER_KEYS: dict[str, tuple[str, ...]] = {
     "hoodie.write.record.merge.strategy.id": ("hoodie.record.merge.strategy.id",),
     "hoodie.write.table.version": ("hoodie.table.version",),
     "hoodie.base.file.format": ("hoodie.table.base.file.format",),
+    **{
+        f"hoodie.deltastreamer.keygen.timebased.{name}": (f"hoodie.keygen.timebased.{name}",)
+        for name in (
+            "timestamp.type",
+            "timestamp.scalar.time.unit",
+            "input.dateformat",
+            "input.dateformat.list.delimiter.regex",
+            "input.timezone",
+            "output.dateformat",
+            "output.timezone",
+            "timezone",
+        )
+    },
 }

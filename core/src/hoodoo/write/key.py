@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.index import ComputedIndex
-from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.key_generator import GeneratesKeys, KeyGenerator, deletes_only
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from hoodoo.write.columns import BUCKET, SEQ, append_columns, bucketed, keyed
+from hoodoo.write.operation import WriteKind
 
 # A row's place in the source: the partition in the upper bits, the row below.
 _ROW_BITS = 40
@@ -27,6 +29,31 @@ class AddKeys:
     schema: pa.Schema
     generator: KeyGenerator
     deletes: bool = False
+    # Of the write, which generated keys begin with.
+    instant: str = ""
+
+    @classmethod
+    def of(
+        cls, schema: pa.Schema, generator: KeyGenerator, kind: WriteKind, instant: str
+    ) -> AddKeys:
+        """For a write of ``kind`` at ``instant`` (requested time).
+
+        ConfigError where the generator is not for that: one for deletes, or one whose keys no row can be
+        found by again.
+        """
+        if deletes_only(generator) and not kind.deletes:
+            raise ConfigError(
+                f"key generator {type(generator).__name__}", "is for deletes, and this is no delete.",
+                "open the table without it.",
+            )  # fmt: skip
+        if isinstance(generator, GeneratesKeys) and kind.looks_up:
+            raise ConfigError(
+                f"a write of the kind {kind.operation.value.lower()}",
+                "looks for rows by key, and the keys of this table are made when rows are written.",
+                "use insert without a policy for duplicates, append, bulk_insert, insert_overwrite or "
+                "delete_partitions; or create the table with record_key=...",
+            )
+        return cls(schema, generator, kind.deletes, instant)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -41,11 +68,19 @@ class AddKeys:
             more = {
                 OP: self._operations(batch),
                 SEQ: pa.array(np.arange(start, start + rows, dtype=np.int64)),
-                RECORD_KEY: self.generator.record_keys(batch),
+                RECORD_KEY: self._keys(batch, task, start - (task.number << _ROW_BITS)),
                 PARTITION_PATH: self.generator.partition_paths(batch),
             }
             start += rows
             yield append_columns(batch, self.out_schema, **more)
+
+    def _keys(self, batch: pa.RecordBatch, task: Task, first_row: int) -> pa.Array:
+        """A task that runs again reads the same rows in the same order, and makes the same keys."""
+        if isinstance(self.generator, GeneratesKeys) and self.instant:
+            return self.generator.generated_keys(
+                batch.num_rows, self.instant, task.number, first_row
+            )
+        return self.generator.record_keys(batch)
 
     def _operations(self, batch: pa.RecordBatch) -> pa.Array:
         if self.deletes:

@@ -69,8 +69,11 @@ class Planned:
     routed: Stream | None  # None: a direct write
 
 
-def prepare(target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspace) -> Prepared:
-    """Schema, keys and (unless the write is direct) one durable evaluation of the source.
+def prepare(
+    target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspace, instant: str
+) -> Prepared:
+    """Schema, keys and (unless the write is direct) one durable evaluation of the source. ``instant``:
+    the requested time, which generated keys begin with.
 
     Raises the errors of bad input; the table has not been touched when it does.
     """
@@ -98,7 +101,8 @@ def prepare(target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspac
                 "hoodie.simple.index.update.partition.path=false.",
             )
     conformed = target.engine.map(source, Conform(travels, target.options))
-    keyed: Stream = target.engine.map(conformed, AddKeys(travels, target.generator, kind.deletes))
+    keys = AddKeys.of(travels, target.generator, kind, instant)
+    keyed: Stream = target.engine.map(conformed, keys)
     if target.computed is not None:
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
     if kind.direct and target.computed is None:

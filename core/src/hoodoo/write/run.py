@@ -116,7 +116,7 @@ class _Rows:
         self.discard()
         self._workspace = target.workspace(f"w{instant.requested}")
         self._read = True
-        prepared = prepare(target, kind, self.data, self._workspace)
+        prepared = prepare(target, kind, self.data, self._workspace, instant.requested)
         if prepared.staged:
             self._prepared = (target.schema, prepared)
         return prepared

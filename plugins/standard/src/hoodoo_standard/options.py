@@ -19,13 +19,71 @@ URL_ENCODE = Option(
     "Characters that are special in paths are written as %XX.", "false", table_property=True,
 )  # fmt: skip
 KEYS = (LOGICAL_TIMESTAMPS, HIVE_STYLE, URL_ENCODE)
+SLASH_DATES = Option(
+    "hoodie.datasource.write.slash.separated.date.partitioning",
+    "The value 2024-01-02 of the only partition column becomes 2024/01/02.",
+    "false", table_property=True,
+)  # fmt: skip
 # Releases of Hudi disagree about the key of one column: `id:7` up to 0.14.0 and since 1.1, `7` in
-# 0.14.1 to 1.0.2.
+# 0.14.1 to 1.0.2. A table that does not say is asked for a key that it has.
 COMPLEX_ENCODING = Option(
     "hoodie.write.complex.keygen.new.encoding",
     "The COMPLEX key of a single column is the bare value; versions up to 8.",
-    "false", table_property=True,
+    "false", table_property=True, assumed=False,
 )  # fmt: skip
+# A property alone, FIELD_PREFIXED or VALUE_ONLY: what Hudi after 1.2 notes when it upgrades such a table
+# to version 9.
+STORED_ENCODING = "hoodie.table.complex.keygen.encoding"
+
+TIMEBASED = "hoodie.keygen.timebased."
+OLD_TIMEBASED = "hoodie.deltastreamer.keygen.timebased."
+TIME_TYPE = Option(
+    f"{TIMEBASED}timestamp.type",
+    "What the partition column of TIMESTAMP holds: UNIX_TIMESTAMP, EPOCHMILLISECONDS, "
+    "EPOCHMICROSECONDS, SCALAR, DATE_STRING or MIXED.",
+    table_property=True,
+)
+TIME_UNIT = Option(
+    f"{TIMEBASED}timestamp.scalar.time.unit",
+    "The unit of SCALAR: NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS.",
+    "SECONDS", table_property=True,
+)  # fmt: skip
+INPUT_FORMAT = Option(
+    f"{TIMEBASED}input.dateformat",
+    "Joda patterns of the texts of DATE_STRING and MIXED, the first that fits counts.",
+    table_property=True,
+)
+INPUT_DELIMITER = Option(
+    f"{TIMEBASED}input.dateformat.list.delimiter.regex",
+    "What is between two input patterns, a regular expression.", ",", table_property=True,
+)  # fmt: skip
+INPUT_ZONE = Option(
+    f"{TIMEBASED}input.timezone", "The time zone of texts without an offset; UTC if not said.",
+    table_property=True,
+)  # fmt: skip
+OUTPUT_FORMAT = Option(
+    f"{TIMEBASED}output.dateformat", "The Joda pattern of partition paths.", table_property=True
+)
+OUTPUT_ZONE = Option(
+    f"{TIMEBASED}output.timezone",
+    "The time zone of partition paths. If not said: that of the texts, else UTC.",
+    table_property=True,
+)
+BOTH_ZONES = Option(
+    f"{TIMEBASED}timezone", "The time zone of both, where this is said.", table_property=True
+)
+TIME_PARSER = Option(
+    "hoodie.keygen.datetime.parser.class",
+    "Hudi's own only: org.apache.hudi.keygen.parser.HoodieDateTimeParser.", table_property=True,
+)  # fmt: skip
+TIMES = (TIME_TYPE, TIME_UNIT, INPUT_FORMAT, INPUT_DELIMITER, INPUT_ZONE, OUTPUT_FORMAT,
+         OUTPUT_ZONE, BOTH_ZONES, TIME_PARSER)  # fmt: skip
+PARTITION_TYPES = Option(
+    "hoodoo.partition.types",
+    "column:SIMPLE or column:TIMESTAMP for each partition column of CUSTOM, in table version 6, which "
+    "has only the names.",
+    table_property=True,
+)
 
 # --- indexes ----------------------------------------------------------------------------------
 SIDE_BYTES = Option(

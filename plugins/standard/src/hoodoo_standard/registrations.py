@@ -23,12 +23,13 @@ def hoodoo_key_generators() -> Iterable[Registration]:
         Registration(
             "SIMPLE", "hoodoo_standard.keygen.simple:SimpleKeyGenerator.from_settings",
             ("SIMPLE_AVRO", f"{_KEYGEN}SimpleKeyGenerator", f"{_KEYGEN}SimpleAvroKeyGenerator"),
-            options.KEYS, "one record key column, one partition column",
+            (*options.KEYS, options.SLASH_DATES), "one record key column, one partition column",
         ),
         Registration(
             "COMPLEX", "hoodoo_standard.keygen.complex:ComplexKeyGenerator.from_settings",
             ("COMPLEX_AVRO", f"{_KEYGEN}ComplexKeyGenerator", f"{_KEYGEN}ComplexAvroKeyGenerator"),
-            (*options.KEYS, options.COMPLEX_ENCODING), "several record key or partition columns",
+            (*options.KEYS, options.SLASH_DATES, options.COMPLEX_ENCODING),
+            "several record key or partition columns",
         ),
         Registration(
             "NON_PARTITION",
@@ -36,6 +37,25 @@ def hoodoo_key_generators() -> Iterable[Registration]:
             ("NON_PARTITION_AVRO", f"{_KEYGEN}NonpartitionedKeyGenerator",
              f"{_KEYGEN}NonpartitionedAvroKeyGenerator"),
             (options.LOGICAL_TIMESTAMPS,), "record key columns, no partitions",
+        ),
+        Registration(
+            "TIMESTAMP", "hoodoo_standard.keygen.timestamp:TimestampKeyGenerator.from_settings",
+            ("TIMESTAMP_AVRO", f"{_KEYGEN}TimestampBasedKeyGenerator",
+             f"{_KEYGEN}TimestampBasedAvroKeyGenerator"),
+            (*options.KEYS, *options.TIMES), "one record key column, one partition column of times",
+        ),
+        Registration(
+            "CUSTOM", "hoodoo_standard.keygen.custom:CustomKeyGenerator.from_settings",
+            ("CUSTOM_AVRO", f"{_KEYGEN}CustomKeyGenerator", f"{_KEYGEN}CustomAvroKeyGenerator"),
+            (*options.KEYS, *options.TIMES, options.PARTITION_TYPES),
+            "partition columns that are column:SIMPLE or column:TIMESTAMP",
+        ),
+        Registration(
+            "GLOBAL_DELETE",
+            "hoodoo_standard.keygen.global_delete:GlobalDeleteKeyGenerator.from_settings",
+            ("GLOBAL_DELETE_AVRO", f"{_KEYGEN}GlobalDeleteKeyGenerator",
+             f"{_KEYGEN}GlobalAvroDeleteKeyGenerator"),
+            (options.LOGICAL_TIMESTAMPS,), "deletes by key in any partition path",
         ),
     ]  # fmt: skip
 

@@ -10,6 +10,9 @@ Usage::
 The suite makes rows with string columns named like the generator's fields. A generator that wants
 other types (or nested fields) answers the fixture ``rows`` too: at least four rows, keys all
 different, and two partition paths if there are partition fields.
+
+One whose keys are not in columns (:class:`~hoodoo.hookspecs.key_generator.GeneratesKeys`) is asked about
+the keys that it makes of instant, task and place.
 """
 
 from __future__ import annotations
@@ -21,7 +24,13 @@ import pyarrow.compute as pc
 import pytest
 
 from hoodoo.errors import MissingColumnError, NullKeyError
-from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.key_generator import (
+    GeneratesKeys,
+    KeyGenerator,
+    can_be_virtual,
+    deletes_only,
+    table_properties,
+)
 
 _ROWS = 8
 
@@ -52,15 +61,16 @@ class KeyGeneratorContract:
     def test_answers_strings_without_nulls(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
     ) -> None:
-        for answer in (key_generator.record_keys(rows), key_generator.partition_paths(rows)):
+        keys = _keys(key_generator, rows)
+        for answer in (keys, key_generator.partition_paths(rows)):
             assert isinstance(answer, pa.Array) and answer.type == pa.string()
             assert len(answer) == rows.num_rows and answer.null_count == 0
-        assert not pc.any(pc.equal(key_generator.record_keys(rows), "")).as_py()
+        assert not pc.any(pc.equal(keys, "")).as_py()
 
     def test_different_rows_have_different_keys(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
     ) -> None:
-        assert len(pc.unique(key_generator.record_keys(rows))) == rows.num_rows
+        assert len(pc.unique(_keys(key_generator, rows))) == rows.num_rows
 
     def test_partition_paths_are_directories_below_the_table(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
@@ -78,21 +88,45 @@ class KeyGeneratorContract:
     ) -> None:
         other = pickle.loads(pickle.dumps(key_generator))
         half = rows.num_rows // 2
-        for name in ("record_keys", "partition_paths"):
-            whole = getattr(key_generator, name)(rows)
-            assert getattr(other, name)(rows) == whole
+
+        def paths(keys: KeyGenerator, some: pa.RecordBatch, first_row: int = 0) -> pa.Array:
+            return keys.partition_paths(some)
+
+        for ask in (_keys, paths):
+            whole = ask(key_generator, rows)
+            assert ask(other, rows) == whole
             # A slice starts in the middle of its buffers, which careless code forgets.
-            parts = [getattr(other, name)(p) for p in (rows.slice(0, half), rows.slice(half))]
+            parts = [ask(other, rows.slice(0, half)), ask(other, rows.slice(half), half)]
             assert pa.concat_arrays(parts) == whole
-            assert len(getattr(key_generator, name)(rows.slice(0, 0))) == 0
+            assert len(ask(key_generator, rows.slice(0, 0))) == 0
 
     def test_order_and_number_of_columns_do_not_matter(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
     ) -> None:
         turned = rows.select(rows.schema.names[::-1])
         more = turned.append_column("zz", pa.nulls(rows.num_rows))
-        assert key_generator.record_keys(more) == key_generator.record_keys(rows)
+        assert _keys(key_generator, more) == _keys(key_generator, rows)
         assert key_generator.partition_paths(more) == key_generator.partition_paths(rows)
+
+    def test_what_it_may_say_besides(self, key_generator: KeyGenerator) -> None:
+        told = table_properties(key_generator)
+        assert all(isinstance(text, str) for pair in told.items() for text in pair)
+        if deletes_only(key_generator):
+            assert not key_generator.partition_fields
+        if can_be_virtual(key_generator):
+            assert key_generator.record_key_fields
+
+    def test_generated_keys_are_of_instant_task_and_place(
+        self, key_generator: KeyGenerator
+    ) -> None:
+        if not isinstance(key_generator, GeneratesKeys):
+            pytest.skip("its keys are made of columns")
+        assert key_generator.record_key_fields == ()
+        instants = ("20240102030405678", "20240102030405679")
+        places = [(i, task, row) for i in instants for task in (0, 1, 11) for row in (0, 5)]
+        made = [key_generator.generated_keys(5, *place) for place in places]
+        assert made == [key_generator.generated_keys(5, *place) for place in places]
+        assert len(pc.unique(pa.concat_arrays(made))) == 5 * len(places)
 
     def test_missing_columns_are_named(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
@@ -145,6 +179,12 @@ class KeyGeneratorContract:
         for path in ("a/b/c/d/e/f/g", "%ZZ", "=", "__HIVE_DEFAULT_PARTITION__"):
             found = key_generator.partition_values(path, rows.schema)
             assert found is None or set(found) <= set(key_generator.partition_fields)
+
+
+def _keys(generator: KeyGenerator, rows: pa.RecordBatch, first_row: int = 0) -> pa.Array:
+    if isinstance(generator, GeneratesKeys):
+        return generator.generated_keys(rows.num_rows, "20240102030405678", 3, first_row)
+    return generator.record_keys(rows)
 
 
 def _nulled(rows: pa.RecordBatch, fields: tuple[str, ...], at: int) -> pa.RecordBatch:

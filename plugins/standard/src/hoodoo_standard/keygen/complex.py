@@ -2,58 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
-from hoodoo.errors import ConfigError
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from hoodoo.errors import ConfigError, OptionConflictError
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.meta import RECORD_KEY
 
+from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
-from hoodoo_standard.options import COMPLEX_ENCODING
+from hoodoo_standard.options import COMPLEX_ENCODING, STORED_ENCODING
+
+_ENCODINGS = {"FIELD_PREFIXED": False, "VALUE_ONLY": True}
 
 
 @frozen
 class ComplexKeyGenerator:
     """Keys ``f1:v1,f2:v2``; the path is made of all partition columns, joined by ``/``.
 
-    A key of one column is ``f:v`` too, or the bare value with ``bare_single``.
+    A key of one column is ``f:v`` too, or the bare value with ``bare_single``. None: the table does not
+    say which, ``wanted`` is what the writer says, if he does, and :meth:`settled` finds out. ``virtual``:
+    keys are not stored, so that any form will do to read the table by.
     """
 
     record_key_fields: tuple[str, ...]
     paths: PartitionPaths
-    bare_single: bool = False
+    bare_single: bool | None = False
+    wanted: bool | None = None
+    version: int = 9
+    virtual: bool = False
+    can_be_virtual = True
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> ComplexKeyGenerator:
-        keys = settings.table.record_key_fields
+    def from_settings(cls, settings: Settings) -> KeyGenerator:
+        keys, paths = settings.table.record_key_fields, PartitionPaths.from_settings(settings)
         if not keys:
-            raise ConfigError(
-                "key generator COMPLEX", "the table has no record key columns.",
-                "name them when the table is created: record_key=[...].",
-            )  # fmt: skip
-        bare = (settings.get(COMPLEX_ENCODING.key) or "").lower() == "true"
-        if bare and settings.table.version >= 9:
-            raise ConfigError(
-                f"option {COMPLEX_ENCODING.key}",
-                "is for table versions up to 8; version 9 writes column:value.",
-                "leave it out.",
-            )
-        return cls(keys, PartitionPaths.from_settings(settings), bare)
+            return AutoKeyGenerator(paths)
+        table = settings.table
+        wanted = _flag(settings.options.get(COMPLEX_ENCODING.key))
+        bare = _encoding(table.get(STORED_ENCODING))
+        if bare is None and table.version >= 9:
+            bare = False
+            if wanted or _flag(table.get(COMPLEX_ENCODING.key)):
+                raise ConfigError(
+                    f"option {COMPLEX_ENCODING.key}",
+                    "is for table versions up to 8; version 9 writes column:value.",
+                    "leave it out.",
+                )
+        if bare is None:
+            bare = _flag(table.get(COMPLEX_ENCODING.key))
+        if len(keys) > 1:
+            return cls(keys, paths, False, version=table.version)
+        return cls(keys, paths, bare, wanted, table.version, not table.populate_meta_fields)
 
     @property
     def partition_fields(self) -> tuple[str, ...]:
         return self.paths.fields
 
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
-        if self.bare_single and len(self.record_key_fields) == 1:
-            return plain_keys(batch, self.record_key_fields[0], self.paths.logical_timestamps)
-        return complex_keys(batch, self.record_key_fields, self.paths.logical_timestamps)
+        if self.bare_single is False or (self.bare_single is None and self.virtual):
+            return complex_keys(batch, self.record_key_fields, self.paths.logical_timestamps)
+        if self.bare_single is None:
+            raise self._unknown("a table of its version may have keys of both forms")
+        return self._bare(batch)
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         return self.paths.paths(batch)
 
     def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         return self.paths.values(path, schema)
+
+    def settled(self, stored: Callable[[], pa.RecordBatch | None]) -> ComplexKeyGenerator:
+        """As the table's keys are: read off one of them where the table does not say.
+
+        ConfigError where no key is stored and the writer does not say, or where the stored one is of
+        neither form; OptionConflictError where the writer says otherwise.
+        """
+        if self.bare_single is not None:
+            return self
+        row = stored()
+        if row is None or not row.num_rows or row.column(RECORD_KEY).null_count:
+            if self.wanted is None:
+                raise self._unknown("no key is stored that would tell")
+            return evolve(self, bare_single=self.wanted)
+        key = row.column(RECORD_KEY)
+        forms = {False: complex_keys(row, self.record_key_fields, self.paths.logical_timestamps),
+                 True: self._bare(row)}  # fmt: skip
+        found = [bare for bare, made in forms.items() if pc.all(pc.equal(made, key)).as_py()]
+        if not found:
+            raise self._unknown(
+                f"its key {key[0].as_py()!r} is neither {forms[False][0].as_py()!r} nor "
+                f"{forms[True][0].as_py()!r}"
+            )
+        if self.wanted not in (None, found[0]):
+            raise OptionConflictError(
+                f"option {COMPLEX_ENCODING.key}={str(self.wanted).lower()}",
+                f"contradicts the table, which has the key {key[0].as_py()!r}.", "leave it out.",
+            )  # fmt: skip
+        return evolve(self, bare_single=found[0])
+
+    def table_properties(self) -> Mapping[str, str]:
+        """The encoding, where the table version does not say it."""
+        if len(self.record_key_fields) > 1 or self.version >= 9:
+            return {}
+        bare = self.bare_single if self.bare_single is not None else self.wanted
+        return {COMPLEX_ENCODING.key: "true" if bare else "false"}
+
+    def _bare(self, batch: pa.RecordBatch) -> pa.Array:
+        return plain_keys(batch, self.record_key_fields[0], self.paths.logical_timestamps)
+
+    def _unknown(self, why: str) -> ConfigError:
+        name = self.record_key_fields[0]
+        return ConfigError(
+            f"record key {name!r} of the key generator COMPLEX",
+            f"the table does not say whether keys are {name}:value (Hudi up to 0.14.0 and since 1.1) or "
+            f"the bare value (0.14.1 to 1.0.2), and {why}.",
+            f"open it with the option {COMPLEX_ENCODING.key}: false for {name}:value, true for the bare "
+            "value.",
+        )
+
+
+def _flag(text: str | None) -> bool | None:
+    return None if text is None or not text.strip() else text.strip().lower() == "true"
+
+
+def _encoding(text: str | None) -> bool | None:
+    if text is None:
+        return None
+    if text.strip().upper() not in _ENCODINGS:
+        raise ConfigError(
+            f"table property {STORED_ENCODING}={text!r}", f"is none of {', '.join(_ENCODINGS)}.",
+            "correct it.",
+        )  # fmt: skip
+    return _ENCODINGS[text.strip().upper()]

@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
 
@@ -20,18 +22,19 @@ class NonPartitionedKeyGenerator:
 
     record_key_fields: tuple[str, ...]
     logical_timestamps: bool = False
+    can_be_virtual = True
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> NonPartitionedKeyGenerator:
+    def from_settings(cls, settings: Settings) -> KeyGenerator:
         keys, partitions = settings.table.record_key_fields, settings.table.partition_fields
-        if not keys or partitions:
+        if partitions:
             raise ConfigError(
                 "key generator NON_PARTITION",
-                f"takes record key columns and no partition columns, not {len(keys)} and "
-                f"{len(partitions)}.",
+                f"takes no partition columns, not {len(partitions)}.",
                 "use SIMPLE or COMPLEX for a partitioned table.",
             )
-        return cls(keys, PartitionPaths.from_settings(settings).logical_timestamps)
+        paths = PartitionPaths.from_settings(settings)
+        return cls(keys, paths.logical_timestamps) if keys else AutoKeyGenerator(paths)
 
     @property
     def partition_fields(self) -> tuple[str, ...]:

@@ -21,9 +21,7 @@ from hoodoo.model.config import DEFAULT_PARTITION
 
 from hoodoo_standard.keygen.columns import column, column_type
 from hoodoo_standard.keygen.key_text import key_text
-from hoodoo_standard.options import LOGICAL_TIMESTAMPS, MOVES
-
-SLASH_DATES = "hoodie.datasource.write.slash.separated.date.partitioning"
+from hoodoo_standard.options import LOGICAL_TIMESTAMPS, MOVES, SLASH_DATES
 
 # `%` first: the escapes of the others contain it.
 _ESCAPED = "%" + "".join(map(chr, range(1, 32))) + "\"#'*/:=?\\\x7f{[]^\x00"
@@ -50,26 +48,41 @@ def unescape(value: str) -> str:
 
 @frozen
 class PartitionPaths:
-    """How the partition columns of one table become directories."""
+    """How the partition columns of one table become directories.
+
+    ``slash_dates``: of a single column, ``-`` becomes ``/``, so that a date is three directories.
+    """
 
     fields: tuple[str, ...] = ()
     hive_style: bool = False
     url_encode: bool = False
     logical_timestamps: bool = False
     tells_values: bool = True
+    slash_dates: bool = False
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> PartitionPaths:
-        if (settings.get(SLASH_DATES) or "").lower() == "true":
+    def from_settings(
+        cls, settings: Settings, fields: tuple[str, ...] | None = None
+    ) -> PartitionPaths:
+        """``fields``: those of the table's partition columns that are meant; all, if not said."""
+        slashes = (settings.get(SLASH_DATES.key) or "").lower() == "true"
+        if slashes and len(settings.table.partition_fields) > 1:
             raise ConfigError(
-                f"option {SLASH_DATES}", "is not supported: dates as three directories.",
-                "leave it out, or partition by year, month and day columns.",
+                f"option {SLASH_DATES.key}", "is for tables with one partition column.",
+                "leave it out, or partition by the date alone.",
             )  # fmt: skip
         return cls(
-            settings.table.partition_fields, settings.table.hive_style, settings.table.url_encode,
+            settings.table.partition_fields if fields is None else fields,
+            settings.table.hive_style, settings.table.url_encode,
             (settings.get(LOGICAL_TIMESTAMPS.key) or "").lower() == "true",
             (settings.get(MOVES.key) or "").lower() != "false",
+            slashes,
         )  # fmt: skip
+
+    @property
+    def levels(self) -> int:
+        """How many directories a path is, at least."""
+        return len(self.fields)
 
     def paths(self, batch: pa.RecordBatch) -> pa.StringArray:
         """The partition path of each row. MissingColumnError; DataError for an unsafe path."""
@@ -103,7 +116,12 @@ class PartitionPaths:
                 text = part[len(field) + 1 :]
             if text == DEFAULT_PARTITION:
                 continue
-            value = _value(unescape(text) if self.url_encode else text, column_type(schema, field))
+            kind = column_type(schema, field)
+            if self.slash_dates:  # of a text it isn't certain which slashes were dashes
+                if kind is None or not pt.is_date32(kind):
+                    continue
+                text = text.replace("/", "-")
+            value = _value(unescape(text) if self.url_encode else text, kind)
             if value is not None:
                 found[field] = value
         return found
@@ -113,13 +131,22 @@ class PartitionPaths:
         text = key_text(column(batch, field), field, self.logical_timestamps)
         coded = pc.fill_null(text, "").dictionary_encode()
         values = coded.dictionary
-        default = pc.equal(values, "")
+        named = pc.if_else(pc.equal(values, ""), DEFAULT_PARTITION, values)
+        named = self.named(field, named)
+        if self.slash_dates:
+            # A path that begins with a slash would be none.
+            slashed = pc.replace_substring(named, "-", "/")
+            named = pc.if_else(pc.starts_with(named, "-"), named, slashed)
+            self._refuse_unsafe(field, named)
+        return pa.DictionaryArray.from_arrays(coded.indices, named)
+
+    def named(self, field: str, values: pa.StringArray) -> pa.StringArray:
+        """Values, none of them null, as directories of ``field``. DataError where one is none."""
         named = escape(values) if self.url_encode else values
-        named = pc.if_else(default, DEFAULT_PARTITION, named)
         if self.hive_style:
             named = pc.binary_join_element_wise(f"{field}=", named, "")
         self._refuse_unsafe(field, named)
-        return pa.DictionaryArray.from_arrays(coded.indices, named)
+        return named
 
     def _refuse_unsafe(self, field: str, named: pa.StringArray) -> None:
         bad = named.filter(pc.match_substring_regex(named, pattern=_UNSAFE))

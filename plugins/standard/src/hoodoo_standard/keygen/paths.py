@@ -1,0 +1,36 @@
+"""What all ways to make a partition path have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+
+class Paths(Protocol):
+    """The partition side of a key generator. Picklable."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The partition columns."""
+
+    @property
+    def logical_timestamps(self) -> bool:
+        """Whether timestamps in keys are text."""
+
+    @property
+    def levels(self) -> int:
+        """How many directories a path is, at least."""
+
+    def paths(self, batch: pa.RecordBatch) -> pa.StringArray:
+        """The partition path of each row, without nulls."""
+
+    def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
+        """As :meth:`~hoodoo.hookspecs.key_generator.KeyGenerator.partition_values`."""
+
+
+def noted(paths: Paths) -> Mapping[str, str]:
+    """The properties that a new table gets so that paths stay what they are."""
+    made: Mapping[str, str] = getattr(paths, "properties", dict)()
+    return made

@@ -1,0 +1,61 @@
+"""One record key column, one partition column that holds times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.registration import Settings
+
+from hoodoo_standard.keygen.auto import AutoKeyGenerator
+from hoodoo_standard.keygen.record_key import plain_keys
+from hoodoo_standard.keygen.timestamp_path import TimestampPaths
+
+
+@frozen
+class TimestampKeyGenerator:
+    """The key is the value of one column; the path is the formatted time of another.
+
+    Hudi refuses it for virtual keys, though its record keys are plain.
+    """
+
+    record_key_field: str
+    paths: TimestampPaths
+    can_be_virtual = False
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> KeyGenerator:
+        keys, partitions = settings.table.record_key_fields, settings.table.partition_fields
+        if len(keys) > 1 or len(partitions) != 1:
+            raise ConfigError(
+                "key generator TIMESTAMP",
+                f"takes one record key column and one partition column, not {len(keys)} and "
+                f"{len(partitions)}.",
+                'use CUSTOM for several columns: partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
+            )
+        paths = TimestampPaths.from_settings(settings, partitions[0])
+        return cls(keys[0], paths) if keys else AutoKeyGenerator(paths)
+
+    @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return (self.record_key_field,)
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        return self.paths.fields
+
+    def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
+        return plain_keys(batch, self.record_key_field, self.paths.logical_timestamps)
+
+    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
+        return self.paths.paths(batch)
+
+    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
+        return self.paths.values(path, schema)
+
+    def table_properties(self) -> Mapping[str, str]:
+        return self.paths.properties()
