@@ -45,11 +45,14 @@ def _run(path: Path, notes: Path, count: int, writes: int, killed: int) -> list[
     program = [sys.executable, process_writers.__file__]
     arguments = [str(path), str(notes), str(count), str(writes), str(SEED)]
     notes.mkdir()
-    with subprocess.Popen(
-        [*program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as spawner:
+    told = notes.with_name("errors")
+    with (
+        told.open("w") as errors,
+        subprocess.Popen(
+            [*program, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as spawner,
+    ):
         assert spawner.stdout is not None
-        assert spawner.stderr is not None
         pids = [int(spawner.stdout.readline()) for _ in range(count)]
         victims = chance.sample(range(count), killed)
         for victim in victims:
@@ -59,8 +62,7 @@ def _run(path: Path, notes: Path, count: int, writes: int, killed: int) -> list[
                     spawner.wait(0.02)
             with suppress(ProcessLookupError):
                 os.kill(pids[victim], signal.SIGKILL)
-        errors = spawner.stderr.read()
-        assert spawner.wait(STUCK) == 0, errors
+        assert spawner.wait(STUCK) == 0, told.read_text()
     return victims
 
 
