@@ -60,12 +60,15 @@ class Services(OpenTable):
         return commit if instant is None else self.run_compaction(instant, engine=engine)
 
     def schedule_compaction(self, strategy: Any = None) -> str | None:
-        """Plan a compaction; its instant, or None where there is nothing to compact.
+        """Plan a compaction; its instant, or None where there is nothing to compact. What writers that died
+        left is undone first.
 
         Raises CommitConflictError in version 6 while a write is under way.
         """
         self._check_writable()
         self._check_merged("compaction")
+        if heal(self._storage, self._config):
+            self._drop_metadata_table()
         wanted = strategy or self._options.get("hoodie.compaction.strategy", "log_size")
         found, ref = resolve("compaction", wanted, self._settings)
         instant = compaction.schedule(self._storage, self._config, found, ref.name)
