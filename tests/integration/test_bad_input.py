@@ -348,10 +348,23 @@ def _(world: World) -> Act:
     return lambda: table.upsert(MORE)
 
 
-@trial("a table with virtual keys", errors.UnsupportedTableError)
+@trial("a null in a virtual key", errors.NullKeyError)
 def _(world: World) -> Act:
-    table = hoodoo.open(world.theirs("cow_v6_simplekeygen_hivestyle_no_metafields"))
-    return lambda: table.upsert(MORE)
+    options = {"hoodie.recordkey.virtual.enabled": "true"}
+    table = world.table(record_key=["id", "fare"], options=options)
+    return lambda: table.upsert(MORE.set_column(2, "fare", pa.nulls(2, pa.float64())))
+
+
+@trial("a key generator whose keys can't be virtual", errors.ConfigError)
+def _(world: World) -> Act:
+    options = {"hoodie.recordkey.virtual.enabled": "true"}
+    return world.create(key_generator="CUSTOM", partition_by="city:SIMPLE", options=options)
+
+
+@trial("virtual keys for a table that stores them", errors.OptionConflictError)
+def _(world: World) -> Act:
+    world.table()
+    return lambda: hoodoo.open(world.path, {"hoodie.recordkey.virtual.enabled": "true"})
 
 
 @trial("base files in a format that no plugin offers, written", errors.PluginError)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hoodoo.hookspecs import Option, Registration, Settings, hookimpl
+from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
+from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATOR
 from hoodoo.storage.api import Storage
 
 THREADS = Option("hoodoo.local.threads", "Partitions at a time; by default one per core.")
@@ -18,6 +20,25 @@ PARQUET = (
     Option("hoodie.index.bloom.num_entries", "Keys that the bloom filter is made for at first."),
     Option("hoodie.bloom.index.filter.dynamic.max.entries", "Keys that it may grow to."),
 )
+
+VIRTUAL_KEYS = (
+    Option(
+        POPULATE, "false: record keys are virtual, rows don't store their meta columns.",
+        "true", table_property=True,
+    ),
+    Option(
+        VIRTUAL, "Record keys are virtual (RFC-21): not stored, but made of their columns.",
+        "false", table_property=True,
+    ),
+    Option(COLUMNS, "The columns of a virtual key; the same as record_key."),
+    Option(CLASS, "The key generator of a virtual key; the same as key_generator."),
+    Option(CONCATENATOR, "What is between the columns of a virtual key.", table_property=True),
+    Option(
+        KEPT_META, "The meta columns that rows of a table with virtual keys store all the same; "
+        "by default _hoodie_commit_time where RFC-21's setting made it so.",
+        table_property=True,
+    ),
+)  # fmt: skip
 
 
 @hookimpl
@@ -62,7 +83,7 @@ def hoodoo_file_formats() -> list[Registration]:
         Registration(
             "PARQUET",
             "hoodoo.files.parquet:ParquetFormat.from_settings",
-            options=PARQUET,
+            options=(*PARQUET, *VIRTUAL_KEYS),
             summary="Parquet with Hudi's footer: bloom filter and record-key range.",
         )
     ]

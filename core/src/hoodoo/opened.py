@@ -45,6 +45,7 @@ class OpenTable:
         self._overrides = dict(overrides or {})
         self._timeline: Timeline | None = None
         self._loaded: tables.Plugins | None = None
+        self._told_stored_keys = False
         self._turns = tables.turns(Settings(config, options))
 
     def __repr__(self) -> str:
@@ -129,12 +130,6 @@ class OpenTable:
                 f"table {self._config.name} of version {self._config.version}",
                 "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
                 "upgrade it with Hudi 1.1 or newer to version 9.",
-            )
-        if not self._config.populate_meta_fields:
-            raise UnsupportedTableError(
-                f"table {self._config.name}",
-                "has virtual keys (hoodie.populate.meta.fields=false), which are only read",
-                "write it with Hudi, or copy its rows into a table that hoodoo.create makes.",
             )
 
     def _resolve_engine(self, data: Any, engine: str | Engine | None) -> Engine:

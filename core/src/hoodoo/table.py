@@ -5,39 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from hoodoo import tables
-from hoodoo.actions import compaction
-from hoodoo.actions.heal import heal
-from hoodoo.errors import CommitConflictError, ConfigError, DataError, HoodooError, warn
+from hoodoo.actions import rewrite_keys
+from hoodoo.actions.rewrite_keys import RewrittenKeys
+from hoodoo.errors import CommitConflictError, ConfigError, DataError, warn
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.resolve import resolve
+from hoodoo.merge.virtual import key_columns
+from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
+from hoodoo.model.virtual_keys import kept_columns
+from hoodoo.new_table import new_config
 from hoodoo.read.changes import Changes
 from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
-from hoodoo.read.source import ReadSource
+from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.read.stored_row import stored_row
-from hoodoo.services import Services
-from hoodoo.timeline import properties, view
+from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.compaction_plan import pending_groups
 from hoodoo.timeline.create import init_table
-from hoodoo.timeline.taken import taken_since
-from hoodoo.timeline.timeline import Timeline
 from hoodoo.write import operation
 from hoodoo.write.commit import Commit
-from hoodoo.write.delete_keys import as_keys
-from hoodoo.write.run import Order, drop_partitions, run
+from hoodoo.write.run import drop_partitions
 from hoodoo.write.target import WriteTarget
+from hoodoo.writing import LOOKS, Writing
 
-_LOOKS = 10
 Read = TypeVar("Read")
 
 
-class Table(Services):
+class Table(Writing):
     """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
 
     Every call looks at the table as it is then: two objects of one table see each other's commits.
@@ -60,9 +61,11 @@ class Table(Services):
         ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
         ConfigError for a bad point in time.
         """
-        return self._planned(
+        scan = self._planned(
             lambda source: Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
         )
+        self._tell_stored_keys(scan.plan.slices)
+        return scan
 
     def incremental(
         self,
@@ -184,146 +187,100 @@ class Table(Services):
         services(lambda: self._resolve_engine(None, self._engine or "local"))
         return commit
 
-    # --- inside -----------------------------------------------------------------------------------
-    def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
-        wanted = self._options.get("hoodie.combine.before.insert", "false").lower() == "true"
-        return kind.exchanged() if wanted else kind
+    # --- virtual keys -----------------------------------------------------------------------------
+    def enable_virtual_keys(self, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
+        """From now on rows don't store their record keys, which are made of their columns (RFC-21).
 
-    def _as_keys(self, data: Any) -> Any:
-        return as_keys(data, self._config.record_key_fields, self.schema)
+        Changes the table's properties alone: files that store keys stay, and these are not looked at any
+        more. ``kept``: the meta columns that rows store all the same; with all five of them, the keys can
+        be made stored ones again. Does nothing where they are virtual already.
 
-    def _write(
-        self,
-        kind: operation.WriteKind,
-        data: Any,
-        engine: str | Engine | None,
-        batch: Batch | None,
-    ) -> Commit:
-        services = self._inline_services()
-        chosen = engine or self._engine
-        commit = run(self._order(kind, lambda: self._target(data, chosen), batch), data)
-        if commit.instant:
-            services(lambda: self._resolve_engine(data, chosen))
-        return commit
-
-    def _order(
-        self,
-        kind: operation.WriteKind,
-        look: Callable[[], WriteTarget],
-        batch: Batch | None = None,
-    ) -> Order:
-        return Order(
-            storage=self._storage,
-            kind=kind,
-            look=look,
-            undo=self._undo,
-            before_publish=self._drop_metadata_table,
-            conflicts=tables.conflict_strategy(self._settings),
-            turns=self._turns,
-            repeats=tables.repeats(self._options),
-            batch=batch,
-        )
-
-    def _inline_services(self) -> Callable[[Callable[[], Engine]], None]:
-        """What has to be done after a write: its options are checked now, before anything is written."""
-        every = compaction.inline_interval(self._config, self._options)
-        cleaning = self._inline_cleaning()
-        archiving = self._inline_archiving()
-
-        def after(engine: Callable[[], Engine]) -> None:
-            def compacting(timeline: Timeline) -> bool:
-                wanted = compaction.commits_since(timeline) >= every
-                return wanted and bool(self.compact(engine=engine()).instant)
-
-            timeline: Timeline | None = None  # one look serves all that have nothing to do
-            for what, method, service in (
-                ("compaction", "compact", compacting if every else None),
-                ("cleaning", "clean", cleaning),
-                ("archiving", "archive", archiving),
-            ):
-                if service is None:
-                    continue
-                try:
-                    timeline = timeline or self.timeline()
-                    if service(timeline):
-                        timeline = None
-                except (HoodooError, FileNotFoundError) as error:  # others take files away
-                    timeline = None  # the rows have landed: this is no failure of the write
-                    warn(
-                        f"table {self._config.name}: the write is done, the inline {what} after it is "
-                        f"not ({error}); table.{method}() finishes it."
-                    )
-
-        return after
-
-    def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
+        Raises ConfigError where readers could not make the keys again, or where a stored one differs
+        from what its columns say.
+        """
         self._check_writable()
-        for _ in range(_LOOKS - 1):
-            with suppress(FileNotFoundError):  # others archived between a listing and its reading
-                return self._looked_at(data, engine)
-        return self._looked_at(data, engine)
-
-    def _looked_at(self, data: Any, engine: str | Engine | None) -> WriteTarget:
-        plugins = self._plugins()
-        runner = self._resolve_engine(data, engine)
-        properties.recover(self._storage)
         self._refresh()
-        if heal(self._storage, self._config):
-            # What was rolled back may be in the metadata table.
-            self._drop_metadata_table()
-        timeline, slices = self._seen()
-        settings = self._settings
-        schema = self._schema(timeline)
+        if not self._config.populate_meta_fields:
+            return
+        kept = kept_columns(",".join(kept))
+        plugins = self._plugins()
         generator = tables.settled(
             plugins.generator, lambda columns: stored_row(self._source(), columns)
         )
-        serializer = resolve(
-            "serializer", self._options.get("hoodoo.serializer", "arrow"), settings
-        )
-        return WriteTarget(
-            storage=self._storage,
-            config=self._config,
-            timeline=timeline,
-            schema=schema,
-            slices=slices,
-            engine=runner,
-            generator=generator,
-            merger=plugins.merger,
-            index=plugins.index,
-            filling_layout=resolve(
-                "layout", self._options.get("hoodoo.layout", "small_file"), settings
-            ).instance,
-            new_layout=resolve("layout", "new_files", settings).instance,
-            file_format=plugins.file_format,
-            anywhere=lambda: resolve("index", "global_simple", settings).instance,
-            by_path=lambda: resolve("index", "simple", settings).instance,
-            logs=tables.log_settings(settings, schema),
-            compacting=pending_groups(self._storage, timeline),
-            serializer=serializer.instance,
-            plugins=(*plugins.refs, serializer.ref),
-            options=self._options,
+        tables.check_virtual(generator, self._config.key_generator or type(generator).__name__)
+        columns = key_columns(generator, self.schema)
+        rewrite_keys.check_made(generator, stored_row(self._source(), columns), columns)
+        pinned = table_properties(generator)
+        self._drop_metadata_table()
+        self._change(rewrite_keys.enabling(self.timeline(), kept, pinned))
+
+    def rewrite_keys(
+        self, virtual: bool = True, *, engine: str | Engine | None = None
+    ) -> RewrittenKeys:
+        """Rewrite the files that store record keys although these are virtual; where they are not yet,
+        they become so first, as by :meth:`enable_virtual_keys`.
+
+        File group by file group, in commits of a few each: the table can be read and written meanwhile,
+        a run that was cut short is begun again, and the old files are there for time travel until they
+        are cleaned. Slices with log files are compacted. ``virtual=False`` makes the keys stored ones
+        again, if all rows store them: that is the way back for a table that kept all meta columns.
+
+        Raises ConfigError, CommitConflictError where other writers come in between again and again.
+        """
+        if not virtual:
+            self._store_keys()
+            return RewrittenKeys()
+        self.enable_virtual_keys()
+        chosen = engine or self._engine
+        done: list[Commit] = []
+        if self._config.table_type == "MERGE_ON_READ":
+            done.append(self.compact(rewrite_keys.Storing(self._config), engine=chosen))
+        look = partial(self._target, None, chosen)
+        done += rewrite_keys.rewrite(self._order(operation.UPSERT, look))
+        done = [commit for commit in done if commit.instant]
+        slices = self._seen()[1]
+        left = [s for s in slices if rewrite_keys.stores_keys(s, self._config)]
+        if not left and self._config.get(STORED_UNTIL) is not None:
+            self._change({STORED_UNTIL: None})
+        return RewrittenKeys(
+            tuple(commit.instant for commit in done),
+            sum(len(commit.files) for commit in done),
+            tuple((s.partition_path, s.file_id) for s in left),
         )
 
+    def _tell_stored_keys(self, slices: Sequence[FileSlice]) -> None:
+        if self._told_stored_keys or RECORD_KEY in self._config.filled_meta:
+            return
+        storing = sum(rewrite_keys.stores_keys(s, self._config) for s in slices)
+        if storing:
+            self._told_stored_keys = True
+            warn(
+                f"table {self._config.name}: its record keys are virtual; {storing} of {len(slices)} file "
+                "groups have files from before, whose stored keys are not looked at. "
+                "table.rewrite_keys() makes them smaller."
+            )
+
+    def _store_keys(self) -> None:
+        self._check_writable()
+        self._refresh()
+        if not self._config.populate_meta_fields:
+            file_format = check_readable(self._source())
+            rewrite_keys.check_all_stored(self._storage, file_format, self._seen()[1])
+            self._drop_metadata_table()
+            self._change(rewrite_keys.disabling())
+
+    def _change(self, changes: Mapping[str, str | None]) -> None:
+        self._config = properties.update(self._storage, self._config, changes)
+        self._timeline, self._loaded = None, None
+
+    # --- inside -----------------------------------------------------------------------------------
     def _planned(self, plan: Callable[[ReadSource], Read]) -> Read:
         """A read, planned again where others took files away while it was. CommitConflictError where they
         do so faster than the table can be listed."""
-        for _ in range(_LOOKS - 1):
+        for _ in range(LOOKS - 1):
             with suppress(CommitConflictError):
                 return plan(self._source())
         return plan(self._source())
-
-    def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
-        """The timeline, and the newest slices that it tells of. CommitConflictError where others take
-        files away faster than these can be listed."""
-        for _ in range(_LOOKS):
-            timeline = self._look()
-            slices = view.build(self._storage, timeline).slices
-            if not taken_since(self._storage, timeline):
-                return timeline, slices
-        raise CommitConflictError(
-            f"table {self._config.name}", f"files were taken away {_LOOKS} times while they were listed.",
-            "Repeat the write.",
-        )  # fmt: skip
 
 
 def create(
@@ -352,7 +309,7 @@ def create(
     PluginError; nothing has been written then.
     """
     given = tables.check_options(options, None)
-    config = tables.new_config(
+    config = new_config(
         path,
         schema,
         name=name,

@@ -1,8 +1,7 @@
-"""Creating and opening tables: settings become properties, properties become plugins."""
+"""Opening tables: properties and options become plugins."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,33 +10,35 @@ from attrs import frozen
 
 from hoodoo.errors import (
     ConfigError,
-    MissingColumnError,
     OptionConflictError,
     PluginError,
-    UnsupportedTableError,
 )
 from hoodoo.files.parquet import ParquetFormat
 from hoodoo.hookspecs.conflict import ConflictStrategy
-from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, deletes_only, table_properties
+from hoodoo.hookspecs.key_generator import (
+    KeyGenerator,
+    Settles,
+    can_be_virtual,
+    deletes_only,
+)
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import declared_options, resolve
-from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
-from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_avro import avro_text
-from hoodoo.model.schema_door import normalise_schema
+from hoodoo.kernel.resolve import resolve
+from hoodoo.merge.virtual import VirtualKeys
+from hoodoo.model.config import KEPT_META, VIRTUAL, TableConfig
+from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
-from hoodoo.write.prepare import has_column
 from hoodoo.write.target import LogSettings
 from hoodoo.write.turns import Turns
 
 WRITABLE_VERSIONS = (6, 9)
 LOG_BLOCKS = "hoodie.logfile.data.block.format"
-TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OWN_INDEX = "hoodoo.index.type"
+# A merger that is more than its mode says, as far as other readers are concerned.
+OWN_MERGER = "hoodoo.merger"
 
 
 @frozen
@@ -77,61 +78,6 @@ def arrow_schema(schema: Any) -> pa.Schema:
     )
 
 
-def new_config(
-    path: str,
-    schema: Any,
-    *,
-    name: str | None,
-    record_key: str | Sequence[str] | None,
-    partition_by: str | Sequence[str],
-    ordering: str | Sequence[str],
-    table_type: str,
-    table_version: int,
-    key_generator: Any,
-    index: Any,
-    merger: Any,
-    options: Mapping[str, str],
-) -> TableConfig:
-    """The properties of a new table. Raises before anything is written."""
-    keys, partitions, order = _names(record_key), _names(partition_by), _names(ordering)
-    if table_version not in WRITABLE_VERSIONS:
-        raise UnsupportedTableError(
-            f"table version {table_version}",
-            "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
-            "use table_version=9, or 6 for readers of Hudi 0.x.",
-        )
-    if table_type not in TABLE_TYPES:
-        raise ConfigError(
-            f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
-            'leave it out, or give table_type="COPY_ON_WRITE".',
-        )  # fmt: skip
-    known = without_meta(normalise_schema(arrow_schema(schema), options))
-    columns = [column for column, _type in partition_spec(",".join(partitions))]
-    for column in (*keys, *columns, *order):
-        if not has_column(known, column):
-            raise MissingColumnError(
-                f"column {column}",
-                f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
-                "name columns of the schema.",
-            )
-    name = name or _default_name(path)
-    if not _NAME.fullmatch(name):
-        raise ConfigError(
-            f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
-            'give name="...".',
-        )  # fmt: skip
-    properties = _base_properties(name, known, keys, partitions, order, table_type, table_version)
-    stored = _property_options(options, properties)
-    properties.update(stored)
-    settings = Settings(TableConfig(properties), options)
-    properties.update(
-        _key_generator_properties(key_generator, keys, partitions, settings, table_version)
-    )
-    properties.update(_merger_properties(merger, order, settings, table_version))
-    properties.update(_index_properties(index, settings))
-    return TableConfig({k: v for k, v in properties.items() if v is not None})
-
-
 def load_plugins(
     config: TableConfig,
     options: Mapping[str, str],
@@ -141,12 +87,14 @@ def load_plugins(
     settings = Settings(config, options)
     generator, generator_ref = resolve(
         "key_generator",
-        overrides.get("key_generator") or config.key_generator or _default_generator(config),
+        overrides.get("key_generator") or config.key_generator or default_generator(config),
         settings,
     )
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
     index, index_ref = resolve("index", overrides.get("index") or index_name(settings), settings)
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
+    if not config.populate_meta_fields:
+        file_format = VirtualKeys(file_format, generator, config.filled_meta)
     if deletes_only(generator) and not getattr(index, "is_global", False):
         raise ConfigError(
             f"key generator {generator_ref.name}",
@@ -186,7 +134,8 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
         )  # fmt: skip
     parquet = ParquetFormat.from_settings(settings).options
     marker = "APPEND" if table.layout_version < 2 else "CREATE"
-    return LogSettings(table.name, marker, block, parquet.codec, parquet.level)
+    filled = None if table.populate_meta_fields else table.filled_meta
+    return LogSettings(table.name, marker, block, parquet.codec, parquet.level, filled=filled)
 
 
 def guarded(storage: Storage, settings: Settings) -> Storage:
@@ -276,7 +225,20 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
             f"options of type {type(options).__qualname__}", "is no mapping of keys to values.",
             'give a dictionary, e.g. {"hoodie.parquet.compression.codec": "zstd"}.',
         )  # fmt: skip
-    return option_rules.check(options, config, stacklevel=3)
+    wanted = str((options or {}).get(VIRTUAL, "")).lower() == "true"
+    if wanted and config is not None and config.properties and config.populate_meta_fields:
+        raise OptionConflictError(
+            f"option {VIRTUAL}=true", "contradicts the table, which stores its record keys.",
+            "leave it out; table.enable_virtual_keys() makes them virtual.",
+        )  # fmt: skip
+    given = option_rules.check(options, config, stacklevel=3)
+    for key in (CONCATENATOR, KEPT_META) if config is not None and config.properties else ():
+        if given.get(key) and config is not None and config.get(key) is None:
+            raise OptionConflictError(
+                f"option {key}={given[key]}", "contradicts the table, which does not have it.",
+                "leave it out.",
+            )  # fmt: skip
+    return given
 
 
 def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
@@ -286,7 +248,7 @@ def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
     another one for each writer.
     """
     told = {
-        "key_generator": config.key_generator or _default_generator(config),
+        "key_generator": config.key_generator or default_generator(config),
         "merger": merger_name(config),
         "index": config.get("hoodie.index.type"),
     }
@@ -304,111 +266,7 @@ def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
             )  # fmt: skip
 
 
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _default_name(path: str) -> str:
-    last = str(path).rstrip("/").rsplit("/", 1)[-1]
-    name = re.sub(r"[^A-Za-z0-9_]", "_", last)
-    return name if _NAME.fullmatch(name) else f"t_{name}"
-
-
-def _base_properties(
-    name: str,
-    schema: pa.Schema,
-    keys: tuple[str, ...],
-    partitions: tuple[str, ...],
-    order: tuple[str, ...],
-    table_type: str,
-    version: int,
-) -> dict[str, str]:
-    properties = {
-        "hoodie.table.name": name,
-        "hoodie.database.name": "default",
-        "hoodie.table.type": table_type,
-        "hoodie.table.version": str(version),
-        "hoodie.timeline.layout.version": "1" if version < 8 else "2",
-        "hoodie.archivelog.folder": "archived",
-        "hoodie.table.timeline.timezone": "UTC",
-        "hoodie.datasource.write.hive_style_partitioning": "false",
-        "hoodie.datasource.write.partitionpath.urlencode": "false",
-        "hoodie.datasource.write.drop.partition.columns": "false",
-        "hoodie.table.create.schema": avro_text(schema, name),
-    }
-    if keys:
-        properties["hoodie.table.recordkey.fields"] = ",".join(keys)
-    if partitions:
-        properties[PARTITION_FIELDS] = ",".join(partitions)
-    if order:
-        key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
-        if version < 9 and len(order) > 1:
-            raise ConfigError(
-                f"ordering {', '.join(order)}", f"table version {version} has one ordering column",
-                "name one column, or use table_version=9.",
-            )  # fmt: skip
-        properties[key] = ",".join(order)
-    if version >= 8:
-        properties["hoodie.table.initial.version"] = str(version)
-        properties["hoodie.timeline.path"] = "timeline"
-        properties["hoodie.timeline.history.path"] = "history"
-    if version >= 9:
-        properties["hoodie.table.format"] = "native"
-    return properties
-
-
-def _property_options(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
-    """The options that are table properties, stored at creation. They may not contradict arguments."""
-    chosen = {}
-    declared = {option.key for option in declared_options() if option.table_property}
-    for key, value in options.items():
-        if key in properties and key not in _CHOSEN_BY_OPTION and properties[key] != value:
-            raise OptionConflictError(
-                f"option {key}={value}", f"contradicts the argument that says {properties[key]}",
-                "say it once.",
-            )  # fmt: skip
-        if key in _CHOSEN_BY_OPTION or key in declared:
-            chosen[key] = value
-    return chosen
-
-
-# Index types that say which rows the table may hold, or where. Spark Hudi takes its index from this
-# property and refuses a writer that names another: for these that is right. Other indexes only find
-# keys; every writer may have its own, and Hudi would fail over a name that it does not know.
-_BINDING_INDEXES = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
-OWN_INDEX = "hoodoo.index.type"
-# The types of partition columns, where the table version notes only names.
-OWN_PARTITION_TYPES = "hoodoo.partition.types"
-# A merger that is more than its mode says, as far as other readers are concerned.
-OWN_MERGER = "hoodoo.merger"
-# Properties with a default that an option may replace when the table is created.
-_CHOSEN_BY_OPTION = frozenset(
-    {
-        "hoodie.database.name",
-        "hoodie.datasource.write.hive_style_partitioning",
-        "hoodie.datasource.write.partitionpath.urlencode",
-        "hoodie.table.base.file.format",
-        "hoodie.record.merge.mode",
-        "hoodie.record.merge.strategy.id",
-    }
-)
-_JAVA_GENERATORS = {
-    "SIMPLE": "org.apache.hudi.keygen.SimpleKeyGenerator",
-    "COMPLEX": "org.apache.hudi.keygen.ComplexKeyGenerator",
-    "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-    "TIMESTAMP": "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
-    "CUSTOM": "org.apache.hudi.keygen.CustomKeyGenerator",
-}
-_UNTYPED = frozenset(_JAVA_GENERATORS) - {"CUSTOM"}
-_PAYLOADS = {
-    "COMMIT_TIME_ORDERING": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
-    "EVENT_TIME_ORDERING": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
-}
-
-
-def _default_generator(config: TableConfig) -> str:
+def default_generator(config: TableConfig) -> str:
     """Hudi's inference (features page 3.2)."""
     if not config.partition_fields:
         return "NON_PARTITION"
@@ -418,74 +276,12 @@ def _default_generator(config: TableConfig) -> str:
     return "SIMPLE" if one else "COMPLEX"
 
 
-def _key_generator_properties(
-    chosen: Any,
-    keys: tuple[str, ...],
-    partitions: tuple[str, ...],
-    settings: Settings,
-    version: int,
-) -> dict[str, str]:
-    wanted = chosen or settings.get("hoodie.datasource.write.keygenerator.type") or settings.get(
-        "hoodie.datasource.write.keygenerator.class"
-    ) or _default_generator(settings.table)  # fmt: skip
-    generator, ref = resolve("key_generator", wanted, settings)
-    if deletes_only(generator):
-        raise ConfigError(
-            f"key generator {ref.name}", "is for deletes, no table can be filled with it.",
-            "leave it out, and give it to hoodoo.open for a delete.",
-        )  # fmt: skip
-    if settings.table.has_partition_types and ref.name in _UNTYPED:
-        raise ConfigError(
-            f"partition columns {', '.join(partitions)}", f"have types, which {ref.name} has no use for.",
-            "leave the types out, or the key generator: it then is CUSTOM.",
-        )  # fmt: skip
-    properties = dict(table_properties(generator))
-    if version >= 8:
-        return {"hoodie.table.keygenerator.type": ref.name, **properties}
-    if settings.table.has_partition_types:  # this version has names alone
-        properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
-        properties[OWN_PARTITION_TYPES] = ",".join(partitions)
-    return {
-        "hoodie.table.keygenerator.class": _JAVA_GENERATORS.get(ref.name, ref.name),
-        **properties,
-    }
-
-
-def _merger_properties(
-    chosen: Any, order: tuple[str, ...], settings: Settings, version: int
-) -> dict[str, str]:
-    merger, ref = resolve("merger", chosen or merger_name(settings.table), settings)
-    mode = merger.merge_mode
-    usual = kernel().find("merger", mode)
-    own: dict[str, str] = {}
-    if ref.instance is None and mode != "CUSTOM" and usual and usual.name != ref.name:
-        own[OWN_MERGER] = ref.name
-    if mode == "EVENT_TIME_ORDERING" and not order:
-        raise ConfigError(
-            "merger event_time", "needs at least one ordering column",
-            'create the table with ordering="column".',
-        )  # fmt: skip
-    if version < 8:
-        payload = _PAYLOADS.get(mode)
-        return {"hoodie.compaction.payload.class": payload, **own} if payload else {
-            "hoodie.record.merge.mode": mode,
-            "hoodie.record.merge.strategy.id": merger.strategy_id,
-        }  # fmt: skip
-    properties = {"hoodie.record.merge.mode": mode, **own}
-    if mode == "CUSTOM":
-        properties["hoodie.record.merge.strategy.id"] = merger.strategy_id
-    return properties
-
-
-def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:
-    _object, ref = resolve("index", chosen or index_name(settings), settings)
-    kept = {}
-    if ref.instance is None and ref.name != "simple":
-        key = "hoodie.index.type" if ref.name.upper() in _BINDING_INDEXES else OWN_INDEX
-        kept[key] = ref.name.upper()
-    for option in declared_options("index", ref.name):
-        if option.table_property:
-            value = settings.get(option.key, option.default)
-            if value is not None:
-                kept[option.key] = value
-    return kept
+def check_virtual(generator: KeyGenerator, name: str) -> None:
+    """ConfigError where files may not lack the generator's keys."""
+    if can_be_virtual(generator):
+        return
+    raise ConfigError(
+        f"key generator {name}", "can't be one of virtual keys: readers could not make the keys again "
+        "(Hudi takes SIMPLE, COMPLEX and NON_PARTITION).",
+        "use one of these, or leave the keys stored.",
+    )  # fmt: skip

@@ -159,8 +159,8 @@ def test_virtual_keys_have_no_meta_columns(hand: Make, rows: Make) -> None:
     table.file(rows("paris", [1]), "paris", "f-1", T1)
     table.commit(T1)
     assert table.read().schema.names[0] == "id"
-    with pytest.raises(SchemaError, match="virtual keys"):
-        table.read(columns=["_hoodie_record_key"])
+    found = table.read(columns=["_hoodie_record_key", "id"]).to_arrow()
+    assert found.to_pydict() == {"_hoodie_record_key": [None], "id": ["k1"]}
 
 
 def test_unknown_columns(two_cities: Any) -> None:

@@ -29,6 +29,7 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
@@ -73,6 +74,8 @@ class CompactionTarget:
     merger: Merger
     file_format: BaseFileFormat
     before_publish: Callable[[], None]
+    # Makes the record keys that files don't store.
+    virtual: KeyGenerator | None = None
 
 
 def schedule(
@@ -140,7 +143,9 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
     schema = _schema_then(target, timeline, requested)
     stored = with_meta(schema)
-    rule = MergeRule.of(stored, stored, config, target.merger, Visible.of(timeline, None), None)
+    rule = MergeRule.of(
+        stored, stored, config, target.merger, Visible.of(timeline, None), target.virtual
+    )
     step = CompactSlices(storage, target.file_format, rule, Pending.of(timeline, instant))
     slices = slices_now(storage, timeline, plan, requested)
     # The number of log files tells this run's file from that of a run which saw fewer of them.

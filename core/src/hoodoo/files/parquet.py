@@ -13,6 +13,8 @@ from hoodoo.files.bloom import BloomOptions
 from hoodoo.files.parquet_reader import ParquetReader
 from hoodoo.files.parquet_writer import ParquetWriter, WriterOptions
 from hoodoo.files.record_keys import KeyStats
+from hoodoo.model.config import KEPT_META
+from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
 
 # Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
@@ -74,7 +76,8 @@ class ParquetFormat:
                 page_bytes=_size(settings, "hoodie.parquet.page.size", 1 << 20),
                 dictionary=_flag(settings, "hoodie.parquet.dictionary.enabled"),
                 bloom=BloomOptions.from_settings(settings) if _wants_bloom(settings) else None,
-                key_stats=_flag(settings, "hoodie.populate.meta.fields"),
+                key_stats=_flag(settings, "hoodie.populate.meta.fields")
+                or RECORD_KEY in (settings.get(KEPT_META) or ""),
             )
         )
 

@@ -56,7 +56,7 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
         counted = list(_counting(found, rule.visible))
         pieces = [_piece(reader, block, rule) for reader, block in counted]
     rows = sum(piece.rows.num_rows for piece in pieces)
-    aside = frozenset() if rule.keys is None else frozenset({RECORD_KEY})
+    aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
     waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
     return LogRows(waiting, tuple(damages), len(counted), rows)
 
@@ -120,9 +120,12 @@ def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
     columns = [_operations(table), *table.columns]
     names = [OP, *table.schema.names]
     if rule.keys is not None:
-        keys = [rule.keys.record_keys(batch) for batch in batches]
-        columns.append(pa.chunked_array(keys, pa.string()))
-        names.append(RECORD_KEY)
+        keys = pa.chunked_array([rule.keys.record_keys(b) for b in batches], pa.string())
+        if RECORD_KEY in names:
+            columns[names.index(RECORD_KEY)] = keys
+        else:
+            columns.append(keys)
+            names.append(RECORD_KEY)
     return Piece(
         _with_keys(pa.Table.from_arrays(columns, names=names), reader, block),
         there | set(META_COLUMNS) if block.is_partial else None,
@@ -169,7 +172,7 @@ def _deletes(reader: LogReader, block: LogBlock, rule: MergeRule) -> pa.Table:
         **{name: found.column(f"o{i}") for i, name in enumerate(rule.ordering)},
     }
     fields = [pa.field(OP, pa.int8()), *rule.schema]
-    if rule.keys is not None:
+    if RECORD_KEY not in rule.schema.names:
         fields.append(pa.field(RECORD_KEY, pa.string()))
     columns = [made[f.name] if f.name in made else pa.nulls(found.num_rows, f.type) for f in fields]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))

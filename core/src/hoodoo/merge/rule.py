@@ -47,7 +47,8 @@ class Visible:
 @frozen
 class MergeRule:
     """``schema``: the columns that merging reads, in the types of the table; of tables with stored
-    keys the record key is among them. ``keys`` makes the keys of tables with virtual ones.
+    keys the record key is among them. ``keys`` makes the keys of tables with virtual ones; in the
+    schema the record key is among them only where a writer asks for it.
     ``ordering``: the columns whose values delete blocks carry. ``needed``: the columns of the schema
     that merging itself looks at. ``gives_keys``: the stored record keys are wanted besides."""
 
@@ -72,8 +73,8 @@ class MergeRule:
         """The rule for a read of the columns ``wanted`` of a table with the schema ``stored``."""
         needed = {IS_DELETED, *config.ordering_fields}
         needed |= set(stored.names if merger.columns is None else merger.columns)
+        needed.add(RECORD_KEY)
         if config.populate_meta_fields:
-            needed.add(RECORD_KEY)
             keys = None
         elif keys is not None:
             needed |= {name.split(".")[0] for name in keys.record_key_fields}
@@ -97,4 +98,6 @@ class MergeRule:
         return evolve(self, schema=kept, gives_keys=gives_keys)
 
     def record_keys(self, rows: pa.RecordBatch) -> pa.Array:
-        return rows.column(RECORD_KEY) if self.keys is None else self.keys.record_keys(rows)
+        if self.keys is None or RECORD_KEY in rows.schema.names:
+            return rows.column(RECORD_KEY)
+        return self.keys.record_keys(rows)

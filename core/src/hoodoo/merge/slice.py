@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from hoodoo.errors import HoodooWarning
-from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import Waiting
 from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.schema_widen import widened
@@ -61,26 +63,28 @@ def _merged_base(
     waiting: Waiting | None,
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
-    with file_format.reader(storage, base.path) as reader:
+    with file_format.reader(storage, base.path) as opened:
+        reader = opened if rule.keys is None else _keyed(opened, rule.keys)
         where = pushed and pushed(reader.schema)
         there = [name for name in rule.out_schema.names if name in reader.schema.names]
         places = None
-        if waiting is not None and rule.keys is None:
+        if waiting is not None:
             places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
         for batch in reader.batches(there, where):
             stored = widened(batch, rule.out_schema, base.path)
             if waiting is None:
                 yield stored
                 continue
-            if places is not None:
-                at = places.take(stored.num_rows)
-            else:
-                at = waiting.places(rule.record_keys(stored))
-            met = waiting.meet(stored, at)
+            assert places is not None
+            met = waiting.meet(stored, places.take(stored.num_rows))
             if met.kept.num_rows:
                 yield met.kept
             if met.winners is not None:
                 yield from _batches(met.winners, rule.out_schema)
+
+
+def _keyed(reader: BaseFileReader, keys: KeyGenerator) -> BaseFileReader:
+    return reader if isinstance(reader, KeyedReader) else KeyedReader(reader, keys, "")
 
 
 @define

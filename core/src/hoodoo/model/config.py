@@ -6,9 +6,18 @@ from collections.abc import Mapping
 
 from attrs import Factory, frozen
 
+from hoodoo.model.meta import META_COLUMNS
+
 # Java class names and enum names of the built-in key generators live with the plugins, as aliases.
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 PARTITION_FIELDS = "hoodie.table.partition.fields"
+POPULATE = "hoodie.populate.meta.fields"
+# RFC-21's own setting, kept as a property beside the one that shipped.
+VIRTUAL = "hoodie.recordkey.virtual.enabled"
+# Of a table with virtual keys: the requested time up to which its files were made with stored ones.
+STORED_UNTIL = "hoodoo.recordkey.stored.until"
+# Of a table with virtual keys: the meta columns that its files store all the same.
+KEPT_META = "hoodoo.meta.fields.kept"
 
 
 def _flag(value: str | None, default: bool) -> bool:
@@ -114,7 +123,14 @@ class TableConfig:
 
     @property
     def populate_meta_fields(self) -> bool:
-        return _flag(self.get("hoodie.populate.meta.fields"), True)
+        return _flag(self.get(POPULATE), True)
+
+    @property
+    def filled_meta(self) -> frozenset[str]:
+        """The meta columns that new rows store."""
+        if self.populate_meta_fields:
+            return frozenset(META_COLUMNS)
+        return frozenset(_names(self.get(KEPT_META))) & frozenset(META_COLUMNS)
 
     @property
     def hive_style(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,6 +14,8 @@ PARTITION_PATH = "_hoodie_partition_path"
 FILE_NAME = "_hoodie_file_name"
 META_COLUMNS = (COMMIT_TIME, COMMIT_SEQNO, RECORD_KEY, PARTITION_PATH, FILE_NAME)
 IS_DELETED = "_hoodie_is_deleted"
+
+T = TypeVar("T", pa.RecordBatch, pa.Table)
 
 META_FIELDS = tuple(pa.field(name, pa.string()) for name in META_COLUMNS)
 
@@ -38,6 +42,14 @@ def encoded_as(schema: pa.Schema, found: pa.Schema) -> pa.Schema:
 def with_meta(schema: pa.Schema) -> pa.Schema:
     """The stored schema: meta columns first, then the table's own."""
     return pa.schema([*META_FIELDS, *(f for f in schema if f.name not in META_COLUMNS)])
+
+
+def emptied(rows: T, filled: frozenset[str]) -> T:
+    """``rows`` with null in the meta columns that are not ``filled``."""
+    for at, name in enumerate(rows.schema.names):
+        if name in META_COLUMNS and name not in filled:
+            rows = rows.set_column(at, name, pa.nulls(rows.num_rows, pa.string()))
+    return rows
 
 
 def without_meta(schema: pa.Schema) -> pa.Schema:

@@ -15,6 +15,11 @@ WRITER_KEYS: dict[str, tuple[str, ...]] = {
     _WRITE + "precombine.field": ("hoodie.table.ordering.fields", "hoodie.table.precombine.field"),
     "hoodie.table.ordering.fields": ("hoodie.table.precombine.field",),
     "hoodie.table.precombine.field": ("hoodie.table.ordering.fields",),
+    "hoodie.recordkey.virtual.columns": ("hoodie.table.recordkey.fields",),
+    "hoodie.recordkey.virtual.class": (
+        "hoodie.table.keygenerator.type",
+        "hoodie.table.keygenerator.class",
+    ),
     _WRITE + "table.name": ("hoodie.table.name",),
     _WRITE + "table.type": ("hoodie.table.type",),
     _WRITE + "keygenerator.class": (

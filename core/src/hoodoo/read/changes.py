@@ -15,7 +15,7 @@ from hoodoo.read.changes_plan import ChangesPlan, plan_changes
 from hoodoo.read.changes_unit import ChangeUnit, pack_units, unpack_units
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import dataframe
-from hoodoo.read.source import ReadSource, check_readable
+from hoodoo.read.source import ReadSource, keyed_format
 from hoodoo.read.step import PAYLOAD, dealt
 
 
@@ -101,7 +101,7 @@ class Changes:
     @property
     def _comparison(self) -> Comparison:
         return Comparison(
-            self.source.storage, check_readable(self.source), self.plan.spec, self.plan.rule
+            self.source.storage, keyed_format(self.source), self.plan.spec, self.plan.rule
         )
 
 

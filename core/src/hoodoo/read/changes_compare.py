@@ -24,6 +24,7 @@ from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
 from hoodoo.read.changes_logged import logged_changes, looked_up
 from hoodoo.read.changes_unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
 from hoodoo.read.open import read_slice
+from hoodoo.read.project import or_untimed
 from hoodoo.read.spec import RowSpec, referenced
 from hoodoo.storage.api import Storage
 from hoodoo.write.spread import part_of
@@ -52,6 +53,7 @@ class Comparison:
 
     def _found(self, unit: ChangeUnit) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
         rows, time = self.spec.rows, pc.field(COMMIT_TIME)
+        old_rows = evolve(rows, timed=False)  # whoever wrote them, it was before
         if unit.logs:
             yield from self._noted(unit)
             return
@@ -61,13 +63,13 @@ class Comparison:
                 yield INSERT, None, pa.Table.from_batches([batch])
             return
         if not unit.new:
-            for batch in self._read(unit, unit.old, unit.before, rows):
+            for batch in self._read(unit, unit.old, unit.before, old_rows):
                 yield DELETE, pa.Table.from_batches([batch]), None
             return
         added, kept = self._new_state(unit)
         replaced: list[pa.Table] = []
         stayed = 0
-        for old in _gathered(self._read(unit, unit.old, unit.before, rows)):
+        for old in _gathered(self._read(unit, unit.old, unit.before, old_rows)):
             gone = old.filter(pc.invert(pc.is_in(old.column(RECORD_KEY), value_set=kept)))
             stayed += old.num_rows - gone.num_rows
             hit = pc.is_in(gone.column(RECORD_KEY), value_set=_flat(added.column(RECORD_KEY)))
@@ -88,7 +90,8 @@ class Comparison:
         """Rows of older commits that were not there before: a delete in the log had hidden the row in the
         base file, and a later log row that loses against that one lets it through again."""
         rows = self.spec.rows
-        for old in _gathered(self._read(unit, unit.old, unit.before, rows)):
+        old_rows = evolve(rows, timed=False)
+        for old in _gathered(self._read(unit, unit.old, unit.before, old_rows)):
             known = pc.is_in(kept, value_set=_flat(old.column(RECORD_KEY)))
             kept = kept.filter(pc.invert(known))
         if not len(kept):
@@ -121,6 +124,7 @@ class Comparison:
         narrow = RowSpec(
             pa.schema([rows.schema.field(COMMIT_TIME), rows.schema.field(RECORD_KEY)]),
             (RECORD_KEY,),
+            timed=rows.timed,
         )
         for batch in self._read(unit, bare, unit.instant, _where(narrow, time != unit.instant)):
             kept.append(batch.column(RECORD_KEY))
@@ -174,6 +178,7 @@ class Comparison:
 
 
 def _where(spec: RowSpec, where: pc.Expression) -> RowSpec:
+    where = or_untimed(where) if spec.timed else where
     return evolve(spec, where=where, where_columns=referenced(where, spec.schema))
 
 

@@ -80,9 +80,12 @@ def plan_changes(
     window = Window.of(source, since, until)
     schema_of = evolve(source, timeline=window.then) if window.then.writes() else source
     _newest, stored = stored_schema(schema_of, file_format, None, ())
+    if RECORD_KEY not in stored.names:  # virtual: made where rows before and after are compared
+        stored = pa.schema([pa.field(RECORD_KEY, pa.string()), *stored])
     images = tuple(without_meta(stored).names) if columns is None else tuple(columns)
     asked = row_spec(stored, images, where)
-    spec = ChangeSpec(_read_spec(stored, asked), images, asked.where, asked.where_columns)
+    timed = not source.config.populate_meta_fields
+    spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
     history = History.of(evolve(source, timeline=window.timeline))
     planner = _Planner(source, window, history, history.by_group(), spec, f"since={since!r}")
     units = _by_partition(planner.units(), asked, source)
@@ -102,10 +105,10 @@ def plan_changes(
     )
 
 
-def _read_spec(stored: pa.Schema, asked: RowSpec) -> RowSpec:
+def _read_spec(stored: pa.Schema, asked: RowSpec, timed: bool) -> RowSpec:
     names = {*asked.columns, *asked.where_columns, RECORD_KEY, COMMIT_TIME}
     schema = pa.schema([f for f in stored if f.name in names])
-    return RowSpec(schema, tuple(schema.names))
+    return RowSpec(schema, tuple(schema.names), timed=timed)
 
 
 def _by_partition(

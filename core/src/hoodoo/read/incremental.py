@@ -14,6 +14,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.read.cleaned import History, Key, check_stats
 from hoodoo.read.plan import ScanPlan, plan_scan
+from hoodoo.read.project import or_untimed
 from hoodoo.read.source import ReadSource
 from hoodoo.read.window import Window, check_commit_times, is_change
 from hoodoo.timeline.view import FileSystemView, from_files
@@ -35,7 +36,8 @@ def plan_incremental(
     and those of replaced groups are no rows. Costs one listing and the metadata of the commits.
 
     Raises ConfigError for bad points and where a clean took a file away that ``until`` needs,
-    SchemaError and UnsupportedTableError as a snapshot read does.
+    SchemaError and UnsupportedTableError as a snapshot read does; reading raises UnsupportedTableError
+    for rows that may belong to it and do not say when they were written.
     """
     check_commit_times(source)
     window = Window.of(source, since, until)
@@ -51,10 +53,21 @@ def plan_incremental(
     if window.bounded:
         _check_there(view, window, touched, history, f"until={until!r}")
     rows = None if window.from_the_beginning else _written_by(changed)
+    timed = bool(changed) and not source.config.populate_meta_fields
+    if rows is not None and timed:
+        rows = or_untimed(rows)
     if not window.then.writes():  # no schema of its own: that of the oldest later commit
         then, view = source, evolve(view, slices=())
     plan = plan_scan(then, columns, where, as_of=None, view=view, rows=rows)
-    return evolve(plan, mode=INCREMENTAL, as_of=window.until, since=window.since, until=window.end)
+    spec = evolve(plan.spec, timed=rows is not None and timed)
+    return evolve(
+        plan,
+        mode=INCREMENTAL,
+        as_of=window.until,
+        since=window.since,
+        until=window.end,
+        spec=spec,
+    )
 
 
 def _touched(source: ReadSource, window: Window) -> tuple[dict[Key, list[WriteStat]], list[str]]:

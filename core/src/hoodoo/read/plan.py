@@ -18,8 +18,8 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.reach import check_reach
-from hoodoo.read.schema import stored_schema
-from hoodoo.read.source import ReadSource, check_readable, no_format
+from hoodoo.read.schema import hidden, stored_schema
+from hoodoo.read.source import ReadSource, check_generator, check_readable, no_format
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.travel import view_as_of
 from hoodoo.timeline.instants import parse_point
@@ -113,9 +113,10 @@ def plan_scan(
         view = view_as_of(source, bound)
     found = _slices(view, mode)
     newest, stored = stored_schema(source, file_format, bound, found)
-    spec = row_spec(stored, columns, where)
+    null = hidden(config)
+    spec = row_spec(stored, columns, where, null)
     if rows is not None:  # after the user's own has been checked, whose errors name only that
-        spec = row_spec(stored, spec.columns, rows if where is None else where & rows)
+        spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
     kept = _by_partition(found, spec, source.key_generator)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
@@ -146,12 +147,8 @@ def merge_rule(
             f"({config.merge_mode or config.get('hoodie.compaction.payload.class')})",
             'install one that does, or read with mode="read_optimized" (without the log files).',
         )
-    if not config.populate_meta_fields and source.key_generator is None:
-        raise UnsupportedTableError(
-            f"table {config.name}",
-            f"its keys are virtual, and no installed plugin offers {config.key_generator}",
-            'install one that does, or read with mode="read_optimized" (without the log files).',
-        )
+    if not config.populate_meta_fields:
+        check_generator(source)
     visible = Visible.of(source.timeline, bound)
     return MergeRule.of(spec.schema, stored, config, source.merger, visible, source.key_generator)
 

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hoodoo.errors import UnsupportedTableError
+from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.model.schema_widen import widened
 from hoodoo.read.spec import RowSpec
 
 
 def columns_in(file: pa.Schema, spec: RowSpec) -> list[str]:
-    """The physical columns that the file has."""
-    there = set(file.names)
+    """The physical columns that are read from the file."""
+    there = set(file.names) - spec.hidden
     return [name for name in spec.schema.names if name in there]
 
 
@@ -25,6 +27,8 @@ def pushed_filter(file: pa.Schema, spec: RowSpec) -> pc.Expression | None:
     """
     if spec.where is None:
         return None
+    if not spec.hidden.isdisjoint(spec.where_columns):
+        return None
     for name in spec.where_columns:
         at = file.get_field_index(name)
         if at < 0 or file.field(at).type != spec.schema.field(name).type:
@@ -33,12 +37,35 @@ def pushed_filter(file: pa.Schema, spec: RowSpec) -> pc.Expression | None:
 
 
 def shaped(batches: Iterable[pa.RecordBatch], spec: RowSpec, path: str) -> Iterator[pa.RecordBatch]:
-    """``batches`` of the file ``path`` -> batches of ``spec.out_schema``; empty ones are left out."""
+    """``batches`` of the file ``path`` -> batches of ``spec.out_schema``; empty ones are left out.
+
+    UnsupportedTableError for rows without a commit time where ``spec`` needs one.
+    """
     columns = list(spec.columns)
     for batch in batches:
         rows = widened(batch, spec.schema, path)
         if spec.where is not None:
             rows = rows.filter(spec.where)
+        if spec.timed:
+            _check_times(rows, path)
         if rows.num_rows:
             # select keeps the number of rows even where there are no columns.
             yield rows if rows.schema.names == columns else rows.select(columns)
+
+
+def or_untimed(where: pc.Expression) -> pc.Expression:
+    """``where``, and rows without a commit time besides. Spark Hudi stores null in tables with virtual
+    keys, and its row writer an empty text."""
+    time = pc.field(COMMIT_TIME)
+    return where | time.is_null() | (time == "")
+
+
+def _check_times(rows: pa.RecordBatch, path: str) -> None:
+    times = rows.column(COMMIT_TIME)
+    if times.null_count or pc.any(pc.equal(times, "")).as_py():
+        raise UnsupportedTableError(
+            f"rows of {path}",
+            "do not say when they were written: another engine wrote them, and its writers store no "
+            "commit time in tables with virtual keys",
+            "compare two snapshots (table.read with as_of), or read the whole table.",
+        )

@@ -11,7 +11,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.model.meta import META_FIELDS, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema_avro import arrow_schema
 from hoodoo.model.schema_door import plain_schema
 from hoodoo.read.source import ReadSource
@@ -27,8 +27,8 @@ def stored_schema(
     """The newest write instant up to ``bound``, and the stored schema of the table there.
 
     Looks at: commits up to the bound, newest first; ``hoodie.table.create.schema``; a base file;
-    the oldest later commit (a table asked for a time before it was filled). Tables with virtual keys
-    have no meta columns, as for Spark Hudi. Raises CorruptTableError when nothing tells.
+    the oldest later commit (a table asked for a time before it was filled). Of a table with
+    virtual keys it has the meta columns that are filled. Raises CorruptTableError when nothing tells.
     """
     visible, later = _split(source, bound)
     newest = visible[0].requested if visible else None
@@ -48,11 +48,21 @@ def stored_schema(
 
 
 def stored(data: pa.Schema, config: TableConfig) -> pa.Schema:
-    """The columns of the files that belong to the table: meta columns first, if they are filled.
+    """The columns of the files that belong to the table: meta columns first, those that are filled.
 
     All nullable, at every depth: writers differ in what they declare, and no reader depends on it.
     """
-    return plain_schema(with_meta(data) if config.populate_meta_fields else without_meta(data))
+    gone = {field.name for field in hidden(config)}
+    return plain_schema(pa.schema([f for f in with_meta(data) if f.name not in gone]))
+
+
+def hidden(config: TableConfig) -> tuple[pa.Field, ...]:
+    """The meta columns that are null whatever files store: those that rows of the table don't fill, and
+    the record key where it is virtual (RFC-21)."""
+    if config.populate_meta_fields:
+        return ()
+    filled = config.filled_meta - {RECORD_KEY}
+    return tuple(field for field in META_FIELDS if field.name not in filled)
 
 
 def _split(source: ReadSource, bound: str | None) -> tuple[list[Instant], list[Instant]]:

@@ -8,6 +8,7 @@ from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -42,6 +43,26 @@ def check_readable(source: ReadSource) -> BaseFileFormat:
     if source.file_format is None:
         raise no_format(f"table {config.name}", config.base_file_format)
     return source.file_format
+
+
+def keyed_format(source: ReadSource) -> BaseFileFormat:
+    """The same, for reads that need record keys: made where they are virtual. UnsupportedTableError too
+    where no plugin offers the key generator."""
+    found = check_readable(source)
+    if source.config.populate_meta_fields:
+        return found
+    return VirtualKeys(found, check_generator(source))
+
+
+def check_generator(source: ReadSource) -> KeyGenerator:
+    """What makes virtual keys. UnsupportedTableError where no plugin offers it."""
+    if source.key_generator is None:
+        raise UnsupportedTableError(
+            f"table {source.config.name}",
+            f"its keys are virtual, and no installed plugin offers {source.config.key_generator}",
+            'install one that does, or read with mode="read_optimized" (without the log files).',
+        )
+    return source.key_generator
 
 
 def no_format(obj: str, name: str) -> UnsupportedTableError:

@@ -27,6 +27,8 @@ class RowSpec:
 
     ``schema`` holds the physical columns (those projected and those the filter reads) as the table
     has them at the instant of the plan; ``columns`` is the projection, in the order of the result.
+    ``hidden`` columns are null, whatever files say: the record key where it is virtual. ``timed``: a row
+    that is let through and lacks its commit time is an error.
     """
 
     schema: pa.Schema
@@ -35,24 +37,30 @@ class RowSpec:
     where: pc.Expression | None = field(default=None, eq=_text)
     # Top-level columns that the filter reads, in the order of the schema.
     where_columns: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    timed: bool = False
 
     @property
     def out_schema(self) -> pa.Schema:
         return pa.schema([self.schema.field(name) for name in self.columns])
 
 
-def row_spec(stored: pa.Schema, columns: Sequence[str] | None, where: Any) -> RowSpec:
+def row_spec(
+    stored: pa.Schema, columns: Sequence[str] | None, where: Any, hidden: Sequence[pa.Field] = ()
+) -> RowSpec:
     """The spec for a projection and a filter over the stored schema.
 
-    ``columns`` None means all. Raises SchemaError for a column that the table doesn't have or a
+    ``columns`` None means all of it; ``hidden`` ones are there for who names them, and null. Raises SchemaError for a column that the table doesn't have or a
     filter that doesn't fit the columns' types, ConfigError for a filter that is no expression.
     """
     if isinstance(columns, str):
         raise ConfigError(f"columns={columns!r}", "is one text", f"give a list: [{columns!r}].")
     wanted = tuple(stored.names) if columns is None else tuple(columns)
+    names = frozenset(field.name for field in hidden)
+    stored = pa.schema([*stored, *hidden]) if hidden else stored
     check_columns(stored, wanted)
     if where is None:
-        return RowSpec(pa.schema([stored.field(name) for name in wanted]), wanted)
+        return RowSpec(pa.schema([stored.field(name) for name in wanted]), wanted, hidden=names)
     if not isinstance(where, pc.Expression):
         raise ConfigError(
             f"where={where!r}",
@@ -63,7 +71,7 @@ def row_spec(stored: pa.Schema, columns: Sequence[str] | None, where: Any) -> Ro
     read = referenced(where, stored)
     needed = {*wanted, *read}
     # Order of the stored schema: the projection reorders at the very end.
-    return RowSpec(pa.schema([f for f in stored if f.name in needed]), wanted, where, read)
+    return RowSpec(pa.schema([f for f in stored if f.name in needed]), wanted, where, read, names)
 
 
 def check_columns(stored: pa.Schema, wanted: Iterable[str]) -> None:
@@ -134,8 +142,6 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
 
 
 def _nearest(name: str, stored: pa.Schema) -> str:
-    if name in META_COLUMNS:
-        return "the table has virtual keys: read its key and partition columns instead."
     lower = {other.lower(): other for other in stored.names}
     close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
     if close:

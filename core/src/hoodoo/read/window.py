@@ -14,8 +14,9 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.model.commit import CommitMetadata, Operation
-from hoodoo.model.config import TableConfig
+from hoodoo.model.config import VIRTUAL, TableConfig
 from hoodoo.model.instant import Instant
+from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.read.source import ReadSource
 from hoodoo.read.whole import whole
 from hoodoo.timeline.instants import order_key, parse_point
@@ -115,10 +116,11 @@ def is_change(instant: Instant, metadata: CommitMetadata, config: TableConfig) -
 
 def check_commit_times(source: ReadSource) -> None:
     """UnsupportedTableError for a table whose rows do not say which commit wrote them."""
-    if not source.config.populate_meta_fields:
+    if COMMIT_TIME not in source.config.filled_meta:
         raise UnsupportedTableError(
             f"table {source.config.name}",
             "has virtual keys (hoodie.populate.meta.fields=false): its rows don't say which commit "
             "wrote them",
-            "compare two reads with as_of, or copy its rows into a table with meta fields.",
+            f"compare two reads with as_of, or make tables with {VIRTUAL}=true, which keeps the commit "
+            "time.",
         )

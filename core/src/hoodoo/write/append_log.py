@@ -20,7 +20,7 @@ from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
-from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY
+from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, stored_rows
@@ -90,7 +90,7 @@ class AppendLog:
             start += rows.num_rows
             writer.data_block(
                 BlockKind[settings.block],
-                made,
+                made if settings.filled is None else emptied(made, settings.filled),
                 instant=instant,
                 table_name=settings.table_name,
                 partial=not whole,

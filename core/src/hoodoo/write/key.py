@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, NullKeyError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.key_generator import GeneratesKeys, KeyGenerator, deletes_only
@@ -29,14 +29,22 @@ class AddKeys:
     schema: pa.Schema
     generator: KeyGenerator
     deletes: bool = False
+    # A null in one of these columns is an error.
+    filled: tuple[str, ...] = ()
     # Of the write, which generated keys begin with.
     instant: str = ""
 
     @classmethod
     def of(
-        cls, schema: pa.Schema, generator: KeyGenerator, kind: WriteKind, instant: str
+        cls,
+        schema: pa.Schema,
+        generator: KeyGenerator,
+        kind: WriteKind,
+        instant: str,
+        strict: bool = False,
     ) -> AddKeys:
-        """For a write of ``kind`` at ``instant`` (requested time).
+        """For a write of ``kind`` at ``instant`` (requested time). ``strict``: no column of a key may be
+        null.
 
         ConfigError where the generator is not for that: one for deletes, or one whose keys no row can be
         found by again.
@@ -53,7 +61,8 @@ class AddKeys:
                 "use insert without a policy for duplicates, append, bulk_insert, insert_overwrite or "
                 "delete_partitions; or create the table with record_key=...",
             )
-        return cls(schema, generator, kind.deletes, instant)
+        filled = generator.record_key_fields if strict else ()
+        return cls(schema, generator, kind.deletes, filled, instant)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -65,6 +74,8 @@ class AddKeys:
             rows = batch.num_rows
             if not rows:
                 continue
+            for name in self.filled:
+                _check_filled(batch, name)
             more = {
                 OP: self._operations(batch),
                 SEQ: pa.array(np.arange(start, start + rows, dtype=np.int64)),
@@ -89,6 +100,19 @@ class AddKeys:
             return pa.array(np.full(batch.num_rows, PUT, np.int8))
         marked = pc.fill_null(batch.column(IS_DELETED), False)
         return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
+
+
+def _check_filled(batch: pa.RecordBatch, name: str) -> None:
+    parts = [name] if name in batch.schema.names else name.split(".")
+    column = batch.column(parts[0])
+    column = pc.struct_field(column, parts[1:]) if parts[1:] else column
+    if column.null_count:
+        raise NullKeyError(
+            f"key column {name}",
+            f"is null in {column.null_count} of {len(column)} rows of a batch, and the keys of this table "
+            "are virtual (hoodie.recordkey.virtual.enabled=true).",
+            "fill the column or filter these rows out before writing.",
+        )
 
 
 @frozen

@@ -38,6 +38,7 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
         storage=target.storage,
         slices=target.slices,
         file_format=target.file_format,
+        key_generator=target.virtual,
         serializer=target.serializer,
         key_rows=arriving.total,
         key_bytes=arriving.key_bytes,

@@ -15,10 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
+from hoodoo.files.log_blocks import LogBlock
 from hoodoo.files.log_reader import LogReader
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
@@ -42,7 +44,7 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
         if (logs := _doubtful(target, s))
     ]
     if pieces:
-        step: ReadLogKeys | LiveKeys | KnownKeys = ReadLogKeys(target.storage)
+        step: ReadLogKeys | LiveKeys | KnownKeys = ReadLogKeys(target.storage, target.virtual)
         tasks = engine.tasks([slice_json.pack([piece]) for piece in pieces])
         logged = engine.collect(engine.map(tasks, step))
         if logged.num_rows:
@@ -89,9 +91,11 @@ def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
 
 @frozen
 class ReadLogKeys:
-    """Step: slices in, the keys of their logs' data blocks out (LOCATIONS_SCHEMA)."""
+    """Step: slices in, the keys of their logs' data blocks out (LOCATIONS_SCHEMA). ``virtual`` makes
+    them where they are not stored."""
 
     storage: Storage
+    virtual: KeyGenerator | None = None
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -103,8 +107,14 @@ class ReadLogKeys:
                 with LogReader(self.storage, log.path, log.size or None) as reader:
                     for block in reader.blocks:
                         if block.is_data:
-                            keys = reader.rows(block, [RECORD_KEY]).column(RECORD_KEY)
-                            yield _located(slice_, pc.unique(keys))
+                            yield _located(slice_, pc.unique(self._keys(reader, block)))
+
+    def _keys(self, reader: LogReader, block: LogBlock) -> pa.ChunkedArray:
+        if self.virtual is None:
+            return reader.rows(block, [RECORD_KEY]).column(RECORD_KEY)
+        names = list(dict.fromkeys(n.split(".")[0] for n in self.virtual.record_key_fields))
+        made = [self.virtual.record_keys(b) for b in reader.rows(block, names).to_batches()]
+        return pa.chunked_array(made, pa.string())
 
 
 @frozen

@@ -22,6 +22,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.virtual_keys import is_strict
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.door import Door
 from hoodoo.write.key import AddBuckets, AddKeys
@@ -101,7 +102,8 @@ def prepare(
                 "hoodie.simple.index.update.partition.path=false.",
             )
     conformed = target.engine.map(source, Conform(travels, target.options))
-    keys = AddKeys.of(travels, target.generator, kind, instant)
+    strict = is_strict(target.config)
+    keys = AddKeys.of(travels, target.generator, kind, instant, strict)
     keyed: Stream = target.engine.map(conformed, keys)
     if target.computed is not None:
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from attrs import evolve, frozen
@@ -36,6 +36,7 @@ from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, 
 from hoodoo.write.target import MARKERS, WriteTarget
 from hoodoo.write.turns import Turns
 
+C = TypeVar("C", Commit, "Commit | None")
 Undo = Callable[[Instant], None]
 Step = Callable[[], None]
 _log = get_logger(__name__)
@@ -88,17 +89,52 @@ def drop_partitions(order: Order, paths: Sequence[str]) -> Commit:
         _tell(target, "write.started", instant, operation=order.kind.operation.value)
         replaced = replaced_groups(target.slices, paths)
         metadata = CommitMetadata(order.kind.operation, (), replaced)
-        try:
+        with _taken_back(order, target, instant):
             begun = profile(order.kind.operation, (), {})
             instant = _inflight(target, instant, begun)
             return _publish(order, target, instant, metadata, target.schema, paths)
-        except CommitUnknownError:
-            raise
-        except Exception:
-            _tidy(target, instant, lambda: order.undo(instant))
-            raise
 
     return _repeated(order, attempt, lambda target: True)
+
+
+Files = Callable[[Instant], tuple[WriteStat, ...]]
+
+
+def commit_files(order: Order, work: Callable[[WriteTarget], Files | None]) -> Commit | None:
+    """A commit of files whose rows are those of files before them. ``work`` answers what makes these files
+    of an instant that is inflight, or None where nothing is left to do; then there is no commit.
+
+    Raises as :func:`run`.
+    """
+
+    def attempt(target: WriteTarget, beats: Beating) -> Commit | None:
+        make = work(target)
+        if make is None:
+            return None
+        instant = _request(target, order.kind, beats)
+        _tell(target, "write.started", instant, operation=order.kind.operation.value)
+        with _taken_back(order, target, instant):
+            instant = _inflight(target, instant, profile(order.kind.operation, (), {}))
+            stats = make(instant)
+            _reconcile(target, instant, stats, direct=False)
+            metadata = CommitMetadata(order.kind.operation, stats)
+            return _publish(order, target, instant, metadata, target.schema, [])
+
+    return _repeated(order, attempt, lambda target: True)
+
+
+@contextmanager
+def _taken_back(order: Order, target: WriteTarget, instant: Instant) -> Iterator[None]:
+    """What is done here is undone if it fails, unless nobody knows whether it did."""
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Exception as error:
+        _tidy(target, instant, lambda: order.undo(instant))
+        if conflict := _behind(target, instant, error):
+            raise conflict from error
+        raise
 
 
 class _Rows:
@@ -144,9 +180,9 @@ def _is_read_once(data: Any) -> bool:
 
 def _repeated(
     order: Order,
-    attempt: Callable[[WriteTarget, Beating], Commit],
+    attempt: Callable[[WriteTarget, Beating], C],
     can_repeat: Callable[[WriteTarget], bool],
-) -> Commit:
+) -> C:
     """Attempts until one is published, or bad input or the order's patience ends it."""
     turns = order.turns
     try:
@@ -191,7 +227,7 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
             raise conflict from error
         raise
     _tell(target, "write.planned", instant, file_groups=len(planned.slots), tasks=planned.parts)
-    try:
+    with _taken_back(order, target, instant):
         begun = profile(kind.operation, planned.slots, prepared.arriving.puts)
         instant = _inflight(target, instant, begun)
         stats = write(target, prepared, planned, instant)
@@ -202,13 +238,6 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
             replaced = replaced_groups(target.slices, replaced_paths)
         metadata = CommitMetadata(kind.operation, stats, replaced)
         return _publish(order, target, instant, metadata, prepared.schema, replaced_paths)
-    except CommitUnknownError:
-        raise
-    except Exception as error:
-        _tidy(target, instant, lambda: order.undo(instant))
-        if conflict := _behind(target, instant, error):
-            raise conflict from error
-        raise
 
 
 def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:

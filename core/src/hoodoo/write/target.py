@@ -40,6 +40,8 @@ class LogSettings:
     codec: str = "zstd"
     level: int | None = 1
     schema_text: str | None = None
+    # The meta columns that rows store; None: all.
+    filled: frozenset[str] | None = None
 
 
 @frozen
@@ -71,6 +73,11 @@ class WriteTarget:
     options: Mapping[str, str] = Factory(dict)
 
     @property
+    def virtual(self) -> KeyGenerator | None:
+        """What makes the record keys that files don't store; None where they do."""
+        return None if self.config.populate_meta_fields else self.generator
+
+    @property
     def computed(self) -> ComputedIndex | None:
         return self.index if isinstance(self.index, ComputedIndex) else None
 
@@ -91,7 +98,7 @@ class WriteTarget:
     def merge_rule(self, stored: pa.Schema) -> MergeRule:
         """How all columns of ``stored`` are read from slices with log files."""
         visible = Visible.of(self.timeline, None)
-        return MergeRule.of(stored, stored, self.config, self.merger, visible, None)
+        return MergeRule.of(stored, stored, self.config, self.merger, visible, self.virtual)
 
     def workspace(self, instant: str) -> Workspace:
         """Where rows of ``instant`` wait between two steps."""

@@ -93,7 +93,10 @@ class BroughtKeys:
                 known = self._known_in(path.rpartition("/")[0])
                 with self.file_format.reader(self.storage, path) as reader:
                     for rows in reader.batches(columns, where):
-                        found = rows.filter(pc.equal(rows.column(COMMIT_TIME), self.instant))
+                        mine = pc.equal(rows.column(COMMIT_TIME), self.instant)
+                        # Of rows that don't say whose they are, all count: two file groups have no key
+                        # in common unless one of the two writes has put it there.
+                        found = rows.filter(pc.fill_null(mine, True))
                         if known is not None:
                             here = pc.is_in(found.column(RECORD_KEY), value_set=known)
                             found = found.filter(here)

@@ -86,6 +86,7 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
     storage, file_format = step.storage, step.file_format
     possible = (
         step.spec.where is None
+        and step.spec.hidden.isdisjoint(step.spec.columns)  # files of before may store them
         and file_format.extension == ".parquet"
         # Another store is reached through its plugin; Spark may have no connector for it.
         and storage.root.startswith("file:")

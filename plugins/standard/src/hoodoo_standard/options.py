@@ -34,6 +34,8 @@ COMPLEX_ENCODING = Option(
 # A property alone, FIELD_PREFIXED or VALUE_ONLY: what Hudi after 1.2 notes when it upgrades such a table
 # to version 9.
 STORED_ENCODING = "hoodie.table.complex.keygen.encoding"
+# RFC-21's; declared by core, with the other settings of virtual keys.
+CONCATENATOR = "hoodie.recordkey.virtual.concatenator"
 
 TIMEBASED = "hoodie.keygen.timebased."
 OLD_TIMEBASED = "hoodie.deltastreamer.keygen.timebased."

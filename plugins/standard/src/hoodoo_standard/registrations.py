@@ -57,6 +57,11 @@ def hoodoo_key_generators() -> Iterable[Registration]:
              f"{_KEYGEN}GlobalAvroDeleteKeyGenerator"),
             (options.LOGICAL_TIMESTAMPS,), "deletes by key in any partition path",
         ),
+        Registration(
+            "CONCATENATED",
+            "hoodoo_standard.keygen.concatenated:ConcatenatedKeyGenerator.from_settings",
+            (), options.KEYS, "record key columns and a concatenator (RFC-21)",
+        ),
     ]  # fmt: skip
 
 

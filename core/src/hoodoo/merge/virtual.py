@@ -1,0 +1,139 @@
+"""Virtual keys: base files that don't store their record keys, read and written as if they did.
+
+Only writers need the keys of whole files: to find rows, to merge with them, to compact. For these a
+table with virtual keys (RFC-21; ``hoodie.populate.meta.fields=false``) looks like any other through
+:class:`VirtualKeys`. Stored keys, of files from before, are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define, frozen
+
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
+from hoodoo.storage.api import Storage
+
+_MADE = (RECORD_KEY, PARTITION_PATH)
+
+
+@frozen
+class VirtualKeys:
+    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileFormat` around another one. ``filled``:
+    the meta columns that new files store all the same."""
+
+    inner: BaseFileFormat
+    generator: KeyGenerator
+    filled: frozenset[str] = frozenset()
+
+    @property
+    def extension(self) -> str:
+        return self.inner.extension
+
+    def reader(self, storage: Storage, path: str) -> KeyedReader:
+        return KeyedReader(
+            self.inner.reader(storage, path), self.generator, path.rpartition("/")[0]
+        )
+
+    def writer(
+        self,
+        local: str,
+        schema: pa.Schema,
+        expected_rows: int | None = None,
+        base: BaseFileReader | None = None,
+    ) -> BaseFileWriter:
+        return _Writer(self.inner.writer(local, schema, expected_rows, base), self.filled)
+
+
+@frozen
+class KeyedReader:
+    """A base file whose record keys and partition path are made when they are asked for."""
+
+    inner: BaseFileReader
+    generator: KeyGenerator
+    partition_path: str
+
+    @property
+    def schema(self) -> pa.Schema:
+        stored = self.inner.schema
+        made = [pa.field(name, pa.string()) for name in _MADE if name not in stored.names]
+        return pa.schema([*stored, *made])
+
+    @property
+    def num_rows(self) -> int:
+        return self.inner.num_rows
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return self.inner.metadata
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        where: pc.Expression | None = None,
+        batch_rows: int | None = None,
+        encoded: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """As the inner reader's. A filter on meta columns prunes nothing: the file's statistics are not
+        those of the values made here."""
+        stored = self.inner.schema.names
+        wanted = self.schema.names if columns is None else columns
+        if where is not None and any(name in str(where) for name in META_COLUMNS):
+            where = None
+        there = [n for n in wanted if n in stored and n not in _MADE]
+        if len(there) == len(wanted):
+            yield from self.inner.batches(there, where, batch_rows, encoded)
+            return
+        keys = key_columns(self.generator, self.inner.schema) if RECORD_KEY in wanted else []
+        read = [*there, *(n for n in keys if n not in there)]
+        for batch in self.inner.batches(read, where, batch_rows, encoded):
+            made = {PARTITION_PATH: self.partition_path}
+            columns_ = [
+                record_keys(self.generator, batch, keys)
+                if name == RECORD_KEY
+                else pa.repeat(made[name], batch.num_rows)
+                if name in made
+                else batch.column(name)
+                for name in wanted
+                if name in _MADE or name in stored
+            ]
+            names = [name for name in wanted if name in _MADE or name in stored]
+            yield pa.RecordBatch.from_arrays(columns_, names=names)
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def __enter__(self) -> KeyedReader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def key_columns(generator: KeyGenerator, schema: pa.Schema) -> list[str]:
+    """The top-level columns of ``schema`` that record keys are made of."""
+    tops = (n if n in schema.names else n.split(".")[0] for n in generator.record_key_fields)
+    return [name for name in dict.fromkeys(tops) if name in schema.names]
+
+
+def record_keys(generator: KeyGenerator, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Array:
+    """The keys of the rows, made of ``columns``, which may be dictionaries here."""
+    found = [batch.column(name) for name in columns]
+    plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in found]
+    return generator.record_keys(pa.RecordBatch.from_arrays(plain, names=list(columns)))
+
+
+@define
+class _Writer:
+    inner: BaseFileWriter
+    filled: frozenset[str]
+
+    def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
+        self.inner.write(emptied(batch, self.filled), known)
+
+    def close(self) -> int:
+        return self.inner.close()

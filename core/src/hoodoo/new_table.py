@@ -1,0 +1,291 @@
+"""New table: arguments and options become the properties of a table that is about to be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo.errors import (
+    ConfigError,
+    MissingColumnError,
+    OptionConflictError,
+    UnsupportedTableError,
+)
+from hoodoo.hookspecs.key_generator import (
+    deletes_only,
+    table_properties,
+)
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema_door import normalise_schema
+from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
+from hoodoo.tables import (
+    OWN_INDEX,
+    OWN_MERGER,
+    WRITABLE_VERSIONS,
+    arrow_schema,
+    check_virtual,
+    default_generator,
+    index_name,
+    merger_name,
+)
+from hoodoo.write.prepare import has_column
+
+TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+# Index types that say which rows the table may hold, or where. Spark Hudi takes its index from this
+# property and refuses a writer that names another: for these that is right. Other indexes only find
+# keys; every writer may have its own, and Hudi would fail over a name that it does not know.
+_BINDING_INDEXES = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
+# The types of partition columns, where the table version notes only names.
+OWN_PARTITION_TYPES = "hoodoo.partition.types"
+# Properties with a default that an option may replace when the table is created.
+_CHOSEN_BY_OPTION = frozenset(
+    {
+        "hoodie.database.name",
+        "hoodie.datasource.write.hive_style_partitioning",
+        "hoodie.datasource.write.partitionpath.urlencode",
+        "hoodie.table.base.file.format",
+        "hoodie.record.merge.mode",
+        "hoodie.record.merge.strategy.id",
+    }
+)
+_JAVA_GENERATORS = {
+    "SIMPLE": "org.apache.hudi.keygen.SimpleKeyGenerator",
+    "COMPLEX": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+    "TIMESTAMP": "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+    "CUSTOM": "org.apache.hudi.keygen.CustomKeyGenerator",
+}
+_UNTYPED = frozenset(_JAVA_GENERATORS) - {"CUSTOM"}
+_PAYLOADS = {
+    "COMMIT_TIME_ORDERING": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+    "EVENT_TIME_ORDERING": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+}
+
+
+def new_config(
+    path: str,
+    schema: Any,
+    *,
+    name: str | None,
+    record_key: str | Sequence[str] | None,
+    partition_by: str | Sequence[str],
+    ordering: str | Sequence[str],
+    table_type: str,
+    table_version: int,
+    key_generator: Any,
+    index: Any,
+    merger: Any,
+    options: Mapping[str, str],
+) -> TableConfig:
+    """The properties of a new table. Raises before anything is written."""
+    keys, partitions, order = _names(record_key), _names(partition_by), _names(ordering)
+    virtual = VirtualSettings.of(options)
+    if virtual is not None:
+        keys, key_generator = _virtual_keys(virtual, keys, key_generator)
+    if table_version not in WRITABLE_VERSIONS:
+        raise UnsupportedTableError(
+            f"table version {table_version}",
+            "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
+            "use table_version=9, or 6 for readers of Hudi 0.x.",
+        )
+    if table_type not in TABLE_TYPES:
+        raise ConfigError(
+            f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
+            'leave it out, or give table_type="COPY_ON_WRITE".',
+        )  # fmt: skip
+    known = without_meta(normalise_schema(arrow_schema(schema), options))
+    columns = [column for column, _type in partition_spec(",".join(partitions))]
+    for column in (*keys, *columns, *order):
+        if not has_column(known, column):
+            raise MissingColumnError(
+                f"column {column}",
+                f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
+                "name columns of the schema.",
+            )
+    name = name or _default_name(path)
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
+            'give name="...".',
+        )  # fmt: skip
+    properties = _base_properties(name, known, keys, partitions, order, table_type, table_version)
+    stored = _property_options(options, properties)
+    properties.update(stored)
+    properties.update({} if virtual is None else virtual.properties())
+    settings = Settings(TableConfig(properties), options)
+    properties.update(
+        _key_generator_properties(key_generator, keys, partitions, settings, table_version)
+    )
+    properties.update(_merger_properties(merger, order, settings, table_version))
+    properties.update(_index_properties(index, settings))
+    return TableConfig({k: v for k, v in properties.items() if v is not None})
+
+
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _default_name(path: str) -> str:
+    last = str(path).rstrip("/").rsplit("/", 1)[-1]
+    name = re.sub(r"[^A-Za-z0-9_]", "_", last)
+    return name if _NAME.fullmatch(name) else f"t_{name}"
+
+
+def _base_properties(
+    name: str,
+    schema: pa.Schema,
+    keys: tuple[str, ...],
+    partitions: tuple[str, ...],
+    order: tuple[str, ...],
+    table_type: str,
+    version: int,
+) -> dict[str, str]:
+    properties = {
+        "hoodie.table.name": name,
+        "hoodie.database.name": "default",
+        "hoodie.table.type": table_type,
+        "hoodie.table.version": str(version),
+        "hoodie.timeline.layout.version": "1" if version < 8 else "2",
+        "hoodie.archivelog.folder": "archived",
+        "hoodie.table.timeline.timezone": "UTC",
+        "hoodie.datasource.write.hive_style_partitioning": "false",
+        "hoodie.datasource.write.partitionpath.urlencode": "false",
+        "hoodie.datasource.write.drop.partition.columns": "false",
+        "hoodie.table.create.schema": avro_text(schema, name),
+    }
+    if keys:
+        properties["hoodie.table.recordkey.fields"] = ",".join(keys)
+    if partitions:
+        properties[PARTITION_FIELDS] = ",".join(partitions)
+    if order:
+        key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
+        if version < 9 and len(order) > 1:
+            raise ConfigError(
+                f"ordering {', '.join(order)}", f"table version {version} has one ordering column",
+                "name one column, or use table_version=9.",
+            )  # fmt: skip
+        properties[key] = ",".join(order)
+    if version >= 8:
+        properties["hoodie.table.initial.version"] = str(version)
+        properties["hoodie.timeline.path"] = "timeline"
+        properties["hoodie.timeline.history.path"] = "history"
+    if version >= 9:
+        properties["hoodie.table.format"] = "native"
+    return properties
+
+
+def _property_options(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
+    """The options that are table properties, stored at creation. They may not contradict arguments."""
+    chosen = {}
+    declared = {option.key for option in declared_options() if option.table_property}
+    for key, value in options.items():
+        if key in properties and key not in _CHOSEN_BY_OPTION and properties[key] != value:
+            raise OptionConflictError(
+                f"option {key}={value}", f"contradicts the argument that says {properties[key]}",
+                "say it once.",
+            )  # fmt: skip
+        if key in _CHOSEN_BY_OPTION or key in declared:
+            chosen[key] = value
+    return chosen
+
+
+def _key_generator_properties(
+    chosen: Any,
+    keys: tuple[str, ...],
+    partitions: tuple[str, ...],
+    settings: Settings,
+    version: int,
+) -> dict[str, str]:
+    wanted = chosen or settings.get("hoodie.datasource.write.keygenerator.type") or settings.get(
+        "hoodie.datasource.write.keygenerator.class"
+    ) or default_generator(settings.table)  # fmt: skip
+    generator, ref = resolve("key_generator", wanted, settings)
+    if deletes_only(generator):
+        raise ConfigError(
+            f"key generator {ref.name}", "is for deletes, no table can be filled with it.",
+            "leave it out, and give it to hoodoo.open for a delete.",
+        )  # fmt: skip
+    if settings.table.has_partition_types and ref.name in _UNTYPED:
+        raise ConfigError(
+            f"partition columns {', '.join(partitions)}", f"have types, which {ref.name} has no use for.",
+            "leave the types out, or the key generator: it then is CUSTOM.",
+        )  # fmt: skip
+    if not settings.table.populate_meta_fields:
+        check_virtual(generator, ref.name)
+    properties = dict(table_properties(generator))
+    if version >= 8:
+        return {"hoodie.table.keygenerator.type": ref.name, **properties}
+    if settings.table.has_partition_types:  # this version has names alone
+        properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
+        properties[OWN_PARTITION_TYPES] = ",".join(partitions)
+    return {
+        "hoodie.table.keygenerator.class": _JAVA_GENERATORS.get(ref.name, ref.name),
+        **properties,
+    }
+
+
+def _virtual_keys(
+    virtual: VirtualSettings, keys: tuple[str, ...], chosen: Any
+) -> tuple[tuple[str, ...], Any]:
+    """Key columns and key generator, said by arguments or by RFC-21's settings."""
+    for said, own, key in ((keys, virtual.columns, COLUMNS), (chosen, virtual.generator, CLASS)):
+        if said and own and said != own:
+            raise OptionConflictError(
+                f"option {key}", f"contradicts the argument that says {said}.", "say it once."
+            )
+    keys, chosen = keys or virtual.columns or (), chosen or virtual.generator
+    if virtual.concatenator is not None and len(keys) > 1:
+        chosen = chosen or CONCATENATED
+    return keys, chosen
+
+
+def _merger_properties(
+    chosen: Any, order: tuple[str, ...], settings: Settings, version: int
+) -> dict[str, str]:
+    merger, ref = resolve("merger", chosen or merger_name(settings.table), settings)
+    mode = merger.merge_mode
+    usual = kernel().find("merger", mode)
+    own: dict[str, str] = {}
+    if ref.instance is None and mode != "CUSTOM" and usual and usual.name != ref.name:
+        own[OWN_MERGER] = ref.name
+    if mode == "EVENT_TIME_ORDERING" and not order:
+        raise ConfigError(
+            "merger event_time", "needs at least one ordering column",
+            'create the table with ordering="column".',
+        )  # fmt: skip
+    if version < 8:
+        payload = _PAYLOADS.get(mode)
+        return {"hoodie.compaction.payload.class": payload, **own} if payload else {
+            "hoodie.record.merge.mode": mode,
+            "hoodie.record.merge.strategy.id": merger.strategy_id,
+        }  # fmt: skip
+    properties = {"hoodie.record.merge.mode": mode, **own}
+    if mode == "CUSTOM":
+        properties["hoodie.record.merge.strategy.id"] = merger.strategy_id
+    return properties
+
+
+def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:
+    _object, ref = resolve("index", chosen or index_name(settings), settings)
+    kept = {}
+    if ref.instance is None and ref.name != "simple":
+        key = "hoodie.index.type" if ref.name.upper() in _BINDING_INDEXES else OWN_INDEX
+        kept[key] = ref.name.upper()
+    for option in declared_options("index", ref.name):
+        if option.table_property:
+            value = settings.get(option.key, option.default)
+            if value is not None:
+                kept[option.key] = value
+    return kept

@@ -1,0 +1,165 @@
+"""Writing: what a write looks at and works with, and which services follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from hoodoo import tables
+from hoodoo.actions import compaction
+from hoodoo.actions.heal import heal
+from hoodoo.errors import CommitConflictError, HoodooError, warn
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.stored_row import stored_row
+from hoodoo.services import Services
+from hoodoo.timeline import properties, view
+from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.compaction_plan import pending_groups
+from hoodoo.timeline.taken import taken_since
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write import operation
+from hoodoo.write.commit import Commit
+from hoodoo.write.delete_keys import as_keys
+from hoodoo.write.run import Order, run
+from hoodoo.write.target import WriteTarget
+
+LOOKS = 10
+
+
+class Writing(Services):
+    """How a table is written, by whatever method."""
+
+    def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
+        wanted = self._options.get("hoodie.combine.before.insert", "false").lower() == "true"
+        return kind.exchanged() if wanted else kind
+
+    def _as_keys(self, data: Any) -> Any:
+        return as_keys(data, self._config.record_key_fields, self.schema)
+
+    def _write(
+        self,
+        kind: operation.WriteKind,
+        data: Any,
+        engine: str | Engine | None,
+        batch: Batch | None,
+    ) -> Commit:
+        services = self._inline_services()
+        chosen = engine or self._engine
+        commit = run(self._order(kind, lambda: self._target(data, chosen), batch), data)
+        if commit.instant:
+            services(lambda: self._resolve_engine(data, chosen))
+        return commit
+
+    def _order(
+        self,
+        kind: operation.WriteKind,
+        look: Callable[[], WriteTarget],
+        batch: Batch | None = None,
+    ) -> Order:
+        return Order(
+            storage=self._storage,
+            kind=kind,
+            look=look,
+            undo=self._undo,
+            before_publish=self._drop_metadata_table,
+            conflicts=tables.conflict_strategy(self._settings),
+            turns=self._turns,
+            repeats=tables.repeats(self._options),
+            batch=batch,
+        )
+
+    def _inline_services(self) -> Callable[[Callable[[], Engine]], None]:
+        """What has to be done after a write: its options are checked now, before anything is written."""
+        every = compaction.inline_interval(self._config, self._options)
+        cleaning = self._inline_cleaning()
+        archiving = self._inline_archiving()
+
+        def after(engine: Callable[[], Engine]) -> None:
+            def compacting(timeline: Timeline) -> bool:
+                wanted = compaction.commits_since(timeline) >= every
+                return wanted and bool(self.compact(engine=engine()).instant)
+
+            timeline: Timeline | None = None  # one look serves all that have nothing to do
+            for what, method, service in (
+                ("compaction", "compact", compacting if every else None),
+                ("cleaning", "clean", cleaning),
+                ("archiving", "archive", archiving),
+            ):
+                if service is None:
+                    continue
+                try:
+                    timeline = timeline or self.timeline()
+                    if service(timeline):
+                        timeline = None
+                except (HoodooError, FileNotFoundError) as error:  # others take files away
+                    timeline = None  # the rows have landed: this is no failure of the write
+                    warn(
+                        f"table {self._config.name}: the write is done, the inline {what} after it is "
+                        f"not ({error}); table.{method}() finishes it."
+                    )
+
+        return after
+
+    def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
+        self._check_writable()
+        for _ in range(LOOKS - 1):
+            with suppress(FileNotFoundError):  # others archived between a listing and its reading
+                return self._looked_at(data, engine)
+        return self._looked_at(data, engine)
+
+    def _looked_at(self, data: Any, engine: str | Engine | None) -> WriteTarget:
+        runner = self._resolve_engine(data, engine)
+        properties.recover(self._storage)
+        self._refresh()
+        plugins = self._plugins()
+        if heal(self._storage, self._config):
+            # What was rolled back may be in the metadata table.
+            self._drop_metadata_table()
+        timeline, slices = self._seen()
+        settings = self._settings
+        schema = self._schema(timeline)
+        generator = tables.settled(
+            plugins.generator, lambda columns: stored_row(self._source(), columns)
+        )
+        serializer = resolve(
+            "serializer", self._options.get("hoodoo.serializer", "arrow"), settings
+        )
+        return WriteTarget(
+            storage=self._storage,
+            config=self._config,
+            timeline=timeline,
+            schema=schema,
+            slices=slices,
+            engine=runner,
+            generator=generator,
+            merger=plugins.merger,
+            index=plugins.index,
+            filling_layout=resolve(
+                "layout", self._options.get("hoodoo.layout", "small_file"), settings
+            ).instance,
+            new_layout=resolve("layout", "new_files", settings).instance,
+            file_format=plugins.file_format,
+            anywhere=lambda: resolve("index", "global_simple", settings).instance,
+            by_path=lambda: resolve("index", "simple", settings).instance,
+            logs=tables.log_settings(settings, schema),
+            compacting=pending_groups(self._storage, timeline),
+            serializer=serializer.instance,
+            plugins=(*plugins.refs, serializer.ref),
+            options=self._options,
+        )
+
+    def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
+        """The timeline, and the newest slices that it tells of. CommitConflictError where others take
+        files away faster than these can be listed."""
+        for _ in range(LOOKS):
+            timeline = self._look()
+            slices = view.build(self._storage, timeline).slices
+            if not taken_since(self._storage, timeline):
+                return timeline, slices
+        raise CommitConflictError(
+            f"table {self._config.name}", f"files were taken away {LOOKS} times while they were listed.",
+            "Repeat the write.",
+        )  # fmt: skip
