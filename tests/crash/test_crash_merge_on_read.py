@@ -146,6 +146,8 @@ def test_crashes_in_a_row(merged: Tables, tmp_path: Path, version: int) -> None:
     names = ["upsert", "compact", "upsert", "schedule", "upsert", "run", "delete", "compact"]
     for name in names:
         operation = {**WRITES, **SERVICES}[name]
+        if name in SERVICES and version == 6:
+            opened(target).rollback()  # it plans nothing under a write, dead or alive
         if name == "run" and not waits(target):
             continue
         steps = len(mutations(target, tmp_path / "recovered", operation))

@@ -60,14 +60,16 @@ class Services(OpenTable):
         return commit if instant is None else self.run_compaction(instant, engine=engine)
 
     def schedule_compaction(self, strategy: Any = None) -> str | None:
-        """Plan a compaction; its instant, or None where there is nothing to compact. What writers that died
-        left is undone first.
+        """Plan a compaction; its instant, or None where there is nothing to compact. What somebody began to
+        undo, and died, is undone first.
 
         Raises CommitConflictError in version 6 while a write is under way.
         """
         self._check_writable()
         self._check_merged("compaction")
-        if heal(self._storage, self._config):
+        # Writes are let be that may only be slow: those of Spark have no heartbeat.
+        undoing = any(i.action in ("rollback", "restore") for i in self.timeline().pending())
+        if undoing and heal(self._storage, self._config):
             self._drop_metadata_table()
         wanted = strategy or self._options.get("hoodie.compaction.strategy", "log_size")
         found, ref = resolve("compaction", wanted, self._settings)
