@@ -108,13 +108,37 @@ class Report:
         print(self.line(figure), flush=True)
         return figure
 
+    def in_turn(
+        self, calls: dict[str, Callable[[int], Any]], runs: int, goal: float | None = None
+    ) -> None:
+        """Medians of ``runs`` calls of each, one after the other in every run; ratios to the first."""
+        figures = {name: Figure(name, [], {}) for name in calls}
+        for run in range(runs):
+            for name, call in calls.items():
+                begun = time.perf_counter()
+                call(run)
+                figures[name].seconds.append(round(time.perf_counter() - begun, 3))
+        first, *others = figures.values()
+        for figure in others:
+            figure.against, figure.goal = first.name, goal
+            figure.ratio = round(figure.median / first.median, 2)
+        for figure in figures.values():
+            self.add(figure)
+
+    def add(self, figure: Figure) -> None:
+        self.figures[figure.name] = figure
+        print(self.line(figure), flush=True)
+
     @staticmethod
     def line(figure: Figure) -> str:
-        scale, unit = (1000, "ms") if max(figure.seconds) < 1 else (1, "s ")
+        scale, unit = (1000, "ms") if max(figure.seconds, default=0) < 1 else (1, "s ")
         low, mid, high = (
-            scale * s for s in (min(figure.seconds), figure.median, max(figure.seconds))
+            scale * s
+            for s in (min(figure.seconds or [0]), figure.median, max(figure.seconds or [0]))
         )
-        text = f"{figure.name:<52} {mid:8.2f} {unit} [{low:.2f}-{high:.2f}]"
+        text = f"{figure.name:<60}"
+        if figure.seconds:
+            text += f" {mid:8.2f} {unit} [{low:.2f}-{high:.2f}]"
         if figure.ratio is not None:
             goal = f" goal {figure.goal}" if figure.goal is not None else ""
             held = (

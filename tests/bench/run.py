@@ -2,7 +2,7 @@
 
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
                                                             logs,logs_spark,reads,serializers,
-                                                            growth,writers]
+                                                            growth,writers,keys]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -23,7 +23,7 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
-    "growth", "writers",
+    "growth", "writers", "keys",
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--json", default="bench.json", help="where the figures go")
     chosen = parser.parse_args()
     # Here, as these import the contenders.
-    from tests.bench import contention, growth, memory, merged, merges, writes
+    from tests.bench import contention, growth, keys, memory, merged, merges, writes
 
     if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
@@ -83,6 +83,8 @@ def main() -> None:
             growth.run(report, folder, chosen.scale, chosen.runs)
         if "writers" in parts:
             contention.run(report, folder, chosen.scale)
+        if "keys" in parts:
+            keys.run(report, folder, chosen.scale, chosen.runs)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
