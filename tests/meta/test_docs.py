@@ -42,6 +42,7 @@ from hoodoo.testing.distributions import fake_distribution
 
 REPO = Path(__file__).parents[2]
 CONTRIB = REPO / "contrib/keep-first"
+CONTRIBS = (CONTRIB, REPO / "contrib/folded-key")
 REFERENCE = REPO / "docs/plugins/reference.md"
 GUIDE = REPO / "docs/plugins/guide.md"
 PAGES = sorted(
@@ -49,7 +50,7 @@ PAGES = sorted(
         REPO / "README.md",
         REPO / "CHANGELOG.md",
         REPO / "tests/README.md",
-        CONTRIB / "README.md",
+        *(contrib / "README.md" for contrib in CONTRIBS),
         *(REPO / "docs").rglob("*.md"),
     }
 )
@@ -68,6 +69,12 @@ class Block:
     def file(self) -> str | None:
         """The file of contrib that the block shows a part of."""
         return next((w[5:] for w in self.info if w.startswith("file=")), None)
+
+    @property
+    def contrib(self) -> Path:
+        """The distribution of contrib that :attr:`file` is of."""
+        named = (w[8:] for w in self.info if w.startswith("contrib="))
+        return CONTRIB.parent / next(named, CONTRIB.name)
 
 
 def blocks(page: Path) -> list[Block]:
@@ -98,9 +105,21 @@ def with_python(*, spark: bool) -> list[Path]:
 # --- code -----------------------------------------------------------------------------------------
 @pytest.fixture
 def keep_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """contrib as if it were installed, from its own setup.cfg; nothing to do where it is."""
+    """contrib as if it were installed, by each setup.cfg; nothing to do where it is."""
+    for contrib in CONTRIBS:
+        _as_installed(contrib, tmp_path / contrib.name, monkeypatch)
+    importlib.invalidate_caches()
+    kernel.cache_clear()
+    yield
+    kernel.cache_clear()
+    ours = ("hoodoo_keep_first", "hoodoo_folded_key")
+    for module in [n for n in sys.modules if n.partition(".")[0] in ours]:
+        del sys.modules[module]
+
+
+def _as_installed(contrib: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setup = configparser.ConfigParser()
-    setup.read(CONTRIB / "setup.cfg", encoding="utf-8")
+    setup.read(contrib / "setup.cfg", encoding="utf-8")
     name = setup["metadata"]["name"]
     try:
         metadata.distribution(name)
@@ -109,15 +128,8 @@ def keep_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
             line.replace(" ", "").split("=", 1)
             for line in setup["options.entry_points"]["hoodoo"].strip().splitlines()
         )
-        site = fake_distribution(tmp_path / "site", name, "1.0.0", entry_points=points)
-        monkeypatch.syspath_prepend(site)
-        monkeypatch.syspath_prepend(CONTRIB / "src")
-    importlib.invalidate_caches()
-    kernel.cache_clear()
-    yield
-    kernel.cache_clear()
-    for module in [n for n in sys.modules if n.partition(".")[0] == "hoodoo_keep_first"]:
-        del sys.modules[module]
+        monkeypatch.syspath_prepend(fake_distribution(site, name, "1.0.0", entry_points=points))
+        monkeypatch.syspath_prepend(contrib / "src")
 
 
 def run(page: Path, wanted: Callable[[Block], bool]) -> None:
@@ -173,9 +185,11 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
         "src/hoodoo_keep_first/merger.py",
         "src/hoodoo_keep_first/plugin.py",
         "setup.cfg",
+        "src/hoodoo_folded_key/generator.py",
+        "src/hoodoo_folded_key/plugin.py",
     }
     for block in shown:
-        source = (CONTRIB / str(block.file)).read_text("utf-8")
+        source = (block.contrib / str(block.file)).read_text("utf-8")
         assert block.body == source if str(block.file).endswith(".py") else block.body in source
 
 
