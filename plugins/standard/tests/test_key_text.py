@@ -19,7 +19,7 @@ UTC = dt.timezone.utc
 
 
 def java_double(value: float, text: str) -> str:
-    """``Double.toString`` from the shortest digits in ``text`` (JDK 19 and later)."""
+    """``Double.toString`` from the shortest digits in ``text`` (JDK 19 and later), two at least."""
     if math.isnan(value):
         return "NaN"
     sign = "-" if math.copysign(1, value) < 0 else ""
@@ -27,6 +27,8 @@ def java_double(value: float, text: str) -> str:
         return f"{sign}Infinity"
     if value == 0:
         return f"{sign}0.0"
+    if len(Decimal(text).normalize().as_tuple().digits) == 1:
+        text = f"{value:.1e}"
     _, digits, exponent = Decimal(text).as_tuple()
     shown = "".join(map(str, digits)).rstrip("0")
     point = len(digits) + int(exponent)  # digits before the decimal point
@@ -38,10 +40,19 @@ def java_double(value: float, text: str) -> str:
 
 
 def java_timestamp(value: dt.datetime) -> str:
+    """``java.sql.Timestamp.toString``, whose calendar is the Julian one before 15 October 1582."""
+    year, month, day = value.year, value.month, value.day
+    if value.date() < dt.date(1582, 10, 15):
+        leaps, rest = divmod(value.toordinal() + 1, 1461)  # days since 1 January 1
+        year = 4 * leaps + min(rest // 365, 3) + 1
+        day = rest - 365 * min(rest // 365, 3) + 1
+        lengths = [31, 29 if year % 4 == 0 else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        month = 1
+        while day > lengths[month - 1]:
+            day -= lengths[month - 1]
+            month += 1
     text = value.strftime("%H:%M:%S.") + f"{value.microsecond // 1000:03d}"
-    return f"{value.year:04d}-{value.month:02d}-{value.day:02d} " + (
-        text[:-3] + (text[-3:].rstrip("0") or "0")
-    )
+    return f"{year:04d}-{month:02d}-{day:02d} " + (text[:-3] + (text[-3:].rstrip("0") or "0"))
 
 
 def texts(values: list[Any], kind: pa.DataType, logical: bool = False) -> list[str | None]:
@@ -90,6 +101,25 @@ def test_logical_timestamps_that_hudi_wrote() -> None:
     ]  # fmt: skip
 
 
+def test_logical_timestamps_before_the_gregorian_calendar() -> None:
+    """The first two: Spark Hudi 1.2.0. The third is a day that only the Julian calendar has."""
+    values = [
+        dt.datetime(1290, 11, 3, 20, 22, 50, 5, tzinfo=UTC),
+        dt.datetime(474, 3, 8, 21, 27, 28, 999999, tzinfo=UTC),
+        dt.datetime(1500, 3, 10, tzinfo=UTC),
+        dt.datetime(1582, 10, 14, tzinfo=UTC), dt.datetime(1582, 10, 15, tzinfo=UTC), None,
+    ]  # fmt: skip
+    assert texts(values, pa.timestamp("us", "UTC"), logical=True) == [
+        "1290-10-27 20:22:50.001", "0474-03-07 21:27:29.0", "1500-02-29 00:00:00.0",
+        "1582-10-04 00:00:00.0", "1582-10-15 00:00:00.0", None,
+    ]  # fmt: skip
+
+
+def test_a_timestamp_without_a_zone_is_never_text() -> None:
+    """Hudi's rule for Avro's local timestamps."""
+    assert texts([1704164645678901, None], pa.timestamp("us"), True) == ["1704164645678901", None]
+
+
 def test_timestamp_units() -> None:
     assert texts([1704164645678], pa.timestamp("ms", "UTC")) == ["1704164645678"]
     assert texts([1704164645], pa.timestamp("s", "UTC")) == ["1704164645000000"]
@@ -105,6 +135,22 @@ def test_doubles(values: list[float]) -> None:
 def test_floats(values: list[float]) -> None:
     wanted = [java_double(float(v), str(np.float32(v))) for v in values]
     assert texts(values, pa.float32()) == wanted
+
+
+def test_numbers_so_coarse_that_the_second_digit_tells() -> None:
+    """All that are next to zero, as JDK 25 writes them; also a few by hand."""
+    steps = np.arange(1, 400)
+    doubles, floats = (
+        steps.astype(np.int64).view(np.float64),
+        steps.astype(np.int32).view(np.float32),
+    )
+    both = [*doubles, *-doubles]
+    assert texts(both, pa.float64()) == [java_double(float(v), repr(float(v))) for v in both]
+    both = [*floats, *-floats]
+    assert texts(both, pa.float32()) == [java_double(float(v), str(v)) for v in both]
+    some = [5e-324, None, -1e-323, 5e-323, 1e-5]
+    assert texts(some, pa.float64()) == ["4.9E-324", None, "-9.9E-324", "4.9E-323", "1.0E-5"]
+    assert texts([1e-45, 1e-44], pa.float32()) == ["1.4E-45", "9.8E-45"]
 
 
 def test_edges_of_the_plain_form() -> None:

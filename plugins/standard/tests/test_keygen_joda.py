@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -92,7 +93,7 @@ def test_what_is_printed_parses(moments: list[dt.datetime], pattern: str) -> Non
 
 
 # Offsets had seconds before, which a text does not tell.
-MODERN = st.lists(st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(2037, 12, 31)), min_size=1)
+MODERN = st.lists(st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(9000, 12, 31)), min_size=1)
 
 
 @given(MODERN, st.sampled_from(["Europe/Berlin", "America/New_York", "GMT-03:30", "JST"]))
@@ -103,6 +104,31 @@ def test_zones_there_and_back(moments: list[dt.datetime], zone: str) -> None:
     assert [ms for ms, _offset in found] == millis
     hours = [(int(t[-5:-2]) * 60 + int(t[-5] + t[-2:])) * 60_000 for t in texts]
     assert [offset for _ms, offset in found] == hours
+
+
+@given(MODERN, st.sampled_from(["Europe/Berlin", "America/New_York", "Africa/Casablanca"]))
+def test_offsets_are_those_of_python(moments: list[dt.datetime], place: str) -> None:
+    """An independent reader of the tz database; it too goes on with the last rule."""
+    utc = [moment.replace(microsecond=0, tzinfo=dt.timezone.utc) for moment in moments]
+    wanted = [moment.astimezone(ZoneInfo(place)).utcoffset() for moment in utc]
+    millis = np.array([millis_of(m.replace(tzinfo=None)) for m in utc], np.int64)
+    found = Zone.of(place, "zone").offsets(millis)
+    assert [dt.timedelta(milliseconds=int(ms)) for ms in found] == wanted
+
+
+def test_a_local_time_that_is_twice_or_never() -> None:
+    """On days when clocks change: those of 2024, and of 2050, where only the rule tells them."""
+    pattern, zone = "yyyy-MM-dd HH:mm", "America/New_York"
+    for year, forward, back in ((2024, "03-10", "11-03"), (2050, "03-13", "11-06")):
+        once, twice, after = parsed(
+            [f"{year}-{forward} 01:59", f"{year}-{back} 01:30", f"{year}-{back} 02:00"],
+            pattern,
+            zone,
+        )
+        assert [offset / 3_600_000 for _ms, offset in (once, twice, after)] == [-5, -4, -5]
+        assert after[0] - twice[0] == 90 * 60_000
+        with pytest.raises(DataError, match=rf"{year}-{forward}T02:30.*skipped"):
+            parsed([f"{year}-{forward} 02:30"], pattern, zone)
 
 
 @pytest.mark.parametrize(

@@ -139,11 +139,39 @@ def test_logical_columns() -> None:
         "2024/02/29", "1970/01/01",
     ]  # fmt: skip
     logical = {LOGICAL: "true", **timed("UNIX_TIMESTAMP", "yyyy-MM-dd HH:mm")}
-    assert paths(moment, logical, pa.timestamp("us")) == ["2024-02-29 23:30", "1970-01-01 00:00"]
+    zoned = pa.timestamp("us", "UTC")
+    assert paths(moment, logical, zoned) == ["2024-02-29 23:30", "1970-01-01 00:00"]
+    # Without a zone, Avro's local timestamp, Hudi sees a number, here of days.
+    local = {LOGICAL: "true", **days}
+    assert paths([dt.datetime(1970, 1, 1, 0, 0, 0, 59)], local, pa.timestamp("us")) == [
+        "1970/03/01"
+    ]
     east = {**logical, T + "output.timezone": "Asia/Tokyo"}
     assert paths(moment[:1], east, pa.timestamp("ns", "UTC")) == ["2024-03-01 08:30"]
     text = {LOGICAL: "true", **timed("DATE_STRING", **{"input.dateformat": "yyyy"})}
-    assert paths(moment, text, pa.timestamp("ms")) == ["2024/02/29", "1970/01/01"]
+    assert paths(moment, text, pa.timestamp("ms", "UTC")) == ["2024/02/29", "1970/01/01"]
+    with pytest.raises(SchemaError, match="no unit"):
+        paths(moment, text, pa.timestamp("ms"))
+
+
+def test_the_least_number_keeps_its_sign() -> None:
+    """It has no counterpart above zero. Its paths are Hudi's."""
+    shown = "yyyy-MM-dd HH:mm:ss"
+    assert paths([-(2**63), -1, 0], timed("EPOCHMICROSECONDS", shown)) == [
+        "-290308-12-21 19:59:05", "1970-01-01 00:00:00", "1970-01-01 00:00:00",
+    ]  # fmt: skip
+    nanos = timed("SCALAR", shown, **{"timestamp.scalar.time.unit": "NANOSECONDS"})
+    assert paths([-(2**63)], nanos) == ["1677-09-21 00:12:43"]
+
+
+def test_clocks_are_put_forward_after_2037_too() -> None:
+    """Hudi's own path of the year 55969."""
+    said = timed(
+        "UNIX_TIMESTAMP", "yyyy-MM-dd HH:mm:ss ZZ", **{"output.timezone": "America/New_York"}
+    )
+    assert paths([1704067199999, 2540000000, 2530000000], said) == [
+        "55969-09-27 19:59:59 -04:00", "2050-06-27 23:33:20 -04:00", "2050-03-04 04:46:40 -05:00",
+    ]  # fmt: skip
 
 
 def test_numbers_as_text_that_spark_sql_leaves_behind() -> None:

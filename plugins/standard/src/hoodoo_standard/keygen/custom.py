@@ -2,7 +2,9 @@
 
 Source: ``CustomAvroKeyGenerator`` of Hudi 1.2. Table versions 8 and 9 have ``column:TYPE`` in
 ``hoodie.table.partition.fields``; version 6 has the names alone (``SparkKeyGenUtils``), so that the types
-are an option of each writer there, or a property of Hoodoo's own.
+are an option of each writer there, or a property of Hoodoo's own. No partition column at all gives the
+empty path, as Hudi's generator does where its spec is empty; Spark's DataFrame writer takes an empty spec
+for a missing one, and refuses.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ Java takes UTC for an id that it doesn't know; here that is an error.
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +19,12 @@ from hoodoo.errors import ConfigError, DataError
 
 Longs = npt.NDArray[np.int64]
 _MINUTE = 60_000
+_STEP = 21 * 24 * 60 * _MINUTE  # no two changes are as near to each other
+# Arrow knows no change of clocks after 2037, where files of the tz database end with a rule. The last rule
+# holds for ever, and the calendar, days of the week included, repeats itself every 400 years.
+_ARROW_ENDS = 2_114_380_800_000  # 2037-01-01, in ms
+_RULES_ONLY = 4_102_444_800_000  # 2100-01-01: lists of single changes (Ramadan) have ended
+_CYCLE = 146_097 * 24 * 60 * _MINUTE
 _FIXED = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d\d))?")
 # Ids of three letters that mean a place (Joda-Time 2.12, DateTimeZone).
 _SHORT = {
@@ -67,9 +76,13 @@ class Zone:
         """Milliseconds to add to each instant (ms since the epoch, UTC) to get the local time."""
         if self.place is None:
             return np.full(len(millis), self.fixed, np.int64)
-        utc = pa.array(millis, pa.timestamp("ms", self.place))
+        far = millis >= _ARROW_ENDS
+        utc = pa.array(np.where(far, 0, millis), pa.timestamp("ms", self.place))
         local = pc.local_timestamp(utc).cast(pa.int64()).to_numpy()
-        return np.asarray(local - millis, np.int64)
+        found = np.array(local - np.where(far, 0, millis), np.int64)
+        if far.any():
+            found[far] = _later_offsets(self.place, millis[far])
+        return found
 
     def instants(self, local: Longs, column: str) -> Longs:
         """Local times (ms) as instants; of two that have the same local time, the earlier one.
@@ -78,17 +91,50 @@ class Zone:
         """
         if self.place is None:
             return local - self.fixed
-        times = pa.array(local, pa.timestamp("ms"))
-        try:
-            utc = pc.assume_timezone(
-                times, self.place, ambiguous="earliest", nonexistent="raise"
-            )  # fmt: skip
-        except (pa.ArrowException, ValueError) as error:
+        day = 24 * 60 * _MINUTE
+        before, after = self.offsets(local - day), self.offsets(local + day)
+        first, second = local - np.maximum(before, after), local - np.minimum(before, after)
+        is_first = self.offsets(first) == local - first
+        skipped = ~is_first & (self.offsets(second) != local - second)
+        if skipped.any():
+            time = np.datetime64(int(local[np.flatnonzero(skipped)[0]]), "ms")
             raise DataError(
-                f"partition column {column!r}", f"has a time that {self.place} skipped ({error}).",
+                f"partition column {column!r}", f"has the time {time}, which {self.place} skipped.",
                 "correct the data.",
-            ) from error  # fmt: skip
-        return np.asarray(utc.cast(pa.int64()).to_numpy(), np.int64)
+            )  # fmt: skip
+        return np.where(is_first, first, second)
+
+
+def _later_offsets(place: str, millis: Longs) -> Longs:
+    """Offsets (ms) at instants from 2037 on."""
+    since = _RULES_ONLY + (millis - _RULES_ONLY) % _CYCLE
+    changes, offsets = _later_changes(place)
+    at = np.searchsorted(changes, np.where(millis < _RULES_ONLY, millis, since), "right") - 1
+    return np.asarray(offsets[at], np.int64)
+
+
+@lru_cache(maxsize=16)
+def _later_changes(place: str) -> tuple[Longs, Longs]:
+    """Instants from 2037 to 2500 (ms) at which ``place`` changes its offset, the first one among them, and
+    the offsets (ms) from then on. A tenth of a second, once a zone, where such times occur."""
+    zone = ZoneInfo(place)
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+    def offset(millis: int) -> int:
+        found = (epoch + timedelta(milliseconds=millis)).astimezone(zone).utcoffset()
+        return 0 if found is None else found // timedelta(milliseconds=1)
+
+    changes, offsets = [_ARROW_ENDS], [offset(_ARROW_ENDS)]
+    for low in range(_ARROW_ENDS, _RULES_ONLY + _CYCLE, _STEP):
+        high = low + _STEP
+        if offset(high) == offsets[-1]:
+            continue
+        while high - low > 1000:
+            middle = (low + high) // 2000 * 1000
+            low, high = (middle, high) if offset(middle) == offsets[-1] else (low, middle)
+        changes.append(high)
+        offsets.append(offset(high))
+    return np.array(changes, np.int64), np.array(offsets, np.int64)
 
 
 UTC = Zone("UTC")

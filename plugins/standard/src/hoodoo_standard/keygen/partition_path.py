@@ -134,9 +134,9 @@ class PartitionPaths:
         named = pc.if_else(pc.equal(values, ""), DEFAULT_PARTITION, values)
         named = self.named(field, named)
         if self.slash_dates:
-            # A path that begins with a slash would be none.
-            slashed = pc.replace_substring(named, "-", "/")
-            named = pc.if_else(pc.starts_with(named, "-"), named, slashed)
+            # A dash in front is refused below. Spark makes it `/2024/01/02`, whose files land in the
+            # directory of `2024/01/02`: two partition paths, one place, and keys twice.
+            named = pc.replace_substring(named, "-", "/")
             self._refuse_unsafe(field, named)
         return pa.DictionaryArray.from_arrays(coded.indices, named)
 

@@ -156,7 +156,7 @@ class TimestampPaths:
     def _numbers(self, values: pa.Array) -> Longs:
         """Instants in ms. Java's conversions: towards zero, from whatever number the column has."""
         kind = values.type
-        if pt.is_timestamp(kind) and self.logical_timestamps:
+        if pt.is_timestamp(kind) and self.logical_timestamps and kind.tz is not None:
             micros = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
             millis = _divided(_longs(micros), 1000)
             return np.where(np.asarray(pc.is_null(values)), self._null(), millis)
@@ -228,8 +228,8 @@ def _longs(values: pa.Array) -> Longs:
 
 
 def _divided(numbers: Longs, by: int) -> Longs:
-    """Towards zero, as Java divides."""
-    return np.where(numbers < 0, -(-numbers // by), numbers // by)
+    """Towards zero, as Java divides. (The least number has no counterpart above zero to divide.)"""
+    return np.asarray(numbers // by + ((numbers < 0) & (numbers % by != 0)), np.int64)
 
 
 def _whole(values: pa.Array, name: str) -> pa.Array:
