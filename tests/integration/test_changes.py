@@ -79,6 +79,20 @@ def test_every_commit_of_a_random_history(tmp_path: Path, kind: Kind, seed: int)
             assert found_in(found) == wanted, f"({since}, {until}]"
 
 
+def test_a_replaced_group_whose_files_and_clean_are_forgotten(tmp_path: Path) -> None:
+    """Nothing but the commit says that there was something to replace."""
+    table = create(tmp_path / "t", hoodie__clean__commits__retained="1",
+                   hoodie__keep__min__commits="2", hoodie__keep__max__commits="3")  # fmt: skip
+    first = table.upsert(data((1, "oslo", 1.0)))
+    second = table.insert_overwrite_table(data((2, "oslo", 1.0)).slice(0, 0))
+    for fare in range(9):
+        last = table.upsert(data((3, "rome", float(fare))))
+    assert table.timeline().find(second.instant) is None
+    with pytest.raises(ConfigError, match="needs the file oslo/.* which a clean has taken away"):
+        table.changes(first.instant, second.instant)
+    assert table.changes(last.instant).count() == 0
+
+
 def test_what_a_change_looks_like(tmp_path: Path) -> None:
     table = create(tmp_path / "t")
     first = table.upsert(data((1, "oslo", 1.0)))

@@ -158,6 +158,9 @@ class _Planner:
         for key, written in stats.items():
             check_stats(after, new.get(key), written, self.asked)
             _check_before(old.get(key), written, self.asked)
+        for path, file_id in sorted(replaced - old.keys()):
+            if not self.files.get((path, file_id)):  # the clean that took them all may be archived
+                raise cleaned(self.asked, path_of(path, file_id))
         together: dict[str, list[Key]] = {}
         for key in sorted(stats.keys() | replaced):
             # A key that was in a replaced group may be in any new one of its partition path.
