@@ -18,6 +18,7 @@ from hoodoo.testing.stores import (
     FailingStorage,
     RecordingStorage,
 )
+from hoodoo.timeline import heartbeat
 
 
 @pytest.fixture
@@ -52,6 +53,29 @@ def _do_all(storage: Storage) -> None:
     storage.list("")
     storage.delete("p")
     storage.delete_prefix("d")
+
+
+def test_a_heartbeat_is_no_step_and_dies_unheard(tmp_path: Path) -> None:
+    store = CrashingStorage(LocalStorage(str(tmp_path), durable=False), 1)
+    told: list[BaseException] = []
+
+    def beat() -> None:
+        try:
+            store.put("beat", b"")
+        except StorageError as error:
+            told.append(error)
+
+    def run() -> None:
+        thread = threading.Thread(target=beat, name=heartbeat.THREAD)
+        thread.start()
+        thread.join()
+
+    run()
+    assert (store.count, told) == (0, [])
+    with pytest.raises(Crash):
+        store.put("a", b"")
+    run()
+    assert len(told) == 1
 
 
 def test_recording(inner: LocalStorage) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline.heartbeat import THREAD as HEARTBEAT
 
 T = TypeVar("T")
 
@@ -190,6 +191,11 @@ class CrashingStorage(Delegating):
     ) -> T:
         if op not in MUTATING:
             self._alive()
+            return call()
+        if threading.current_thread().name == HEARTBEAT:
+            # It comes when its time has come, in none of the counted steps; and dies unheard.
+            if self.crashed:
+                raise StorageError(path, "the process has ended.", "")
             return call()
         # One at a time: what other threads do at the moment of the crash is all done or not begun,
         # so that a trial can be repeated.

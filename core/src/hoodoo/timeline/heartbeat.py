@@ -26,6 +26,7 @@ FOLDER = ".hoodie/.heartbeat"
 # Hudi's defaults: hoodie.client.heartbeat.interval_in_ms, .tolerable.misses.
 INTERVAL = 60.0
 TOLERABLE_MISSES = 2
+THREAD = "hoodoo-heartbeat"
 _log = get_logger(__name__)
 
 
@@ -184,9 +185,7 @@ class _Beats:
                 return False
             self._alive[storage.root, requested] = storage
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._renew, name="hoodoo-heartbeat", daemon=True
-                )
+                self._thread = threading.Thread(target=self._renew, name=THREAD, daemon=True)
                 self._thread.start()
         ours = False
         try:
