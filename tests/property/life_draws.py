@@ -56,7 +56,9 @@ def lives(draw: st.DrawFn, merged: bool = False) -> Setup:
         del more["hoodie.archive.automatic"]
         more |= {"hoodie.keep.min.commits": str(kept[0]), "hoodie.keep.max.commits": str(kept[1])}
         more.setdefault("hoodie.clean.commits.retained", "1")
-    return evolve(setup, payload=PAYLOAD, more=tuple(more.items()))
+    # Incremental reads need to know which commit wrote a row.
+    virtual = "rfc" if setup.virtual else ""
+    return evolve(setup, payload=PAYLOAD, more=tuple(more.items()), virtual=virtual)
 
 
 def services() -> st.SearchStrategy[Service]:

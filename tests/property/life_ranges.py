@@ -77,7 +77,8 @@ class Ranges:
         compare(found, schema, expected, f"{self.told}: incremental")
         # It does not look into the archive.
         known = all(p is self.points.first or self.is_active(p) for p in between)
-        if hudi and must and known:
+        # Of tables with virtual keys it gives all rows of the file groups that were written.
+        if hudi and must and known and not self.setup.virtual:
             self._theirs(between[0].place, end.place, schema, expected)
 
     def _theirs(self, since: str, until: str, schema: pa.Schema, expected: Model) -> None:

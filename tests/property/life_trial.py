@@ -35,7 +35,7 @@ from life_draws import (
 )  # fmt: skip
 from life_points import FIRST, Point, Points
 from life_ranges import Ranges
-from table_checks import check_files, check_stats, compare
+from table_checks import check_files, check_stats, check_virtual_files, compare
 from table_draws import Draw, Op
 from table_model import Model
 from table_model_mor import LogModel
@@ -127,8 +127,7 @@ class Life(Trial):
                 assert (commit.inserted, commit.updated, commit.deleted) == counts, where
             self._add(commit, self.model.copy(), self.schema)
         if not self.setup.merge_on_read:
-            self.seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
-            self.points.all[-1].seqnos = self.seqnos
+            self._check_files(commit, where)
         # Only writes look after what others have left.
         check_stats(self.path, self.setup, commit, where, tidy=op.kind not in _COMPACTIONS)
 
@@ -193,9 +192,15 @@ class Life(Trial):
             self._stamp(commit.instant)
             self._add(commit, self.model.copy(), self.schema)
             if not self.setup.merge_on_read:
-                seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
-                self.seqnos = self.points.all[-1].seqnos = seqnos
+                self._check_files(commit, where)
         return None
+
+    def _check_files(self, commit: Commit, where: str) -> None:
+        if self.setup.virtual:
+            check_virtual_files(self.table, self.path, self.model, where)
+            return
+        seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
+        self.seqnos = self.points.all[-1].seqnos = seqnos
 
     # --- services ---------------------------------------------------------------------------------
     def _serve(self, step: Service, where: str) -> None:

@@ -35,8 +35,11 @@ def compare(
         assert not exact and not model.rows, where
         return
     own = [n for n in found.schema.names if n not in META_COLUMNS]
+    shown = model.setup.shown_meta
     if exact:
-        assert found.schema.names == [*META_COLUMNS, *schema.names], where
+        assert found.schema.names == [*(META_COLUMNS if shown is None else shown), *schema.names], (
+            where
+        )
         assert found.select(own).schema.equals(schema), where
     rows = [
         {
@@ -47,12 +50,17 @@ def compare(
         }
         for r in model.rows.values()
     ]
+    if shown is not None:  # `hudi` shows none of a table with virtual keys
+        there = set(shown) & set(found.schema.names) if exact else set()
+        rows = [
+            {n: v for n, v in row.items() if n not in META_COLUMNS or n in there} for row in rows
+        ]
     meta = pa.schema([(n, pa.string()) for n in META_COLUMNS if n in (rows[0] if rows else ())])
     expected = pa.Table.from_pylist(rows, schema=pa.schema([*meta, *schema]))
-    there, wanted = canonical(found.select(expected.schema.names)), canonical(expected)
-    surplus = [row for row in there if row not in wanted]
-    missing = [row for row in wanted if row not in there]
-    assert there == wanted, f"{where}\nsurplus {surplus}\nmissing {missing}"
+    seen, wanted = canonical(found.select(expected.schema.names)), canonical(expected)
+    surplus = [row for row in seen if row not in wanted]
+    missing = [row for row in wanted if row not in seen]
+    assert seen == wanted, f"{where}\nsurplus {surplus}\nmissing {missing}"
 
 
 def hudi_rows(path: Path, as_of: str | None = None) -> pa.Table | None:
@@ -116,6 +124,33 @@ def check_files(
         if instant != commit.instant:
             assert seqnos[place] == (instant, number), where
     return now
+
+
+def check_virtual_files(
+    table: hoodoo.Table, path: Path, model: Model, where: str, old: bool = False
+) -> None:
+    """The files of a table with virtual keys: those of the meta columns that are kept, and nothing about
+    keys. ``old``: files of before may be there, which store all of them."""
+    kept = model.setup.shown_meta
+    assert kept is not None
+    found = set()
+    for slice_ in table.file_slices():
+        assert slice_.base_file is not None
+        file = pq.ParquetFile(path / slice_.base_file.path)
+        names = [*META_COLUMNS, *model.setup.key]
+        rows = file.read(columns=list(dict.fromkeys(names))).to_pylist()
+        footer = file.metadata.metadata
+        before = old and b"hoodie_min_record_key" in footer
+        for row in rows:
+            place = (slice_.partition_path, model.setup.record_key(row))
+            assert place not in found, where
+            found.add(place)
+            filled = {n for n in META_COLUMNS if row[n] is not None}
+            assert filled == set(META_COLUMNS if before else kept), where
+            if "_hoodie_commit_time" in kept:
+                assert row["_hoodie_commit_time"] == model.rows[place].instant, where
+        assert before or not [k for k in footer if b"record_key" in k or b"bloom" in k], where
+    assert found == model.rows.keys(), where
 
 
 def check_stats(path: Path, setup: Setup, commit: Commit, where: str, tidy: bool = True) -> None:

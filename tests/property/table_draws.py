@@ -40,6 +40,10 @@ class Op:
     reopen: bool = False
 
 
+# A third of the tables.
+_VIRTUAL = st.sampled_from([""] * 6 + ["rfc", "hudi", "later"])
+
+
 @st.composite
 def merged_setups(draw: st.DrawFn) -> Setup:
     """Tables that are merged on read. One ordering column at most: more are refused by `hudi`."""
@@ -75,6 +79,7 @@ def setups(draw: st.DrawFn) -> Setup:
         small_file_limit=draw(st.sampled_from([None, 0])),
         max_file_size=draw(st.sampled_from([None, 1500])),
         bloom=draw(st.sampled_from([False, False, False, True])),
+        virtual=draw(_VIRTUAL),
     )
 
 

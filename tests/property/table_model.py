@@ -38,12 +38,30 @@ class Setup:
     bloom: bool = False
     merge_on_read: bool = False
     blocks: str = "parquet"  # of log files
+    # Keys are not stored: "rfc" (RFC-21's setting), "hudi" (Hudi's property alone), "later" (from the
+    # second write on).
+    virtual: str = ""
     payload: tuple[str, ...] = ()  # names in table_values.PAYLOAD; none: all of them
     more: tuple[tuple[str, str], ...] = ()  # options
 
     @property
     def is_global(self) -> bool:
         return self.index.startswith("global_")
+
+    @property
+    def is_strict(self) -> bool:
+        """A key has no part that is null."""
+        return self.virtual in ("rfc", "later")
+
+    @property
+    def shown_meta(self) -> tuple[str, ...] | None:
+        """The meta columns that a reader shows; None: all."""
+        return {"rfc": ("_hoodie_commit_time",), "hudi": ()}.get(self.virtual)
+
+    @property
+    def prefixed(self) -> bool:
+        """The key is one column and says its name, as the generator COMPLEX has it."""
+        return len(self.key) == 1 and len(self.partition) > 1
 
     def record_key(self, values: Values) -> str:
         pairs = len(self.key) > 1 or len(self.partition) > 1

@@ -22,6 +22,7 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
     """One sequence in a folder of its own."""
     for line in (setup, *ops):
         note(repr(line))
+    event(f"virtual keys: {setup.virtual or 'no'}")
     for op in ops:
         event(op.kind)
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))

@@ -225,9 +225,10 @@ def _key_generator_properties(
     if not settings.table.populate_meta_fields:
         check_virtual(generator, ref.name)
     properties = dict(table_properties(generator))
-    if version >= 8:
+    if version >= 8 and ref.name in _JAVA_GENERATORS:
         return {"hoodie.table.keygenerator.type": ref.name, **properties}
-    if settings.table.has_partition_types:  # this version has names alone
+    # Of a type that Spark Hudi does not know it could not even read the table; a class it only needs to write.
+    if version < 8 and settings.table.has_partition_types:  # this version has names alone
         properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
         properties[OWN_PARTITION_TYPES] = ",".join(partitions)
     return {

@@ -66,6 +66,7 @@ class Services(OpenTable):
         Raises CommitConflictError in version 6 while a write is under way.
         """
         self._check_writable()
+        self._refresh()  # the keys may have become virtual
         self._check_merged("compaction")
         # Writes are let be that may only be slow: those of Spark have no heartbeat.
         undoing = any(i.action in ("rollback", "restore") for i in self.timeline().pending())
@@ -79,6 +80,7 @@ class Services(OpenTable):
     def run_compaction(self, instant: str, *, engine: str | Engine | None = None) -> Commit:
         """Run a planned compaction, from the start or where an earlier run stopped."""
         self._check_writable()
+        self._refresh()
         self._check_merged("compaction")
         plugins = self._plugins()
         runner = self._resolve_engine(None, engine or self._engine)

@@ -265,7 +265,8 @@ class Table(Writing):
         self._refresh()
         if not self._config.populate_meta_fields:
             file_format = check_readable(self._source())
-            rewrite_keys.check_all_stored(self._storage, file_format, self._seen()[1])
+            generator = self._plugins().generator
+            rewrite_keys.check_all_stored(self._storage, file_format, self._seen()[1], generator)
             self._drop_metadata_table()
             self._change(rewrite_keys.disabling())
 
@@ -277,6 +278,7 @@ class Table(Writing):
     def _planned(self, plan: Callable[[ReadSource], Read]) -> Read:
         """A read, planned again where others took files away while it was. CommitConflictError where they
         do so faster than the table can be listed."""
+        self._refresh()  # the keys may have become virtual: rows that were written since lack them
         for _ in range(LOOKS - 1):
             with suppress(CommitConflictError):
                 return plan(self._source())

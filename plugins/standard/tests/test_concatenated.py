@@ -74,8 +74,18 @@ def test_a_value_with_the_concatenator_in_it_is_refused() -> None:
         made("a,b,c").record_keys(batch(a=["x"], b=["y_"], c=["z"]))
 
 
+def test_a_concatenator_that_overlaps_itself() -> None:
+    """a_, b and a, _b with two underscores between."""
+    generator = made("a,b", "", "__")
+    with pytest.raises(DataError, match="'a'.*'__'"):
+        generator.record_keys(batch(a=["x", "a_"], b=["y", "b"]))
+    found = generator.record_keys(batch(a=["a", "_a"], b=["_b", "__"]))
+    assert found.to_pylist() == ["a___b", "_a____"]
+
+
 def test_no_part_may_be_null_or_empty() -> None:
-    for column in ([None, "x"], ["", "x"]):
+    columns: list[list[object]] = [[None, "x"], ["", "x"]]
+    for column in columns:
         with pytest.raises(NullKeyError, match="'b'"):
             made("a,b").record_keys(batch(a=["x", "y"], b=column))
 

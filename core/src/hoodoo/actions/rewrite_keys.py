@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_result
@@ -19,12 +20,12 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.merge.virtual import record_keys
+from hoodoo.merge.virtual import key_columns, record_keys
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
+from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
@@ -154,10 +155,13 @@ def _rewritten(
 
 
 def check_all_stored(
-    storage: Storage, file_format: BaseFileFormat, slices: Sequence[FileSlice]
+    storage: Storage,
+    file_format: BaseFileFormat,
+    slices: Sequence[FileSlice],
+    generator: KeyGenerator,
 ) -> None:
-    """ConfigError unless every row of ``slices`` has its record key and the other meta columns stored.
-    Reads these columns."""
+    """ConfigError unless every row of ``slices`` has its record key and the other meta columns stored, and
+    the key is the one that ``generator`` makes. Reads these columns, and those of keys."""
     for slice_ in slices:
         if slice_.row_logs:
             raise ConfigError(
@@ -167,13 +171,26 @@ def check_all_stored(
         if slice_.base_file is None:
             continue
         with file_format.reader(storage, slice_.base_file.path) as reader:
-            for batch in reader.batches(META_COLUMNS, encoded=True):
-                lacking = [n for n in META_COLUMNS if n not in batch.schema.names]
-                lacking += [n for n in batch.schema.names if batch.column(n).null_count]
-                if lacking:
+            keys = key_columns(generator, reader.schema)
+            for batch in reader.batches([*META_COLUMNS, *keys], encoded=True):
+                if reason := _not_stored(batch, generator, keys):
                     raise ConfigError(
                         f"base file {slice_.base_file.path}",
-                        f"has rows that do not store {RECORD_KEY if RECORD_KEY in lacking else lacking[0]}: "
-                        "the keys of its table can't be stored ones again.",
+                        f"has rows that {reason}: the keys of its table can't be stored ones again.",
                         "copy the rows into a table that stores its keys.",
                     )
+
+
+def _not_stored(batch: pa.RecordBatch, generator: KeyGenerator, keys: Sequence[str]) -> str | None:
+    """Why the meta columns of ``batch`` are not what a table with stored keys has; None: they are."""
+    for name in (RECORD_KEY, *META_COLUMNS):
+        if name not in batch.schema.names or batch.column(name).null_count:
+            return f"do not store {name}"
+        # What Spark's bulk insert puts there. The path of a table without partitions is empty, too.
+        if name != PARTITION_PATH and pc.any(pc.equal(batch.column(name), "")).as_py():
+            return f"do not store {name}"
+    stored, made = batch.column(RECORD_KEY), record_keys(generator, batch, keys)
+    if not pc.all(pc.equal(stored, made)).as_py():
+        at = pc.index(pc.equal(stored, made), False).as_py()
+        return f"store the key {stored[at].as_py()!r} where their columns give {made[at].as_py()!r}"
+    return None

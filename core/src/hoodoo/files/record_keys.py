@@ -16,6 +16,7 @@ MIN_KEY = "hoodie_min_record_key"
 MAX_KEY = "hoodie_max_record_key"
 FILTER = "org.apache.hudi.bloomfilter"
 FILTER_TYPE = "hoodie_bloom_filter_type_code"
+FOOTER_KEYS = frozenset({MIN_KEY, MAX_KEY, FILTER, FILTER_TYPE})
 
 
 @define

@@ -46,7 +46,9 @@ def check_contents(
     readable = [b for b in bases if file_format and b.extension == file_format.extension]
     logs = [log for s in slices for log in s.log_files]
     todo = [partial(_base, storage, file_format, history, b) for b in readable if file_format]
-    todo += [partial(_log, storage, instants.before.layout, log) for log in logs]
+    # From version 8 on a log file's name says its writer; one of before says its slice.
+    says_writer = instants.before.layout > 1 and instants.before.config.initial_version >= 8
+    todo += [partial(_log, storage, says_writer, log) for log in logs]
     findings: list[Finding] = []
     scanned: list[_Opened] = []
     for done, opened in enumerate(in_order(todo, AT_ONCE), 1):
@@ -90,7 +92,7 @@ def _base(
     yield _Opened(base, (Finding("base.rows", base.path, rule, _DAMAGED),))
 
 
-def _log(storage: Storage, layout: int, log: LogFile) -> Iterator[_Opened]:
+def _log(storage: Storage, says_writer: bool, log: LogFile) -> Iterator[_Opened]:
     try:
         with LogReader(storage, log.path, log.size or None) as reader:
             blocks, damages = reader.blocks, reader.damages
@@ -101,7 +103,7 @@ def _log(storage: Storage, layout: int, log: LogFile) -> Iterator[_Opened]:
         Finding("log.damaged", log.path, f"at offset {d.offset}: {d.reason}", _DAMAGED)
         for d in damages
     ]
-    if layout > 1:
+    if says_writer:
         found += [
             Finding(
                 "log.damaged",

@@ -17,6 +17,7 @@ from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import Waiting
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.merge.virtual import made_deletes
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
 from hoodoo.model.schema_widen import widened
@@ -164,6 +165,8 @@ def _deletes(reader: LogReader, block: LogBlock, rule: MergeRule) -> pa.Table:
     """A row for each deleted key: its ordering values are in their columns, the others are null."""
     kinds = [rule.schema.field(name).type for name in rule.ordering]
     found = reader.deletes(block, kinds)
+    if rule.keys is not None:
+        found = made_deletes(rule.keys, found)
     made = {
         OP: pc.if_else(
             found.column("always"), pa.scalar(DELETE, pa.int8()), pa.scalar(DELETE_ROW, pa.int8())

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
 
+from hoodoo.files.record_keys import FOOTER_KEYS
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
@@ -69,7 +70,8 @@ class KeyedReader:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        return self.inner.metadata
+        """The footer's, without what it says of stored keys."""
+        return {k: v for k, v in self.inner.metadata.items() if k not in FOOTER_KEYS}
 
     def batches(
         self,
@@ -81,28 +83,26 @@ class KeyedReader:
         """As the inner reader's. A filter on meta columns prunes nothing: the file's statistics are not
         those of the values made here."""
         stored = self.inner.schema.names
-        wanted = self.schema.names if columns is None else columns
+        asked = self.schema.names if columns is None else columns
+        wanted = [name for name in asked if name in _MADE or name in stored]
         if where is not None and any(name in str(where) for name in META_COLUMNS):
             where = None
-        there = [n for n in wanted if n in stored and n not in _MADE]
+        there = [name for name in wanted if name not in _MADE]
         if len(there) == len(wanted):
             yield from self.inner.batches(there, where, batch_rows, encoded)
             return
         keys = key_columns(self.generator, self.inner.schema) if RECORD_KEY in wanted else []
         read = [*there, *(n for n in keys if n not in there)]
         for batch in self.inner.batches(read, where, batch_rows, encoded):
-            made = {PARTITION_PATH: self.partition_path}
-            columns_ = [
+            made = [
                 record_keys(self.generator, batch, keys)
                 if name == RECORD_KEY
-                else pa.repeat(made[name], batch.num_rows)
-                if name in made
+                else pa.repeat(self.partition_path, batch.num_rows)
+                if name == PARTITION_PATH
                 else batch.column(name)
                 for name in wanted
-                if name in _MADE or name in stored
             ]
-            names = [name for name in wanted if name in _MADE or name in stored]
-            yield pa.RecordBatch.from_arrays(columns_, names=names)
+            yield pa.RecordBatch.from_arrays(made, names=wanted)
 
     def close(self) -> None:
         self.inner.close()
@@ -125,6 +125,23 @@ def record_keys(generator: KeyGenerator, batch: pa.RecordBatch, columns: Sequenc
     found = [batch.column(name) for name in columns]
     plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in found]
     return generator.record_keys(pa.RecordBatch.from_arrays(plain, names=list(columns)))
+
+
+def made_deletes(generator: KeyGenerator, found: pa.Table) -> pa.Table:
+    """``found``, rows of a delete block, with their ``record_key`` as ``generator`` makes it: one whose form
+    differs by release says how by a method ``deleted_keys``, which may answer several."""
+    method = getattr(generator, "deleted_keys", None)
+    if method is None:
+        return found
+    at = found.schema.get_field_index("record_key")
+    forms = method(found.column(at))
+    return pa.concat_tables([found.set_column(at, "record_key", keys) for keys in forms])
+
+
+def delete_block_keys(generator: KeyGenerator | None, keys: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Keys of ``generator`` as a delete block names them, by its method of this name if it has one."""
+    method = getattr(generator, "delete_block_keys", None)
+    return keys if method is None else method(keys)
 
 
 @define

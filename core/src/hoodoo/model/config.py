@@ -69,6 +69,12 @@ class TableConfig:
         return int(self.properties.get("hoodie.table.version", "0"))
 
     @property
+    def initial_version(self) -> int:
+        """The version that the table was made with: an upgraded one has files of before."""
+        text = self.properties.get("hoodie.table.initial.version", "").strip()
+        return int(text) if text.isdigit() else self.version
+
+    @property
     def layout_version(self) -> int:
         """1 or 2. A file that does not say, or says nothing, means the one of its table version."""
         text = self.properties.get("hoodie.timeline.layout.version", "").strip()

@@ -17,6 +17,7 @@ from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
+from hoodoo.merge.virtual import delete_block_keys
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
@@ -98,7 +99,8 @@ class AppendLog:
                 level=settings.level,
             )
         if gone.num_rows:
-            keys, paths = gone.column(RECORD_KEY), gone.column(PARTITION_PATH)
+            keys = delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
+            paths = gone.column(PARTITION_PATH)
             writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
         return writer.close()
 

@@ -183,7 +183,8 @@ def write(
 def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
     if target.logs is None:
         return LogSettings("")
-    return evolve(target.logs, schema_text=avro_text(stored, target.config.name, meta=True))
+    text = avro_text(stored, target.config.name, meta=True)
+    return evolve(target.logs, schema_text=text, virtual=target.virtual)
 
 
 def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan | None:

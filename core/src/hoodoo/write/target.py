@@ -42,6 +42,8 @@ class LogSettings:
     schema_text: str | None = None
     # The meta columns that rows store; None: all.
     filled: frozenset[str] | None = None
+    # Made the record keys, where they are virtual.
+    virtual: KeyGenerator | None = None
 
 
 @frozen

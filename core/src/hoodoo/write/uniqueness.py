@@ -96,7 +96,8 @@ class BroughtKeys:
                         mine = pc.equal(rows.column(COMMIT_TIME), self.instant)
                         # Of rows that don't say whose they are, all count: two file groups have no key
                         # in common unless one of the two writes has put it there.
-                        found = rows.filter(pc.fill_null(mine, True))
+                        unsaid = pc.fill_null(pc.equal(rows.column(COMMIT_TIME), ""), True)
+                        found = rows.filter(pc.or_kleene(mine, unsaid))
                         if known is not None:
                             here = pc.is_in(found.column(RECORD_KEY), value_set=known)
                             found = found.filter(here)

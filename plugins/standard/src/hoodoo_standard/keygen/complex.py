@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -47,14 +47,15 @@ class ComplexKeyGenerator:
         wanted = _flag(settings.options.get(COMPLEX_ENCODING.key))
         bare = _encoding(table.get(STORED_ENCODING))
         if bare is None and table.version >= 9:
-            bare = False
+            # One that was upgraded keeps the keys of older releases, and their form.
+            bare = None if table.initial_version < 9 and table.populate_meta_fields else False
             if wanted or _flag(table.get(COMPLEX_ENCODING.key)):
                 raise ConfigError(
                     f"option {COMPLEX_ENCODING.key}",
                     "is for table versions up to 8; version 9 writes column:value.",
                     "leave it out.",
                 )
-        if bare is None:
+        if bare is None and table.version < 9:
             bare = _flag(table.get(COMPLEX_ENCODING.key))
         if len(keys) > 1:
             return cls(keys, paths, False, version=table.version)
@@ -87,6 +88,8 @@ class ComplexKeyGenerator:
             return self
         row = stored()
         if row is None or not row.num_rows or row.column(RECORD_KEY).null_count:
+            if self.version >= 9:
+                return evolve(self, bare_single=False)
             if self.wanted is None:
                 raise self._unknown("no key is stored that would tell")
             return evolve(self, bare_single=self.wanted)
@@ -106,10 +109,31 @@ class ComplexKeyGenerator:
             )  # fmt: skip
         return evolve(self, bare_single=found[0])
 
+    def deleted_keys(self, keys: pa.ChunkedArray) -> Sequence[pa.ChunkedArray]:
+        """Virtual keys that a delete block names, as :meth:`record_keys` makes them. The release that wrote
+        it may not be known, so that column:value can be a bare value, too: then both are given."""
+        prefix = f"{self.record_key_fields[0]}:"
+        if not self.virtual:
+            return [keys]
+        maybe = pc.all(pc.starts_with(keys, prefix)).as_py()
+        if self.bare_single:
+            return [keys, pc.utf8_slice_codeunits(keys, len(prefix))] if maybe else [keys]
+        longer = pc.binary_join_element_wise(prefix, keys, "")
+        return [keys, longer] if maybe else [longer]
+
+    def delete_block_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
+        """What delete blocks name for keys of :meth:`record_keys`: where they are virtual the bare value, as
+        readers of Spark Hudi 1.2 and ``hudi`` take no other for the key of a row."""
+        if not self.virtual or self.bare_single:
+            return keys
+        return pc.utf8_slice_codeunits(keys, len(self.record_key_fields[0]) + 1)
+
     def table_properties(self) -> Mapping[str, str]:
         """The encoding, where the table version does not say it."""
-        if len(self.record_key_fields) > 1 or self.version >= 9:
+        if len(self.record_key_fields) > 1:
             return {}
+        if self.version >= 9:
+            return {STORED_ENCODING: "VALUE_ONLY"} if self.bare_single else {}
         bare = self.bare_single if self.bare_single is not None else self.wanted
         return {COMPLEX_ENCODING.key: "true" if bare else "false"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-from hoodoo.errors import ConfigError, DataError
+from hoodoo.errors import ConfigError, DataError, NullKeyError
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 
@@ -51,10 +51,12 @@ class ConcatenatedKeyGenerator:
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         """NullKeyError where a value is null or empty; DataError where one holds the concatenator, as
         other rows could have the same key then."""
-        logical = self.paths.logical_timestamps
-        texts = [plain_keys(batch, field, logical) for field in self.record_key_fields]
+        texts = self._texts(batch)
         for field, text in zip(self.record_key_fields[:-1], texts, strict=False):
-            if pc.any(pc.match_substring(text, self.concatenator)).as_py():
+            # Where it overlaps itself, it may also begin in the value and end behind it.
+            whole = pc.binary_join_element_wise(text, self.concatenator, "")
+            at = pc.find_substring(whole, self.concatenator)
+            if pc.any(pc.less(at, pc.binary_length(text))).as_py():
                 raise DataError(
                     f"key column {field!r}",
                     f"has values with {self.concatenator!r} in them, which stands between the columns of "
@@ -64,6 +66,20 @@ class ConcatenatedKeyGenerator:
         return (
             texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, self.concatenator)
         )
+
+    def _texts(self, batch: pa.RecordBatch) -> list[pa.StringArray]:
+        """The values as texts. NullKeyError names all columns where one is null or empty."""
+        texts: list[pa.StringArray] = []
+        wrong: dict[str, NullKeyError] = {}
+        for field in self.record_key_fields:
+            try:
+                texts.append(plain_keys(batch, field, self.paths.logical_timestamps))
+            except NullKeyError as error:
+                wrong[field] = error
+        for first in wrong.values():
+            names = ", ".join(map(repr, wrong))
+            raise NullKeyError(f"record key, column {names}", first.rule, first.fix)
+        return texts
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         if not self.paths.fields:

@@ -1,0 +1,494 @@
+"""RFC-21's defaults, expectations and exceptions, one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hoodoo.errors import (
+    ConfigError,
+    DataError,
+    HoodooError,
+    MissingColumnError,
+    NullKeyError,
+    OptionConflictError,
+    SchemaError,
+)
+from hoodoo.model.config import STORED_UNTIL
+from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
+from virtual_tables import (
+    CLASS,
+    COLUMNS,
+    CONCATENATOR,
+    COW,
+    HUDIS,
+    KEPT_META,
+    KINDS,
+    MOR,
+    ON,
+    POPULATE,
+    SCHEMA,
+    VERSIONS,
+    VIRTUAL,
+    base_files,
+    check,
+    create,
+    falsify,
+    footers,
+    ours,
+    rows,
+    stored,
+    told,
+)
+
+ABOUT_KEYS = {
+    "hoodie_min_record_key", "hoodie_max_record_key", "org.apache.hudi.bloomfilter",
+    "hoodie_bloom_filter_type_code",
+}  # fmt: skip
+
+
+# --- Default: _hoodie_record_key will be written to disk ----------------------------------------------
+@pytest.mark.parametrize("options", [{}, {VIRTUAL: "false"}, {POPULATE: "true"}])
+def test_the_default_is_unchanged(tmp_path: Path, options: dict[str, str]) -> None:
+    table = create(tmp_path, options)
+    table.upsert(rows(range(4), "a", 1))
+    text = (tmp_path / ".hoodie/hoodie.properties").read_text()
+    said = {line.partition("=")[0] for line in text.splitlines()}
+    about_keys = {POPULATE, VIRTUAL, KEPT_META, STORED_UNTIL, COLUMNS, CLASS, CONCATENATOR}
+    assert said & about_keys == set(options)
+    meta = stored(table)
+    assert all(None not in values for values in meta.values())
+    assert sorted(meta[RECORD_KEY]) == ["0", "1", "2", "3"]
+    assert footers(table) == ABOUT_KEYS
+    assert [*META_COLUMNS, *SCHEMA.names] == table.read().schema.names
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """The data files, with their bytes."""
+    found = [p for p in path.rglob("*") if p.is_file() and ".hoodie/" not in str(p)]
+    return {str(p): p.read_bytes() for p in found}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_enabled_on_an_existing_table_without_a_rewrite(
+    tmp_path: Path, kind: str, version: int
+) -> None:
+    table = create(tmp_path, table_type=kind, table_version=version)
+    table.upsert(rows(range(6), "old", 1))
+    old = files(tmp_path)
+    names = {s.base_file.name for s in table.file_slices() if s.base_file}
+    table.enable_virtual_keys()
+    assert files(tmp_path) == old
+    check(table, tmp_path, dict.fromkeys(range(6), "old"))
+    table.upsert(rows([1, 7], "new", 2))  # in partition b only
+    assert {name: data for name, data in files(tmp_path).items() if name in old} == old
+    expected = {0: "old", 1: "new", 2: "old", 3: "old", 4: "old", 5: "old", 7: "new"}
+    check(table, tmp_path, expected)
+    # New files have no keys, of rows from before either, and say nothing of keys.
+    if kind == MOR:
+        table.compact()
+    by_age: dict[bool, list[Any]] = {True: [], False: []}
+    for slice_, file in zip(table.file_slices(), base_files(table), strict=True):
+        assert slice_.base_file is not None
+        by_age[slice_.base_file.name in names].append(file)
+    assert len(by_age[True]) == len(by_age[False]) == 1
+    (stayed,), (new,) = by_age[True], by_age[False]
+    assert stayed.read().column(RECORD_KEY).null_count == 0
+    assert new.read().column(RECORD_KEY).null_count == new.metadata.num_rows
+    assert not ABOUT_KEYS & {k.decode() for k in new.metadata.metadata}
+    assert {k.decode() for k in stayed.metadata.metadata} >= ABOUT_KEYS
+    check(table, tmp_path, expected)
+    table.enable_virtual_keys()  # again: nothing
+    assert not table.verify().findings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_enabled_for_other_objects_of_the_table_too(tmp_path: Path, kind: str) -> None:
+    """Those that are open already read and write by the new rule."""
+    table = create(tmp_path, table_type=kind)
+    table.upsert(rows(range(4), "a", 1))
+    reader, writer = (hoodoo.open(str(tmp_path)) for _ in range(2))
+    assert reader.read().count() == writer.read().count() == 4
+    table.enable_virtual_keys()
+    table.upsert(rows([0, 1, 9], "b", 2))
+    expected = {0: "b", 1: "b", 2: "a", 3: "a", 9: "b"}
+    assert ours(reader) == expected
+    writer.upsert(rows([2, 10], "c", 3))
+    check(table, tmp_path, {**expected, 2: "c", 10: "c"})
+    assert not table.verify().findings
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_enabled_for_a_compaction_by_another_object(tmp_path: Path, version: int) -> None:
+    table = create(tmp_path, table_type=MOR, table_version=version)
+    table.upsert(rows(range(4), "a", 1))
+    other = hoodoo.open(str(tmp_path))
+    other.schedule_compaction()
+    table.enable_virtual_keys()
+    table.upsert(rows([0, 1], "b", 2))
+    other.compact()
+    check(table, tmp_path, {0: "b", 1: "b", 2: "a", 3: "a"})
+    assert not any(s.log_files for s in table.file_slices())
+
+
+# --- stored keys are ignored, and a warning is logged ------------------------------------------------
+@pytest.mark.parametrize("kind", KINDS)
+def test_stored_keys_are_ignored_with_one_warning(tmp_path: Path, kind: str) -> None:
+    """Even where they are wrong: by them a row would be updated in the place of another one."""
+    create(tmp_path, table_type=kind).upsert(rows(range(6), "old", 1))
+    with told() as before:
+        hoodoo.open(str(tmp_path)).read().to_arrow()
+    assert not before
+    hoodoo.open(str(tmp_path)).enable_virtual_keys()
+    falsify(hoodoo.open(str(tmp_path)), lambda n: ["4", "0", "2"][n])
+    table = hoodoo.open(str(tmp_path))
+    with told() as warnings:
+        for _ in range(3):
+            table.read().to_arrow()
+        table.upsert(rows([0, 1], "new", 2))
+        expected = {i: "new" if i < 2 else "old" for i in range(6)}
+        check(table, tmp_path, expected)
+        table.delete([2])
+        del expected[2]
+        check(table, tmp_path, expected)
+    (warning,) = warnings
+    assert "stored keys are not looked at" in warning and "rewrite_keys" in warning
+    if kind == MOR:
+        table.compact()
+        check(table, tmp_path, expected)
+    table.rewrite_keys()
+    with told() as after:
+        assert ours(hoodoo.open(str(tmp_path))) == expected
+    assert not after
+
+
+def test_keys_that_columns_do_not_give_can_not_become_virtual(tmp_path: Path) -> None:
+    table = create(tmp_path)
+    table.upsert(rows(range(4), "a", 1))
+    falsify(table, lambda n: f"other{n}")
+    before = dict(table.config.properties)
+    for method in (table.enable_virtual_keys, table.rewrite_keys):
+        with pytest.raises(ConfigError, match=r"'other0'.*columns give '\d': virtual keys would"):
+            method()
+    assert hoodoo.open(str(tmp_path)).config.properties == before
+
+
+# --- columns that are not there, values that are null -------------------------------------------------
+def test_a_missing_column_is_an_error(tmp_path: Path) -> None:
+    for more in ({"record_key": "nope"}, {"record_key": None}):
+        with pytest.raises(MissingColumnError, match="column nope"):
+            create(tmp_path / "none", {**ON, COLUMNS: "nope"}, **more)
+    assert not (tmp_path / "none").exists()
+    table = create(tmp_path / "t", ON, record_key=["id", "k2"])
+    table.upsert(rows(range(4), "a", 1))
+    lacking = rows([1], "b", 2).drop_columns(["k2"])
+    for write in (table.upsert, table.insert, table.bulk_insert, table.insert_overwrite):
+        with pytest.raises(MissingColumnError, match="column k2"):
+            write(lacking)
+    # A file that lacks it, which no writer of ours has made: nobody could find its rows.
+    for slice_ in table.file_slices():
+        assert slice_.base_file is not None
+        file = tmp_path / "t" / slice_.base_file.path
+        pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["k2"]), file)
+    with pytest.raises(MissingColumnError, match="k2"):
+        table.upsert(rows([1], "b", 2))
+    assert len(table.timeline().writes()) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_column_is_an_error_for_readers_that_merge(tmp_path: Path, kind: str) -> None:
+    table = create(tmp_path, ON, table_type=kind)
+    table.upsert(rows(range(4), "a", 1))
+    table.upsert(rows([1], "b", 2))
+    for slice_ in table.file_slices():
+        assert slice_.base_file is not None
+        file = tmp_path / slice_.base_file.path
+        pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["id"]), file)
+    if kind == MOR:
+        with pytest.raises(MissingColumnError, match="id"):
+            table.read(columns=["v"]).to_arrow()
+    else:
+        assert table.read(columns=["v"]).to_arrow().num_rows == 4
+
+
+def nulled(column: str) -> pa.Table:
+    made = [{**r, column: None if r["id"] == 3 else r[column]}
+            for r in rows([2, 3, 4], "x", 1).to_pylist()]  # fmt: skip
+    return pa.Table.from_pylist(made, SCHEMA)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("between", [{}, {CONCATENATOR: "-"}])
+def test_null_in_a_key_column_is_an_error(
+    tmp_path: Path, between: dict[str, str], kind: str
+) -> None:
+    table = create(tmp_path, {**ON, **between}, record_key=["id", "k2"], table_type=kind)
+    for name in ("id", "k2"):
+        for write in (table.upsert, table.insert, table.append, table.bulk_insert,
+                      table.insert_overwrite, table.delete):  # fmt: skip
+            with pytest.raises(NullKeyError, match=f"(?s)key column {name}.*null in 1 of 3 rows"):
+                write(nulled(name))
+    assert table.read().count() == 0 and not table.timeline().writes()
+    table.upsert(nulled("v"))
+    assert table.read().count() == 3
+
+
+def test_null_in_a_nested_key_column_is_an_error(tmp_path: Path) -> None:
+    schema = pa.schema([("at", pa.struct([("no", pa.int64())])), ("id", pa.int64())])
+    table = create(
+        tmp_path, ON, schema=schema, record_key=["at.no", "id"], partition_by=(), ordering=()
+    )
+    for at in (None, {"no": None}):
+        data = pa.Table.from_pylist([{"at": {"no": 1}, "id": 1}, {"at": at, "id": 2}], schema)
+        with pytest.raises(NullKeyError, match=r"key column at\.no"):
+            table.upsert(data)
+    good = pa.Table.from_pylist([{"at": {"no": 1}, "id": 1}, {"at": {"no": 2}, "id": 1}], schema)
+    table.upsert(good)
+    table.upsert(good)
+    assert table.read().count() == 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_nulls_by_hudis_rule_where_only_its_property_says_so(
+    tmp_path: Path, kind: str, version: int
+) -> None:
+    """A part of a COMPLEX key may be null, as with keys that are stored."""
+    table = create(tmp_path, HUDIS, record_key=["id", "k2"], table_type=kind, table_version=version)
+    table.upsert(nulled("k2"))
+    table.upsert(nulled("k2").set_column(2, "v", pa.array(["y"] * 3)))
+    check(table, tmp_path, {2: "y", 3: "y", 4: "y"})
+    with pytest.raises(NullKeyError):
+        one = create(tmp_path / "one", HUDIS)
+        one.upsert(nulled("id"))
+
+
+def test_nulls_after_enabling(tmp_path: Path) -> None:
+    """RFC-21's rule, which holds for what is written from then on; rows from before are still found."""
+    table = create(tmp_path, record_key=["id", "k2"])
+    table.upsert(nulled("k2"))
+    table.enable_virtual_keys()
+    with pytest.raises(NullKeyError):
+        table.upsert(nulled("k2"))
+    table.upsert(rows([2], "y", 2))
+    assert ours(table) == {2: "y", 3: "x", 4: "x"}
+    table.rewrite_keys()
+    check(table, tmp_path, {2: "y", 3: "x", 4: "x"})
+
+
+# --- settings that differ from the table's ------------------------------------------------------------
+KEPT = {KEPT_META: COMMIT_TIME}
+DIFFERING: list[tuple[dict[str, str], dict[str, str]]] = [
+    (ON, {VIRTUAL: "false"}),
+    (ON, {POPULATE: "true"}),
+    (ON, {COLUMNS: "id"}),
+    (ON, {COLUMNS: "k2,id"}),
+    (ON, {CONCATENATOR: "-"}),
+    (ON, {CLASS: "CONCATENATED"}),
+    (ON, {KEPT_META: ""}),
+    (ON, {KEPT_META: ",".join(META_COLUMNS)}),
+    ({**ON, CONCATENATOR: "-"}, {CONCATENATOR: "+"}),
+    ({**ON, KEPT_META: ""}, KEPT),
+    ({}, ON),
+    ({}, HUDIS),
+    ({}, {CONCATENATOR: "-"}),
+    ({}, KEPT),
+    (HUDIS, ON),
+    (HUDIS, KEPT),
+    (HUDIS, {POPULATE: "true"}),
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("table", "given"), DIFFERING)
+def test_settings_that_differ_are_refused(
+    tmp_path: Path, table: dict[str, str], given: dict[str, str], version: int
+) -> None:
+    create(tmp_path, table, record_key=["id", "k2"], table_version=version)
+    (key,) = given
+    with pytest.raises(OptionConflictError, match=key):
+        hoodoo.open(str(tmp_path), given)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_settings_that_the_table_has_are_accepted(tmp_path: Path, version: int) -> None:
+    create(tmp_path / "a", ON, record_key=["id", "k2"], table_version=version)
+    same = {**ON, COLUMNS: "id,k2", POPULATE: "false", CLASS: "COMPLEX", **KEPT}
+    hoodoo.open(str(tmp_path / "a"), same).upsert(rows([1], "a", 1))
+    between = {**ON, CONCATENATOR: "-"}
+    create(tmp_path / "b", between, record_key=["id", "k2"], table_version=version)
+    hoodoo.open(str(tmp_path / "b"), {**between, CLASS: "concatenated"})
+    create(tmp_path / "c", HUDIS, table_version=version)
+    hoodoo.open(str(tmp_path / "c"), {**HUDIS, VIRTUAL: "false"})
+
+
+def test_settings_that_contradict_arguments_are_refused(tmp_path: Path) -> None:
+    for options, more in (
+        ({COLUMNS: "k2"}, {}),
+        ({CLASS: "COMPLEX"}, {"key_generator": "SIMPLE"}),
+        ({VIRTUAL: "false", POPULATE: "false"}, {}),
+        ({POPULATE: "true"}, {}),
+    ):
+        with pytest.raises(OptionConflictError):
+            create(tmp_path / "t", {**ON, **options}, **more)
+    for key in (COLUMNS, CONCATENATOR, CLASS, KEPT_META):
+        with pytest.raises(ConfigError, match="keys of this table are stored"):
+            create(tmp_path / "t", {key: "id" if key == COLUMNS else COMMIT_TIME})
+    assert not (tmp_path / "t").exists()
+
+
+# --- what keys are made of does not change ------------------------------------------------------------
+NARROW = pa.schema([("id", pa.int32()), ("k2", pa.string()), ("v", pa.int32()), ("r", pa.int32())])
+WIDE = {"id": pa.int64(), "v": pa.int64(), "r": pa.int64()}
+
+
+def narrow(*without: str, **types: pa.DataType) -> pa.Table:
+    made = [{"id": i, "k2": f"x{i}", "v": i, "r": i % 2} for i in range(3)]
+    schema = pa.schema(
+        [f.with_type(types.get(f.name, f.type)) for f in NARROW if f.name not in without]
+    )
+    return pa.Table.from_pylist(made, schema)
+
+
+@pytest.mark.parametrize("enabled_later", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_key_and_partition_columns_stay_as_they_are(
+    tmp_path: Path, kind: str, enabled_later: bool
+) -> None:
+    table = create(
+        tmp_path, {} if enabled_later else ON, schema=NARROW, record_key=["id", "k2"],
+        partition_by="r", ordering=(), table_type=kind,
+    )  # fmt: skip
+    if enabled_later:
+        table.enable_virtual_keys()
+    table.upsert(narrow())
+    for name in ("id", "r"):  # widened
+        with pytest.raises((SchemaError, ConfigError), match=name):
+            table.upsert(narrow(**{name: WIDE[name]}))
+    for name in ("id", "k2", "r"):  # dropped
+        with pytest.raises(MissingColumnError, match=name):
+            table.upsert(narrow(name))
+    # Added: columns of the key are said once. A column that comes later is none of them.
+    with pytest.raises(OptionConflictError):
+        hoodoo.open(str(tmp_path), {COLUMNS: "id,k2,later"})
+    with pytest.raises(OptionConflictError):
+        hoodoo.open(str(tmp_path), {"hoodie.datasource.write.partitionpath.field": "r,later"})
+    assert len(table.timeline().writes()) == 1
+    assert table.schema == NARROW
+    later = narrow(v=WIDE["v"]).append_column("later", pa.array(["a", "b", "c"]))
+    table.upsert(later)
+    found = table.read().to_arrow()
+    assert found.num_rows == 3 and found.schema.field("v").type == pa.int64()
+    assert found.column("later").null_count == 0
+
+
+# --- which keys can be virtual ------------------------------------------------------------------------
+TIMES = {
+    "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+    "hoodie.keygen.timebased.output.dateformat": "yyyy",
+}
+UNABLE: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "TIMESTAMP": ({"key_generator": "TIMESTAMP", "partition_by": "ts"}, TIMES),
+    "CUSTOM": ({"partition_by": "region:SIMPLE"}, {}),
+    "generated": ({"record_key": None}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", UNABLE)
+def test_generators_that_can_not_be_virtual(tmp_path: Path, name: str, kind: str) -> None:
+    more, options = UNABLE[name]
+    if name == "generated":
+        more = {**more, "ordering": ()}
+    for virtual in (ON, HUDIS):
+        with pytest.raises(ConfigError, match="can't be one of virtual keys"):
+            create(tmp_path / "new", {**options, **virtual}, table_type=kind, **more)
+    assert not (tmp_path / "new").exists()
+    table = create(tmp_path / "t", options, table_type=kind, **more)
+    table.insert(rows(range(3), "a", 1))
+    for method in (table.enable_virtual_keys, table.rewrite_keys):
+        with pytest.raises(ConfigError, match="can't be one of virtual keys"):
+            method()
+    assert hoodoo.open(str(tmp_path / "t")).config.populate_meta_fields
+
+
+# --- columns, concatenator, class ---------------------------------------------------------------------
+def test_columns_may_be_said_by_the_rfcs_setting(tmp_path: Path) -> None:
+    table = create(tmp_path, {**ON, COLUMNS: "id, k2"}, record_key=None)
+    assert table.config.record_key_fields == ("id", "k2")
+    table.upsert(rows(range(3), "a", 1))
+    table.upsert(rows(range(3), "b", 2))
+    check(table, tmp_path, dict.fromkeys(range(3), "b"))
+    assert COLUMNS not in table.config.properties  # Hudi's property says it
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_concatenator_is_kept_and_used(tmp_path: Path, kind: str, version: int) -> None:
+    table = create(
+        tmp_path, {**ON, CONCATENATOR: "::"}, record_key=["id", "k2"], table_type=kind,
+        table_version=version, index="global_simple",
+    )  # fmt: skip
+    # As a class: of a type that it does not know Spark could not read the table.
+    assert table.config.properties["hoodie.table.keygenerator.class"] == "CONCATENATED"
+    assert "hoodie.table.keygenerator.type" not in table.config.properties
+    assert table.config.properties[CONCATENATOR] == "::"
+    for text in ("a", "b"):
+        again = hoodoo.open(str(tmp_path))
+        again.upsert(rows(range(4), text, 1))
+    assert ours(again) == dict.fromkeys(range(4), "b")
+    again.delete(rows([1], "", 1).select(["id", "k2"]))
+    assert ours(again) == dict.fromkeys([0, 2, 3], "b")
+    if kind == MOR:
+        again.compact()
+        assert ours(again) == dict.fromkeys([0, 2, 3], "b")
+    with pytest.raises(DataError, match="'::'"):
+        turned = create(tmp_path / "o", {**ON, CONCATENATOR: "::"}, record_key=["k2", "id"])
+        turned.upsert(rows([1], "a", 1).set_column(1, "k2", pa.array(["x::1"])))
+    assert not again.verify().findings
+
+
+def test_rows_of_a_table_with_a_concatenator_are_read_by_others(tmp_path: Path) -> None:
+    """Copied on write: nothing has to be merged by key."""
+    table = create(tmp_path, {**ON, CONCATENATOR: "-"}, record_key=["id", "k2"])
+    table.upsert(rows(range(4), "a", 1))
+    table.upsert(rows([1], "b", 2))
+    check(table, tmp_path, {0: "a", 1: "b", 2: "a", 3: "a"})
+
+
+def test_a_concatenator_of_one_column_changes_nothing(tmp_path: Path) -> None:
+    table = create(tmp_path, {**ON, CONCATENATOR: "-"})
+    assert table.config.properties["hoodie.table.keygenerator.type"] == "SIMPLE"
+    table.upsert(rows(range(3), "a", 1))
+    table.upsert(rows(range(3), "b", 1))
+    check(table, tmp_path, dict.fromkeys(range(3), "b"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["COMPLEX", "org.apache.hudi.keygen.ComplexKeyGenerator"])
+def test_the_class_is_a_key_generator(tmp_path: Path, name: str, version: int) -> None:
+    options = {**ON, CLASS: name, COLUMNS: "id"}
+    if version == 6:
+        options["hoodie.write.complex.keygen.new.encoding"] = "false"
+    table = create(tmp_path, options, record_key=None, table_version=version)
+    properties = table.config.properties
+    if version == 9:
+        assert properties["hoodie.table.keygenerator.type"] == "COMPLEX"
+    else:
+        assert properties["hoodie.table.keygenerator.class"].endswith(".ComplexKeyGenerator")
+    assert CLASS not in properties
+    for text in ("a", "b"):
+        hoodoo.open(str(tmp_path)).upsert(rows(range(3), text, 1))
+    check(table, tmp_path, dict.fromkeys(range(3), "b"))
+
+
+def test_a_class_that_nobody_offers(tmp_path: Path) -> None:
+    with pytest.raises(HoodooError, match=r"com\.uber\.marmaray\.SimpleRecordKey"):
+        create(tmp_path / "t", {**ON, CLASS: "com.uber.marmaray.SimpleRecordKey"})
+    assert not (tmp_path / "t").exists()
+    assert create(tmp_path / "o", ON, table_type=COW).config.get(VIRTUAL) == "true"
