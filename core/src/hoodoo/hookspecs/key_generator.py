@@ -6,7 +6,10 @@ Beside its Protocol a generator may have more, each of which is asked for only w
 * an attribute ``deletes_only`` that is true (:func:`deletes_only`);
 * ``table_properties()`` (:func:`table_properties`);
 * ``generated_keys`` (:class:`GeneratesKeys`);
-* ``settled`` (:class:`Settles`).
+* ``settled`` (:class:`Settles`);
+* ``deleted_keys(keys)`` and ``delete_block_keys(keys)``, where Hudi's delete blocks name virtual keys in
+  another form than ``record_keys`` makes them: the made forms of keys found in a block (one array or
+  several), and what a new block names (one array).
 """
 
 from __future__ import annotations
