@@ -25,7 +25,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int32()
 # there is one more batch. With as many deaths as there are points each stream has died at all of them.
 DEATHS = [
     [POINTS[(number + 2 * stream) % len(POINTS)] for stream in range(len(STREAMS))]
-    for number in range(effort(3, len(POINTS)))
+    for number in range(effort(2, len(POINTS)))
 ]
 # A batch that has come so far is in the table, and is skipped when the query goes on.
 STANDS = ("decided", "published", "written")
