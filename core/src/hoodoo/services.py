@@ -93,7 +93,7 @@ class Services(OpenTable):
             merger=plugins.merger,
             file_format=plugins.file_format,
             before_publish=self._drop_metadata_table,
-            virtual=None if self._config.populate_meta_fields else plugins.generator,
+            generator=plugins.generator,
         )
         return compaction.run(target, instant)
 

@@ -20,6 +20,7 @@ from hoodoo.hookspecs.key_generator import (
     Settles,
     can_be_virtual,
     deletes_only,
+    record_key_columns,
 )
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
@@ -114,8 +115,7 @@ def settled(
     nothing does."""
     if not isinstance(generator, Settles):
         return generator
-    columns = tuple(dict.fromkeys(n.split(".")[0] for n in generator.record_key_fields))
-    return generator.settled(lambda: stored(columns))
+    return generator.settled(lambda: stored(record_key_columns(generator)))
 
 
 def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:

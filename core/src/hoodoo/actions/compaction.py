@@ -74,8 +74,7 @@ class CompactionTarget:
     merger: Merger
     file_format: BaseFileFormat
     before_publish: Callable[[], None]
-    # Makes the record keys that files don't store.
-    virtual: KeyGenerator | None = None
+    generator: KeyGenerator
 
 
 def schedule(
@@ -144,7 +143,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     schema = _schema_then(target, timeline, requested)
     stored = with_meta(schema)
     rule = MergeRule.of(
-        stored, stored, config, target.merger, Visible.of(timeline, None), target.virtual
+        stored, stored, config, target.merger, Visible.of(timeline, None), target.generator
     )
     step = CompactSlices(storage, target.file_format, rule, Pending.of(timeline, instant))
     slices = slices_now(storage, timeline, plan, requested)

@@ -134,9 +134,8 @@ def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
             continue
         for action, told in _TELLS.items():
             if instant.action == action:
-                with suppress(
-                    FileNotFoundError
-                ):  # archived meanwhile, by one that has looked first
+                # One that is archived meanwhile: who archives has looked first.
+                with suppress(FileNotFoundError):
                     found.update(timeline.contents(storage, instant).get(told) or ())
     return found - {i.requested for i in timeline.instants if i.action not in _TELLS}
 

@@ -76,6 +76,11 @@ class Settles(Protocol):
         """
 
 
+def record_key_columns(generator: KeyGenerator) -> tuple[str, ...]:
+    """The top-level columns of ``record_key_fields``, each once: of nested fields the outermost."""
+    return tuple(dict.fromkeys(name.split(".")[0] for name in generator.record_key_fields))
+
+
 def can_be_virtual(generator: KeyGenerator) -> bool:
     """Whether files may lack its keys, which readers then make again. Hudi accepts such keys of SIMPLE,
     COMPLEX and NON_PARTITION only."""

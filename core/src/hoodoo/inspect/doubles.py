@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoodoo.files.murmur import rounds
+from hoodoo.hookspecs.key_generator import record_key_columns
 from hoodoo.inspect.findings import Finding
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import FileSlice
@@ -39,7 +40,7 @@ def columns(source: ReadSource) -> Sequence[str]:
     """What a scan has to read for :func:`rows`."""
     if source.config.populate_meta_fields or source.key_generator is None:
         return (RECORD_KEY, COMMIT_TIME)
-    return list(dict.fromkeys(n.split(".")[0] for n in source.key_generator.record_key_fields))
+    return record_key_columns(source.key_generator)
 
 
 def rows(

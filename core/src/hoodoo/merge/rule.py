@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import IS_DELETED, RECORD_KEY
@@ -77,7 +77,7 @@ class MergeRule:
         if config.populate_meta_fields:
             keys = None
         elif keys is not None:
-            needed |= {name.split(".")[0] for name in keys.record_key_fields}
+            needed |= set(record_key_columns(keys))
         schema = pa.schema([f for f in stored if f.name in needed or f.name in wanted.names])
         ordering = tuple(n for n in config.ordering_fields if n in schema.names)
         gives_keys = RECORD_KEY in wanted.names or merger.columns is None

@@ -20,7 +20,7 @@ from hoodoo.files.log_reader import LogReader
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
@@ -112,7 +112,7 @@ class ReadLogKeys:
     def _keys(self, reader: LogReader, block: LogBlock) -> pa.ChunkedArray:
         if self.virtual is None:
             return reader.rows(block, [RECORD_KEY]).column(RECORD_KEY)
-        names = list(dict.fromkeys(n.split(".")[0] for n in self.virtual.record_key_fields))
+        names = record_key_columns(self.virtual)
         made = [self.virtual.record_keys(b) for b in reader.rows(block, names).to_batches()]
         return pa.chunked_array(made, pa.string())
 

@@ -100,7 +100,7 @@ class WriteTarget:
     def merge_rule(self, stored: pa.Schema) -> MergeRule:
         """How all columns of ``stored`` are read from slices with log files."""
         visible = Visible.of(self.timeline, None)
-        return MergeRule.of(stored, stored, self.config, self.merger, visible, self.virtual)
+        return MergeRule.of(stored, stored, self.config, self.merger, visible, self.generator)
 
     def workspace(self, instant: str) -> Workspace:
         """Where rows of ``instant`` wait between two steps."""
