@@ -9,11 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo import tables
-from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError, warn
+from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
+from hoodoo.metadata.keep import Keeper
+from hoodoo.metadata.unkept import ENABLED, drop_unkept, kept_partitions, unlisted
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import arrow_schema
@@ -23,8 +25,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.timeline import Timeline, load, reload
-
-METADATA_TABLE = ".hoodie/metadata"
 
 
 class OpenTable:
@@ -76,7 +76,8 @@ class OpenTable:
 
     def _look(self) -> Timeline:
         known = self._timeline
-        now = load(self._storage, self._config) if known is None else reload(self._storage, known)
+        config = self._config if self._with_metadata else unlisted(self._config)
+        now = load(self._storage, config) if known is None else reload(self._storage, known)
         self._timeline = now  # another thread may put an older one there
         return now
 
@@ -148,22 +149,17 @@ class OpenTable:
         if found != self._config:
             self._config, self._timeline, self._loaded = found, None, None
 
-    def _drop_metadata_table(self) -> None:
-        """A stale metadata table is a wrong answer: first the property goes, then the folder."""
-        listed = self._config.metadata_partitions
-        if listed or self._config.get("hoodie.table.metadata.partitions.inflight"):
-            warn(
-                f"table {self._config.name}: its metadata table ({', '.join(listed)}) is not kept by "
-                "this version of Hoodoo and is removed before the first write; Hudi makes it anew."
-            )
-            keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
-            changes: dict[str, str | None] = {key: None for key in keys}
-            try:
-                self._config = properties.update(self._storage, self._config, changes)
-            except CommitConflictError:  # another writer is at it, or has done it
-                self._config = properties.load(self._storage)
-                if self._config.metadata_partitions:
-                    raise
-            self._timeline = None
-        if listed or self._storage.list(METADATA_TABLE):
-            self._storage.delete_prefix(METADATA_TABLE)
+    def _keeper(self, timeline: Timeline) -> Keeper | None:
+        """Keeps the metadata table of the table that ``timeline`` is of; None if it has none."""
+        partitions = kept_partitions(self._storage, timeline)
+        return Keeper(partitions, self._options) if partitions else None
+
+    def _drop_unkept(self) -> None:
+        """A stale metadata table is a wrong answer: what is not kept of it goes before the first write."""
+        found = drop_unkept(self._storage, self._config, wanted=self._with_metadata)
+        if found != self._config:
+            self._config, self._timeline = found, None
+
+    @property
+    def _with_metadata(self) -> bool:
+        return self._options.get(ENABLED, "true").lower() != "false"

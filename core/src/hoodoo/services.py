@@ -70,8 +70,8 @@ class Services(OpenTable):
         self._check_merged("compaction")
         # Writes are let be that may only be slow: those of Spark have no heartbeat.
         undoing = any(i.action in ("rollback", "restore") for i in self.timeline().pending())
-        if undoing and heal(self._storage, self._config):
-            self._drop_metadata_table()
+        if undoing:
+            heal(self._storage, self._config)
         wanted = strategy or self._options.get("hoodie.compaction.strategy", "log_size")
         found, ref = resolve("compaction", wanted, self._settings)
         instant = compaction.schedule(self._storage, self._config, found, ref.name)
@@ -92,8 +92,9 @@ class Services(OpenTable):
             engine=runner,
             merger=plugins.merger,
             file_format=plugins.file_format,
-            before_publish=self._drop_metadata_table,
+            before_publish=self._drop_unkept,
             generator=plugins.generator,
+            keeper=self._keeper(self._look()),
         )
         return compaction.run(target, instant)
 
@@ -125,16 +126,16 @@ class Services(OpenTable):
         self._check_writable()
         threads = CleanSettings.of(self._options).threads
         return clean_run.run(
-            self._storage, self.timeline(), instant, threads, self._drop_metadata_table
-        )
+            self._storage, self.timeline(), instant, threads, self._drop_unkept,
+            keeper=self._keeper(self._look()), schema=self._schema(self._look()),
+        )  # fmt: skip
 
     def archive(self) -> Archived:
         """Move the beginning of the active timeline into the archived one, if it has more completed
         writes than ``hoodie.keep.max.commits``. What is needed for reading and cleaning stays."""
         settings = ArchiveSettings.of(self._options)
         self._check_writable()
-        if heal(self._storage, self._config):
-            self._drop_metadata_table()
+        heal(self._storage, self._config)
         return self._archive(settings, self.timeline())
 
     @overload
@@ -153,7 +154,7 @@ class Services(OpenTable):
         self._check_writable()
         timeline = self.timeline()
         found = undoable(self._storage, timeline, instant)
-        self._drop_metadata_table()
+        self._drop_unkept()
         return rollback(self._storage, timeline, found)
 
     def savepoint(self, instant: str | None = None, comment: str = "", user: str = "") -> str:
@@ -188,14 +189,14 @@ class Services(OpenTable):
         """Plan a restore; its instant, or None where nothing came after ``instant``. From here on no
         write that has begun can complete, and the next writer would finish the restore."""
         self._check_writable()
-        self._drop_metadata_table()
+        self._drop_unkept()
         planned = restore.schedule(self._storage, self._config, instant)
         return None if planned is None else planned.requested
 
     def run_restore(self, instant: str) -> Restored:
         """Run the planned restore ``instant``, from the start or where an earlier run stopped."""
         self._check_writable()
-        self._drop_metadata_table()
+        self._drop_unkept()
         return restore.run(self._storage, self._config, instant)
 
     # --- looking ----------------------------------------------------------------------------------
@@ -236,8 +237,8 @@ class Services(OpenTable):
     def _clean(self, how: Cleaning, timeline: Timeline) -> Cleaned:
         def run(timeline: Timeline, requested: str) -> Cleaned:
             return clean_run.run(
-                self._storage, timeline, requested, how.settings.threads, self._drop_metadata_table,
-                done_is_fine=True,
+                self._storage, timeline, requested, how.settings.threads, self._drop_unkept,
+                done_is_fine=True, keeper=self._keeper(timeline), schema=self._schema(timeline),
             )  # fmt: skip
 
         cleaned = Cleaned()
@@ -257,7 +258,7 @@ class Services(OpenTable):
             return kept_by_cleaning(timeline, how.policy, how.settings.window, now)
 
         def before() -> None:
-            self._drop_metadata_table()
+            self._drop_unkept()
             # What is older than the timeline's start counts as committed.
             sweep_undone(self._storage, self._look())
 

@@ -15,6 +15,7 @@ from hoodoo.errors import CommitConflictError, ConfigError, DataError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.indexing import Indexing, with_metadata
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.filegroup import FileSlice
@@ -33,12 +34,12 @@ from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.run import drop_partitions
 from hoodoo.write.target import WriteTarget
-from hoodoo.writing import LOOKS, Writing
+from hoodoo.writing import LOOKS
 
 Read = TypeVar("Read")
 
 
-class Table(Writing):
+class Table(Indexing):
     """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
 
     Every call looks at the table as it is then: two objects of one table see each other's commits.
@@ -211,7 +212,7 @@ class Table(Writing):
         columns = key_columns(generator, self.schema)
         rewrite_keys.check_made(generator, stored_row(self._source(), columns), columns)
         pinned = table_properties(generator)
-        self._drop_metadata_table()
+        self._drop_unkept()
         self._change(rewrite_keys.enabling(self.timeline(), kept, pinned))
 
     def rewrite_keys(
@@ -267,7 +268,7 @@ class Table(Writing):
             file_format = check_readable(self._source())
             generator = self._plugins().generator
             rewrite_keys.check_all_stored(self._storage, file_format, self._seen()[1], generator)
-            self._drop_metadata_table()
+            self._drop_unkept()
             self._change(rewrite_keys.disabling())
 
     def _change(self, changes: Mapping[str, str | None]) -> None:
@@ -326,11 +327,13 @@ def create(
         options=given,
     )
     storage = tables.open_storage(path, given)
-    config = init_table(storage, config)
+    config = init_table(storage, with_metadata(config, given))
     storage = tables.guarded(storage, Settings(config, given))
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
-    return Table(storage, config, given, engine, objects)
+    table = Table(storage, config, given, engine, objects)
+    table._mend()
+    return table
 
 
 def open(

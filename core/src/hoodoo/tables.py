@@ -135,7 +135,10 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     parquet = ParquetFormat.from_settings(settings).options
     marker = "APPEND" if table.layout_version < 2 else "CREATE"
     filled = None if table.populate_meta_fields else table.filled_meta
-    return LogSettings(table.name, marker, block, parquet.codec, parquet.level, filled=filled)
+    wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
+    return LogSettings(
+        table.name, marker, block, parquet.codec, parquet.level, filled=filled, deletes_win=wins
+    )
 
 
 def guarded(storage: Storage, settings: Settings) -> Storage:

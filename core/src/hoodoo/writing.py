@@ -12,10 +12,11 @@ from hoodoo.actions.heal import heal
 from hoodoo.errors import CommitConflictError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve
+from hoodoo.metadata import listing
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
-from hoodoo.timeline import properties, view
+from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.compaction_plan import pending_groups
 from hoodoo.timeline.taken import taken_since
@@ -64,7 +65,7 @@ class Writing(Services):
             kind=kind,
             look=look,
             undo=self._undo,
-            before_publish=self._drop_metadata_table,
+            before_publish=self._drop_unkept,
             conflicts=tables.conflict_strategy(self._settings),
             turns=self._turns,
             repeats=tables.repeats(self._options),
@@ -76,17 +77,22 @@ class Writing(Services):
         every = compaction.inline_interval(self._config, self._options)
         cleaning = self._inline_cleaning()
         archiving = self._inline_archiving()
+        metadata = self._metadata_compaction()
 
         def after(engine: Callable[[], Engine]) -> None:
             def compacting(timeline: Timeline) -> bool:
                 wanted = compaction.commits_since(timeline) >= every
                 return wanted and bool(self.compact(engine=engine()).instant)
 
+            def compacting_metadata(timeline: Timeline) -> bool:
+                return metadata(timeline, engine)
+
             timeline: Timeline | None = None  # one look serves all that have nothing to do
             for what, method, service in (
                 ("compaction", "compact", compacting if every else None),
                 ("cleaning", "clean", cleaning),
                 ("archiving", "archive", archiving),
+                ("metadata compaction", "compact_metadata", compacting_metadata),
             ):
                 if service is None:
                     continue
@@ -103,21 +109,29 @@ class Writing(Services):
 
         return after
 
-    def _target(self, data: Any, engine: str | Engine | None) -> WriteTarget:
+    def _target(self, data: Any, engine: str | Engine | None, mend: bool = True) -> WriteTarget:
+        """``mend``: a metadata table that is not complete is completed first."""
         self._check_writable()
         for _ in range(LOOKS - 1):
             with suppress(FileNotFoundError):  # others archived between a listing and its reading
-                return self._looked_at(data, engine)
-        return self._looked_at(data, engine)
+                return self._looked_at(data, engine, mend)
+        return self._looked_at(data, engine, mend)
 
-    def _looked_at(self, data: Any, engine: str | Engine | None) -> WriteTarget:
+    def _metadata_compaction(self) -> Callable[[Timeline, Callable[[], Engine]], bool]:
+        """The compaction of the metadata table, should one be due. ConfigError for its options."""
+        return lambda timeline, engine: False
+
+    def _mend(self) -> None:
+        """Complete a metadata table that somebody began to make."""
+
+    def _looked_at(self, data: Any, engine: str | Engine | None, mend: bool) -> WriteTarget:
         runner = self._resolve_engine(data, engine)
         properties.recover(self._storage)
         self._refresh()
         plugins = self._plugins()
-        if heal(self._storage, self._config):
-            # What was rolled back may be in the metadata table.
-            self._drop_metadata_table()
+        heal(self._storage, self._config)
+        if mend:
+            self._mend()
         timeline, slices = self._seen()
         settings = self._settings
         schema = self._schema(timeline)
@@ -149,6 +163,7 @@ class Writing(Services):
             serializer=serializer.instance,
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
+            keeping=self._keeper(timeline),
         )
 
     def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
@@ -156,7 +171,7 @@ class Writing(Services):
         files away faster than these can be listed."""
         for _ in range(LOOKS):
             timeline = self._look()
-            slices = view.build(self._storage, timeline).slices
+            slices = listing.build(self._storage, timeline).slices
             if not taken_since(self._storage, timeline):
                 return timeline, slices
         raise CommitConflictError(

@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.actions.clean_hold import files_of, heeded, is_beside, needed_files
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
+from hoodoo.metadata.keep import Keeper
 from hoodoo.model.instant import WRITE_ACTIONS, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
@@ -66,6 +68,8 @@ def run(
     threads: int,
     before_delete: Callable[[], None],
     done_is_fine: bool = False,
+    keeper: Keeper | None = None,
+    schema: pa.Schema | None = None,
 ) -> Cleaned:
     """Run a planned clean, or finish one that somebody began.
 
@@ -105,7 +109,10 @@ def run(
     emptied = _drop_partitions(storage, timeline, plan.partitions)
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
-    outcome = publish.complete(storage, timeline, instant, content)
+    beside = None
+    if keeper is not None:
+        beside = keeper.cleaned(storage, timeline, requested, going, schema or pa.schema([]))
+    outcome = publish.complete(storage, timeline, instant, content, beside=beside)
     publish.refuse_unknown(
         outcome,
         f"clean {requested}",

@@ -34,6 +34,8 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.metadata.keep import Keeper
+from hoodoo.metadata.listing import build
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile
@@ -54,7 +56,7 @@ from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.timeline.view import build, list_data
+from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS
@@ -75,6 +77,7 @@ class CompactionTarget:
     file_format: BaseFileFormat
     before_publish: Callable[[], None]
     generator: KeyGenerator
+    keeper: Keeper | None = None
 
 
 def schedule(
@@ -179,7 +182,10 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     target.before_publish()
     extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
-    return _publish(storage, timeline, instant, metadata, check)
+    beside = None
+    if target.keeper is not None:
+        beside = target.keeper.compacted(storage, timeline, requested, stats, target.engine, schema)
+    return _publish(storage, timeline, instant, metadata, check, beside)
 
 
 def _schema_then(target: CompactionTarget, timeline: Timeline, requested: str) -> pa.Schema:
@@ -216,9 +222,10 @@ def _publish(
     instant: Instant,
     metadata: CommitMetadata,
     check: publish.Check,
+    beside: publish.Beside | None,
 ) -> Commit:
     content = codec.encode_commit(metadata, instant.action, timeline.layout)
-    outcome = publish.complete(storage, timeline, instant, content, check=check)
+    outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
     if outcome.result is Result.CONFLICTED:
         raise CommitConflictError(
             f"compaction {instant.requested}", f"was not published: {outcome.reason}.",

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from hoodoo.metadata.listing import build
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.compaction_plan import CompactionPlan, reading_order
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.timeline.view import build
 
 
 def slices_now(

@@ -9,6 +9,7 @@ from hoodoo.actions import restore
 from hoodoo.actions.failed_logs import left_behind
 from hoodoo.actions.rollback import RolledBack, resume, rollback
 from hoodoo.errors import CommitConflictError, StorageError
+from hoodoo.metadata.build import withdraw
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
@@ -18,7 +19,7 @@ from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import target_of
+from hoodoo.timeline.publish import INDEXING, target_of
 from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
@@ -62,6 +63,9 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
             done.append(rollback(storage, timeline, instant))
         timeline = reload(storage, timeline)
+    for building in timeline.pending():
+        if building.action == INDEXING and not living.is_alive(building.requested):
+            withdraw(storage, timeline, building)
     living = Liveness(
         storage
     )  # heartbeats are there before what is pending: so they are listed after

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 
 from hoodoo.actions.failed_logs import FailedLogs, Group, failed_logs, touched_groups
 from hoodoo.files.log_writer import LogWriter
+from hoodoo.metadata.undo import forget
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
@@ -108,6 +109,8 @@ def take_away(
     The files are looked for once more: a task that outlived its driver may have added some."""
     requested = instant.requested
     unpublish(storage, timeline, instant)
+    # Before the instant leaves the timeline: what is unknown there counts in the metadata table.
+    forget(storage, timeline.config, requested)
     if timeline.layout == 1:
         planned = {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in requests}
         where = evolve(where, groups=where.groups | {g for g in planned if g[1]})

@@ -6,13 +6,14 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoodoo.errors import StorageError, UnsupportedTableError
 from hoodoo.files.encodings import DISTINCT, dictionary_leaves, stored_schema
+from hoodoo.files.hfile import write_hfile
 from hoodoo.files.log_avro_encode import encode_rows
 from hoodoo.files.log_blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
 from hoodoo.files.log_changes import encode_changes
@@ -126,6 +127,24 @@ class LogWriter:
         return self._block(
             BlockKind.CDC, headers, lambda: self._write(encode_changes(batches, schema_text))
         )
+
+    def hfile_block(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        *,
+        instant: str,
+        schema_text: str,
+        codec: str = "gzip",
+        **settings: Any,
+    ) -> LogBlock:
+        """A block that is an HFile of ``batches``, as :func:`hoodoo.files.hfile.write_hfile` takes
+        them and ``settings``; ``schema_text`` is the Avro schema of the values."""
+        headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
+
+        def content() -> None:
+            write_hfile(self._file, batches, schema_text=schema_text, codec=codec, **settings)
+
+        return self._block(BlockKind.HFILE, headers, content)
 
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,10 @@ _MIN_BATCH, _MAX_BATCH = 4096, 131_072
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 # What pyarrow raises where bytes are not what they should be; the last one for damaged names.
 _BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
+
+
+def _bytes(value: pa.StringScalar) -> bytes:
+    return bytes(value.as_buffer())
 
 
 class ParquetReader:
@@ -91,9 +96,24 @@ class ParquetReader:
         ``where`` skips row groups whose statistics prove that no row matches, and nothing else.
         With ``encoded``, columns that are dictionaries in the file stay so.
         """
+        yield from self._batches(columns, self._row_groups(where), batch_rows, encoded)
+
+    def batches_near(
+        self, column: str, values: pa.Array | pa.ChunkedArray
+    ) -> Iterator[pa.RecordBatch]:
+        """``column`` alone, of text, without the row groups whose statistics leave no room for any of
+        ``values`` (strings in the order of their bytes). Other rows than those asked for may come."""
+        yield from self._batches([column], self._groups_near(column, values))
+
+    def _batches(
+        self,
+        columns: Sequence[str] | None,
+        groups: Sequence[int],
+        batch_rows: int | None = None,
+        encoded: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
         rows = self._batch_rows() if batch_rows is None else batch_rows
         names = [n for n in columns if n in self._schema.names] if columns is not None else None
-        groups = self._row_groups(where)
         if names == [] or not self._schema.names:
             yield from self._empty_rows(groups, rows)
             return
@@ -148,6 +168,23 @@ class ParquetReader:
             step = min(rows, batch_rows)
             yield pa.record_batch([pa.nulls(step)], ["none"]).select([])
             rows -= step
+
+    def _groups_near(self, column: str, values: pa.Array | pa.ChunkedArray) -> list[int]:
+        metadata = self._parquet.metadata
+        paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
+        if column not in paths:
+            return list(range(metadata.num_row_groups))
+        place, near = paths.index(column), []
+        for i in range(metadata.num_row_groups):
+            known = metadata.row_group(i).column(place).statistics
+            if known is None or not known.has_min_max or not isinstance(known.min_raw, bytes):
+                near.append(i)
+                continue
+            # As bytes, because writers may cut long values short, in the middle of a character.
+            first = bisect_left(values, known.min_raw, key=_bytes)
+            if first < len(values) and _bytes(values[first]) <= known.max_raw:
+                near.append(i)
+        return near
 
     def _row_groups(self, where: pc.Expression | None) -> list[int]:
         every = list(range(self._parquet.metadata.num_row_groups))

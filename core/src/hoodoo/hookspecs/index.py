@@ -16,6 +16,7 @@ from hoodoo.hookspecs.registration import Registration
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
 
 # What `locate` takes and answers.
 KEYS_SCHEMA = pa.schema([("record_key", pa.string()), ("partition_path", pa.string())])
@@ -40,6 +41,7 @@ class IndexContext:
     serializer: Serializer | None = None
     key_rows: int = 0  # rows of the key stream, where known
     key_bytes: int = 0  # bytes of its record keys, where known
+    timeline: Timeline | None = None  # of the table, as ``slices`` were seen: for what lies beside its files
 
 
 @runtime_checkable
@@ -66,6 +68,9 @@ class LookupIndex(Index, Protocol):
         ``keys``: distinct rows of KEYS_SCHEMA (staged: may be read more than once). Returns rows of
         LOCATIONS_SCHEMA, one per found key; ``partition_path`` is where the key lies. A non-global
         index answers only locations in the asked partition path.
+
+        An index that answers for keys which only log files have, too, says so by an attribute
+        ``knows_logs`` that is true; for others core looks there.
         """
 
 

@@ -7,11 +7,12 @@ from datetime import datetime
 
 from attrs import frozen
 
+from hoodoo.metadata.listing import build
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import parse_point
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.timeline.view import FileSystemView, build
+from hoodoo.timeline.view import FileSystemView
 
 
 @frozen

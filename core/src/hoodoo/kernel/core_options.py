@@ -46,6 +46,57 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "What these logs hold: OP_KEY_ONLY, DATA_BEFORE or DATA_BEFORE_AFTER, the default.",
         table_property=True,
     ),
+    Option(
+        "hoodie.metadata.enable",
+        "The table has a metadata table. When a table is created: true makes one; later, false removes it.",
+    ),
+    Option(
+        "hoodie.metadata.global.record.level.index.enable",
+        "A new table gets a record index in its metadata table.",
+        default="false",
+    ),
+    Option(
+        "hoodie.metadata.index.column.stats.enable",
+        "The metadata table of a new table holds ranges of columns, of files and of partitions.",
+        default="true",
+    ),
+    Option(
+        "hoodie.metadata.index.column.stats.column.list",
+        "The columns whose ranges are kept; by default the first ones of a plain type.",
+    ),
+    Option(
+        "hoodie.metadata.index.column.stats.max.columns.to.index",
+        "Of how many columns ranges are kept, where they are not named.",
+        default="32",
+    ),
+    Option("hoodie.metadata.record.index.enable", "The older name of the option above."),
+    Option(
+        "hoodie.metadata.global.record.level.index.min.filegroup.count",
+        "File groups that a record index gets at least.",
+        default="10",
+    ),
+    Option(
+        "hoodie.metadata.global.record.level.index.max.filegroup.count",
+        "File groups that a record index gets at most.",
+        default="10000",
+    ),
+    Option("hoodie.metadata.record.index.min.filegroup.count", "The older name of the option above it."),
+    Option("hoodie.metadata.record.index.max.filegroup.count", "The older name of the option above it."),
+    Option(
+        "hoodie.metadata.record.index.growth.factor",
+        "How many times its rows a table may come to have: for the number of file groups.",
+        default="2.0",
+    ),
+    Option(
+        "hoodie.metadata.record.index.max.filegroup.size",
+        "Bytes that a file group of a record index may reach: for their number.",
+        default="1073741824",
+    ),
+    Option(
+        "hoodie.metadata.compact.max.delta.commits",
+        "After so many commits a write compacts the metadata table.",
+        default="10",
+    ),
     Option("hoodie.index.type", "The index that finds the file group of a key."),
     Option(
         "hoodie.datasource.insert.dup.policy",

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.metadata.listing import list_data
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
@@ -22,7 +23,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.taken import Taken, taken_since
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.timeline.view import DataFile, list_data
+from hoodoo.timeline.view import DataFile
 
 Key = tuple[str, str]  # partition path, file id
 
@@ -40,7 +41,7 @@ class History:
         that came between the look at the timeline and the listing are heeded without.)
 
         Raises CommitConflictError if a write was undone between the two."""
-        entries = list_data(source.storage)
+        entries = list_data(source.storage, source.timeline)
         found = [f for e in entries if (f := parse_path(e.path, e.size)) is not None]
         taken = taken_since(source.storage, source.timeline)
         if taken.undone:

@@ -7,6 +7,7 @@ put beside the listing; where the older state has one of these files, it can't b
 from __future__ import annotations
 
 from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.metadata.listing import list_data
 from hoodoo.model.instant import Instant, State
 from hoodoo.read.cleaned import deleted_by, undone_meanwhile
 from hoodoo.read.source import ReadSource
@@ -15,7 +16,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.timeline.view import FileSystemView, from_files, list_data
+from hoodoo.timeline.view import FileSystemView, from_files
 
 
 def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
@@ -25,7 +26,7 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
     Raises ConfigError where a file is gone that the table had then: the rows would be fewer; and
     CommitConflictError where that happened between the look at the timeline and the listing.
     """
-    there = {entry.path: entry.size for entry in list_data(source.storage)}
+    there = {e.path: e.size for e in list_data(source.storage, source.timeline)}
     taken = taken_since(source.storage, source.timeline)
     if taken.undone:
         raise undone_meanwhile(source.storage, taken)

@@ -44,12 +44,15 @@ log = get_logger(__name__)
 
 @frozen
 class Decision:
-    """``content`` appears at ``path``, a file of the timeline; an empty path decides nothing but that
-    whoever looked before has to look again. ``needs``: files of the timeline without which it is void."""
+    """``content`` appears at ``path``, a file of a timeline; an empty path decides nothing but that
+    whoever looked before has to look again. ``needs``: files of the timeline without which it is void.
+    ``before``: further files and their contents, which appear first (what the metadata table says of the
+    commit that ``path`` makes visible)."""
 
     path: str = ""
     content: bytes = b""
     needs: tuple[str, ...] = ()
+    before: tuple[tuple[str, bytes], ...] = ()
 
 
 def decide(
@@ -119,11 +122,13 @@ def settle(storage: Storage, config: TableConfig) -> int:
         token, decision = _decode(storage, last)
     except FileNotFoundError:  # taken back by a writer that had slept
         return settle(storage, config)
-    there = {e.name for e in storage.list(config.timeline_path)}
-    stands = all(path.rpartition("/")[2] in there for path in decision.needs)
-    if decision.path and stands and decision.path.rpartition("/")[2] not in there:
+    folder = decision.path.rpartition("/")[0] or config.timeline_path
+    there = {e.path for e in storage.list(folder)}
+    stands = there.issuperset(decision.needs)
+    if decision.path and stands and decision.path not in there:
         log.info("ledger_helps", root=storage.root, number=last, path=decision.path)
-        storage.put_if_absent(decision.path, decision.content)
+        for path, content in (*decision.before, (decision.path, decision.content)):
+            storage.put_if_absent(path, content)
     storage.put(_done(last), token.encode())
     return last
 
@@ -212,11 +217,14 @@ def _carry_out(storage: Storage, number: int, decision: Decision, token: str) ->
 def _put_decided(storage: Storage, decision: Decision) -> bool:
     """False: a file of other bytes is there. (Of ours, an earlier answer was lost, or another writer
     helped.)"""
-    try:
-        created = storage.put_if_absent(decision.path, decision.content)
-    except StorageUnknownError:
-        created = storage.put_if_absent(decision.path, decision.content)
-    return created or storage.get(decision.path) == decision.content
+    for path, content in (*decision.before, (decision.path, decision.content)):
+        try:
+            created = storage.put_if_absent(path, content)
+        except StorageUnknownError:
+            created = storage.put_if_absent(path, content)
+        if not created and storage.get(path) != content:
+            return False
+    return True
 
 
 def _numbers(storage: Storage) -> tuple[list[int], set[int]]:
@@ -235,9 +243,13 @@ def _done(number: int) -> str:
 
 
 def _encode(token: str, decision: Decision) -> bytes:
-    """A line of JSON, then the content."""
+    """A line of JSON, then the contents."""
     head = {"token": token, "path": decision.path, "needs": decision.needs}
-    return json.dumps(head).encode() + b"\n" + decision.content
+    if decision.before:
+        sizes = [[path, len(content)] for path, content in decision.before]
+        head["before"] = sizes  # type: ignore[assignment]  # JSON takes it
+    contents = b"".join(content for _path, content in decision.before) + decision.content
+    return json.dumps(head).encode() + b"\n" + contents
 
 
 def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
@@ -247,7 +259,11 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
         head, _, content = data.partition(b"\n")
         told = json.loads(head)
         needs = tuple(str(path) for path in told["needs"])
-        return str(told["token"]), Decision(str(told["path"]), content, needs)
+        before = []
+        for path, size in told.get("before", ()):
+            before.append((str(path), content[:size]))
+            content = content[size:]
+        return str(told["token"]), Decision(str(told["path"]), content, needs, tuple(before))
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptTableError(
             f"{storage.root}/{_path(number)}", "it holds no decision about the table",

@@ -32,8 +32,23 @@ from hoodoo.timeline.timeline import Timeline, reload
 _REQUEST_ATTEMPTS = 20
 # Sees the timeline right before a decision; refuses by raising.
 Check = Callable[[Timeline], None]
+
+
+@frozen
+class Beside:
+    """What is decided together with the completion of an action, and visible before it: how the metadata
+    table says the same. ``newest`` is the newest instant on its timeline, now; ``files`` are paths and
+    contents, given the completed instant."""
+
+    newest: Callable[[], str | None]
+    files: Callable[[Instant], tuple[tuple[str, bytes], ...]]
+
+
 # Actions that others have to heed from the moment at which they are requested.
 DECIDED = frozenset({"rollback", "restore", "compaction", "clustering", "clean", "logcompaction"})
+INDEXING = "indexing"
+# What neither adds nor takes away files that are committed.
+_INDIFFERENT = frozenset({INDEXING, "rollback", "restore", "savepoint"})
 log = get_logger(__name__)
 
 
@@ -180,12 +195,14 @@ def complete(
     content: bytes | Callable[[Timeline], bytes],
     now: datetime | None = None,
     check: Check | None = None,
+    beside: Beside | None = None,
 ) -> Outcome:
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
     completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
-    and may refuse by raising: nothing is published then, and nothing comes between. CONFLICTED: it is
+    and may refuse by raising: nothing is published then, and nothing comes between. ``beside`` is decided
+    with it. CONFLICTED: it is
     not published, and somebody else has removed or finished it. Raises
     :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
     """
@@ -201,14 +218,20 @@ def complete(
             raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
         if check is not None:
             check(fresh)
+        if instant.action not in _INDIFFERENT:
+            _refuse_unkept(timeline, fresh, instant)
         completed = None
         if fresh.layout > 1:
-            completed = next_instant(_at(now), fresh.last_instant_time(), fresh.config.timezone)
+            after = [fresh.last_instant_time(), None if beside is None else beside.newest()]
+            newest = max(filter(None, after), key=order_key, default=None)
+            completed = next_instant(_at(now), newest, fresh.config.timezone)
         action = completed_action(instant.action)
         done = Instant(instant.requested, action, State.COMPLETED, completed)
         made.append((done, content if isinstance(content, bytes) else content(fresh)))
         held = tuple(fresh.path(step) for step in _held(instant))
-        return Decision(fresh.path(done), made[-1][1], held)
+        return Decision(
+            fresh.path(done), made[-1][1], held, () if beside is None else beside.files(done)
+        )
 
     try:
         decision, done = decide(storage, timeline, make)
@@ -235,6 +258,19 @@ def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
     """CommitUnknownError about ``what`` if its end is not known."""
     if outcome.result is Result.UNKNOWN:
         raise CommitUnknownError(what, f"its end is unknown: {outcome.reason}.", fix)
+
+
+def _refuse_unkept(seen: Timeline, fresh: Timeline, instant: Instant) -> None:
+    """CommitConflictError where a partition of the metadata table was made since the timeline ``seen``:
+    whoever decides from then on has to keep it."""
+    known = {i.requested for i in seen.completed() if i.action == INDEXING}
+    for other in fresh.completed():
+        if other.action == INDEXING and other.requested not in known:
+            raise CommitConflictError(
+                f"instant {instant.requested}",
+                f"the metadata table has got partitions meanwhile, by indexing {other.requested}.",
+                "Repeat it: it keeps them then.",
+            )
 
 
 class _Settled(Exception):

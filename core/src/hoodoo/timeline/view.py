@@ -84,12 +84,12 @@ def build(
     Raises :class:`~hoodoo.errors.CorruptTableError` if one instant has two base files of one group
     and its metadata does not say which.
     """
-    files = tuple(
-        file
-        for entry in list_data(storage, partitions)
-        if (file := parse_path(entry.path, entry.size)) is not None
-    )
-    return from_files(storage, timeline, files, as_of)
+    return from_files(storage, timeline, parsed(list_data(storage, partitions)), as_of)
+
+
+def parsed(entries: Iterable[Entry]) -> tuple[DataFile, ...]:
+    """The data files among ``entries``."""
+    return tuple(f for e in entries if (f := parse_path(e.path, e.size)) is not None)
 
 
 def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iterable[Entry]:

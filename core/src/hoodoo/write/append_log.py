@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import Factory, frozen
 
 from hoodoo.files.log_blocks import BlockKind
 from hoodoo.files.log_writer import LogWriter
@@ -27,12 +27,15 @@ from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, stored_rows
 from hoodoo.write.scratch import scratch_file
 from hoodoo.write.target import LogSettings
+from hoodoo.write.told_keys import KeyTeller
 
 
 @frozen
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read."""
+    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read. ``teller``
+    is told which keys came and went, as far as that is known: a delete that stored rows may outlast is not
+    told, and an update of a group that the index computes is told as if it came."""
 
     schema: pa.Schema
     storage: Storage
@@ -40,6 +43,7 @@ class AppendLog:
     pending: Pending
     settings: LogSettings
     keys: MergeRule
+    teller: KeyTeller = Factory(KeyTeller)
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing of them matters."""
@@ -56,6 +60,7 @@ class AppendLog:
             size = self._blocks(local, data, gone, target)
             marker = self.settings.marker
             size = self.pending.put_sized(self.storage, partition, name, local, marker, size)
+        self._tell(data, gone, is_new or target["bucket"] is not None)
         puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
         return WriteStat(
             partition_path=partition,
@@ -71,6 +76,16 @@ class AppendLog:
             log_version=target["log_version"],
             log_files=tuple(target["log_files"]),
         )
+
+    def _tell(self, data: pa.Table, gone: pa.Table, comes: bool) -> None:
+        if not self.teller.tells:
+            return
+        self.teller.went(gone.column(RECORD_KEY))
+        is_put = pc.equal(data.column(OP), PUT)
+        if self.settings.deletes_win:
+            self.teller.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
+        if comes:
+            self.teller.came(data.filter(is_put).column(RECORD_KEY))
 
     def _blocks(self, local: str, data: pa.Table, gone: pa.Table, target: dict[str, Any]) -> int:
         instant, settings = self.pending.requested, self.settings

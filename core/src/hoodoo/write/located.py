@@ -42,9 +42,12 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
         serializer=target.serializer,
         key_rows=arriving.total,
         key_bytes=arriving.key_bytes,
+        timeline=target.timeline,
     )
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
     found = engine.collect(index.locate(keys, context))
+    if getattr(index, "knows_logs", False):
+        return found
     return with_log_keys(target, keys, found, index.is_global)
 
 

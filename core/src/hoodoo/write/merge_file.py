@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, evolve, frozen
+from attrs import Factory, define, evolve, frozen
 
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
@@ -29,6 +29,7 @@ from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, read_stored, renamed, stored_rows
 from hoodoo.write.scratch import scratch_file
+from hoodoo.write.told_keys import KeyTeller
 
 # What travels with a row and is no column of the table.
 _ASIDE = frozenset({SEQ, PART, SLOT})
@@ -54,7 +55,7 @@ class _Counts:
 class MergeFile:
     """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
     or deletes the stored rows of its key; without, it is added (insert). ``changes``: of a table whose
-    rewrites leave a change data log."""
+    rewrites leave a change data log. ``teller`` is told which keys came and went."""
 
     schema: pa.Schema
     storage: Storage
@@ -63,6 +64,7 @@ class MergeFile:
     pending: Pending
     matches: bool = True
     changes: ChangeLogs | None = None
+    teller: KeyTeller = Factory(KeyTeller)
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing changes."""
@@ -75,7 +77,7 @@ class MergeFile:
             log: ChangeLog | None = None
             if target["base_path"] is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
-                output = _Output(writer, self.schema, self.pending.requested, target, counts)
+                output = self._output(writer, target, counts)
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
             else:
                 log = self._log(stack)
@@ -83,7 +85,7 @@ class MergeFile:
                     # At the most: which of them are updates is known at the end only.
                     expected = base.num_rows + rows.num_rows
                     writer = self.file_format.writer(local, self.schema, expected, base)
-                    output = _Output(writer, self.schema, self.pending.requested, target, counts)
+                    output = self._output(writer, target, counts)
                     self._merge(rows, lacking, base, output, log)
             size = writer.close()
             if not counts.changed:
@@ -94,6 +96,9 @@ class MergeFile:
             size = self.pending.put_sized(self.storage, partition, name, local, kind, size)
             stat = _stat(target, path_of(partition, name), counts, size)
             return evolve(stat, extra={STATS: logged}) if logged else stat
+
+    def _output(self, writer: BaseFileWriter, target: dict[str, Any], counts: _Counts) -> _Output:
+        return _Output(writer, self.schema, self.pending.requested, target, counts, self.teller)
 
     def _log(self, stack: ExitStack) -> ChangeLog | None:
         if self.changes is None:
@@ -127,10 +132,12 @@ class MergeFile:
             output.keep(met.kept)
             if met.winners is not None:
                 output.update(met.winners, met.deleted)
-                if log is not None:
+                if log is not None or (met.deleted and self.teller.tells):
                     before, gone = met.replaced()
-                    log.updated(before, met.winners)
-                    log.deleted(gone)
+                    self.teller.went(gone.column(RECORD_KEY))
+                    if log is not None:
+                        log.updated(before, met.winners)
+                        log.deleted(gone)
         fresh = waiting.rest()
         output.insert(fresh)
         if log is not None:
@@ -146,6 +153,7 @@ class _Output:
     instant: str
     target: dict[str, Any]
     counts: _Counts
+    teller: KeyTeller
 
     def keep(self, stored: pa.RecordBatch) -> None:
         if stored.num_rows:
@@ -155,6 +163,7 @@ class _Output:
     def insert(self, rows: pa.Table) -> None:
         self._add(rows, known=False)
         self.counts.inserts += rows.num_rows
+        self.teller.came(rows.column(RECORD_KEY))
 
     def update(self, rows: pa.Table, deleted: int) -> None:
         self._add(rows, known=True)

@@ -17,7 +17,6 @@ from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.model import change_data
-from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
@@ -38,6 +37,7 @@ from hoodoo.write.stats import read_stats
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
+from hoodoo.write.told_keys import Written, collect_written
 from hoodoo.write.write_slots import WriteSlots
 
 # What one stored row costs on disk before any commit has told (Hudi's
@@ -144,9 +144,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     return Planned(tuple(dealt), parts, target.engine.map(tagged, step))
 
 
-def write(
-    target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant
-) -> tuple[WriteStat, ...]:
+def write(target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant) -> Written:
     """Runs the tasks; the files are durable, under their final names, when this returns.
 
     ``instant`` is inflight.
@@ -160,10 +158,10 @@ def write(
         step: Any = WriteNewFiles(stored, target.storage, target.file_format, pending)
         stats = read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
         door.close(target.storage, (stat.path for stat in stats))
-        return stats
+        return Written(stats, direct=True)
     pending = Pending.of(target.timeline, instant)
     if not planned.slots:
-        return ()
+        return Written(())
     exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
         stored,
@@ -176,8 +174,10 @@ def write(
         target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches,
         ChangeLogs.of(target.config, stored),
+        target.keeping is not None and target.keeping.keys,
     )
-    return read_stats(target.engine.collect(target.engine.map(exchanged, step)))
+    written = target.engine.map(exchanged, step)
+    return collect_written(target.engine, written, target.workspace(f"{instant.requested}/keys"))
 
 
 def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:

@@ -34,6 +34,7 @@ from hoodoo.write.conflicts import CommitCheck
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
+from hoodoo.write.told_keys import Written
 from hoodoo.write.turns import Turns
 
 C = TypeVar("C", Commit, "Commit | None")
@@ -230,14 +231,14 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
     with _taken_back(order, target, instant):
         begun = profile(kind.operation, planned.slots, prepared.arriving.puts)
         instant = _inflight(target, instant, begun)
-        stats = write(target, prepared, planned, instant)
-        _reconcile(target, instant, stats, direct=not prepared.staged)
+        written = write(target, prepared, planned, instant)
+        _reconcile(target, instant, written.stats, direct=not prepared.staged)
         replaced_paths = replaced_partitions(prepared)
         replaced = {}
         if kind.replaces is not Replaces.NOTHING:
             replaced = replaced_groups(target.slices, replaced_paths)
-        metadata = CommitMetadata(kind.operation, stats, replaced)
-        return _publish(order, target, instant, metadata, prepared.schema, replaced_paths)
+        metadata = CommitMetadata(kind.operation, written.stats, replaced)
+        return _publish(order, target, instant, metadata, prepared.schema, replaced_paths, written)
 
 
 def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:
@@ -292,9 +293,13 @@ def _publish(
     metadata: CommitMetadata,
     schema: pa.Schema,
     replaced: Sequence[str] | None,
+    written: Written | None = None,
 ) -> Commit:
     """The end of an attempt. Raises CommitConflictError (not published, not undone yet)."""
     order.before_publish()
+    beside = None
+    if target.keeping is not None:
+        beside = target.keeping.begin(target, instant, metadata, written or Written(metadata.stats))
     text = avro_text(schema, target.config.name)
 
     def content(fresh: Timeline) -> bytes:
@@ -306,7 +311,9 @@ def _publish(
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
     )
-    outcome = publish.complete(target.storage, target.timeline, instant, content, check=check)
+    outcome = publish.complete(
+        target.storage, target.timeline, instant, content, check=check, beside=beside
+    )
     if outcome.result is Result.CONFLICTED:
         raise CommitConflictError(
             f"instant {instant.requested}", f"was not published: {outcome.reason}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import pyarrow as pa
 from attrs import Factory, frozen
@@ -17,10 +18,14 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.publish import Beside
 from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.told_keys import Written
 
 # Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
 # of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
@@ -44,6 +49,20 @@ class LogSettings:
     filled: frozenset[str] | None = None
     # Made the record keys, where they are virtual.
     virtual: KeyGenerator | None = None
+    # Rows that are marked as deleted delete whatever is stored, without being compared with it.
+    deletes_win: bool = False
+
+
+class Keeping(Protocol):
+    """What is kept of a table besides its files: its metadata table."""
+
+    @property
+    def keys(self) -> bool:
+        """Whether tasks are to tell which record keys came and went."""
+
+    def begin(self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written) -> Beside:  # fmt: skip
+        """Begin to keep what ``metadata``, the commit of ``instant``, says; its completion, which is decided
+        together with that of ``instant``."""
 
 
 @frozen
@@ -73,6 +92,7 @@ class WriteTarget:
     serializer: Serializer | None = None
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
+    keeping: Keeping | None = None
 
     @property
     def virtual(self) -> KeyGenerator | None:

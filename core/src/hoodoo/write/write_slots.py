@@ -20,13 +20,15 @@ from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.columns import SEQ
 from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.pending import Pending
-from hoodoo.write.stats import STATS_SCHEMA, stats_batch
+from hoodoo.write.stats import STATS_SCHEMA
 from hoodoo.write.target import LogSettings
+from hoodoo.write.told_keys import WRITTEN, KeyTeller
 
 
 @frozen
 class WriteSlots:
-    """Step: routed rows in, one row of STATS_SCHEMA out for each file written.
+    """Step: routed rows in, one row of STATS_SCHEMA out for each file written (``tells_keys``: and the keys
+    that came or went, as WRITTEN).
 
     ``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces or
     deletes the stored rows of its key; without, it is added (insert). ``changes``: how rewrites leave
@@ -43,21 +45,23 @@ class WriteSlots:
     keys: MergeRule
     matches: bool = True
     changes: ChangeLogs | None = None
+    tells_keys: bool = False
 
     @property
     def out_schema(self) -> pa.Schema:
-        return STATS_SCHEMA
+        return WRITTEN if self.tells_keys else STATS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         plan = self.plan.table()
         mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
         targets = {row["slot"]: row for row in mine}
+        teller = KeyTeller(self.tells_keys, task)
         rewrite = MergeFile(
             self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches,
-            self.changes,
+            self.changes, teller,
         )  # fmt: skip
         append = AppendLog(
-            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys
+            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys, teller
         )
         filled = (batch for batch in batches if batch.num_rows)
         for slot, group in itertools.groupby(filled, key=_slot):
@@ -66,8 +70,10 @@ class WriteSlots:
             target = targets[slot]
             to_log = target["log_version"] is not None
             stat = (append if to_log else rewrite).write(rows, target)
-            if stat is not None:
-                yield stats_batch([stat])
+            if stat is None:
+                teller.forget()
+            else:
+                yield from teller.told(stat)
 
 
 def _in_order(rows: pa.Table) -> pa.Table:

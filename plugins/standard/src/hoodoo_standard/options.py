@@ -99,6 +99,36 @@ MOVES = Option(
     "and the partition path of a row then says nothing about its columns.",
     "true", table_property=True,
 )  # fmt: skip
+RECORD_MOVES = Option(
+    "hoodie.record.index.update.partition.path",
+    "With the record index: a key that arrives with another partition path moves there; false: it is "
+    "updated where it is.",
+    "false",
+)
+CHOOSES = Option(
+    "record.level.index.dynamically.choose.scan.vs.seek",
+    "A lookup in an HFile seeks single keys or scans it all, by the share of its keys that is asked for; "
+    "false: the option below says which.",
+    "true",
+)
+SEEKS = Option(
+    "record.level.index.do.random.lookups",
+    "Where the option above is false: true seeks, false scans.",
+    "true",
+)
+BLOOM_RANGES = Option(
+    "hoodie.bloom.index.prune.by.ranges",
+    "The smallest and the largest key of a file are looked at before its bloom filter.", "true",
+)  # fmt: skip
+BLOOM_METADATA = Option(
+    "hoodie.bloom.index.use.metadata",
+    "Only false: filters are read from the footers of base files.", "false",
+)  # fmt: skip
+BLOOM_MOVES = Option(
+    "hoodie.bloom.index.update.partition.path",
+    "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True,
+)  # fmt: skip
+BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
 BUCKETS = Option(
     "hoodie.bucket.index.num.buckets", "Buckets (file groups) in each partition path.",
     "256", table_property=True, assumed=False,

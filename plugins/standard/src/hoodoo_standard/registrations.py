@@ -101,9 +101,30 @@ def hoodoo_indexes() -> Iterable[Registration]:
             (options.SIDE_BYTES, options.MOVES), "reads the stored keys of the whole table",
         ),
         Registration(
+            "bloom", "hoodoo_standard.index.bloom:BloomIndex.from_settings",
+            (f"{_INDEX}bloom.HoodieBloomIndex",),
+            options.BLOOM, "reads the keys of files whose bloom filter may have them",
+        ),
+        Registration(
+            "global_bloom", "hoodoo_standard.index.bloom:global_from_settings",
+            (f"{_INDEX}bloom.HoodieGlobalBloomIndex",),
+            (*options.BLOOM, options.BLOOM_MOVES), "the same in the whole table",
+        ),
+        Registration(
             "bucket", "hoodoo_standard.index.bucket:BucketIndex.from_settings",
             (f"{_INDEX}bucket.HoodieSimpleBucketIndex",),
             options.BUCKET, "the file group follows from a hash of the key",
+        ),
+        Registration(
+            "record_index",
+            "hoodoo_standard.index.record_index:RecordLevelIndex.from_settings",
+            (
+                "global_record_level_index",
+                "org.apache.hudi.index.SparkMetadataTableRecordIndex",
+                "org.apache.hudi.index.SparkMetadataTableGlobalRecordLevelIndex",
+            ),
+            (options.RECORD_MOVES, options.CHOOSES, options.SEEKS),
+            "asks the metadata table, which knows where every key lies",
         ),
     ]  # fmt: skip
 

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from hoodoo.model.java_hash import Int32s, add_to_list_hash, string_hash, units_hash
 
-from hoodoo_standard.index.java_hash import Int32s, add_to_list_hash, string_hash, units_hash
 from hoodoo_standard.index.plain_keys import plain_fields
 
 # One field and what follows it.

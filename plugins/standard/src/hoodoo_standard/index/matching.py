@@ -9,12 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field, frozen
-from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.engine import Side, Task
-from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
+from hoodoo_standard.index.sieve import Sieve
 
 # Stored keys that are matched in one call: the hash table of asked keys is built once for them.
 _WINDOW_BYTES = 32 << 20
@@ -34,6 +33,7 @@ class MatchKeys:
     asked: Side
     reader: KeyReader
     by_partition: bool
+    sieve: Sieve = Sieve()
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -52,10 +52,15 @@ class MatchKeys:
                 current = file.partition_path
                 asked.choose(current)
             with self.reader.open(file) as opened:
-                low, high = asked.range(opened)
+                footer = opened.metadata
+                low, high = asked.range(self.sieve.bounds(footer))
                 if low >= high:
                     continue
-                for keys in self.reader.keys(opened):
+                wanted = asked.keys.slice(low, high - low)
+                left = self.sieve.candidates(wanted, file, opened, footer)
+                if not len(left):
+                    continue
+                for keys in self.reader.keys(opened, left):
                     window.add(file, keys, low, high)
                     if window.size > _WINDOW_BYTES:
                         yield from window.flush(still_open=file)
@@ -75,13 +80,12 @@ class _Asked:
         self.low = _position(self._paths, path, 0, len(self._paths), bisect_left)
         self.high = _position(self._paths, path, self.low, len(self._paths), bisect_right)
 
-    def range(self, opened: BaseFileReader) -> tuple[int, int]:
-        """Which asked keys lie between the file's smallest and largest key."""
-        low, high = opened.metadata.get(MIN_KEY), opened.metadata.get(MAX_KEY)
-        if low is None or high is None or not (_plain(low) and _plain(high)):
+    def range(self, bounds: tuple[str, str] | None) -> tuple[int, int]:
+        """Which asked keys lie between a file's smallest and largest key; all if these are None."""
+        if bounds is None:
             return self.low, self.high
-        start = _position(self.keys, low, self.low, self.high, bisect_left)
-        return start, _position(self.keys, high, start, self.high, bisect_right)
+        start = _position(self.keys, bounds[0], self.low, self.high, bisect_left)
+        return start, _position(self.keys, bounds[1], start, self.high, bisect_right)
 
 
 @define
@@ -135,12 +139,3 @@ def _position(
 ) -> int:
     # Python compares strings by code point, which is the order of their UTF-8 bytes.
     return bisect(range(len(values)), text, low, high, key=lambda i: values[i].as_py())
-
-
-def _plain(bound: str) -> bool:
-    """Whether byte order and Java's UTF-16 order agree on comparisons with this bound.
-
-    They disagree only between characters from U+E000 and those beyond U+FFFF. Writers compare in
-    either order, so other bounds prune nothing.
-    """
-    return all(char < "\ue000" for char in bound)

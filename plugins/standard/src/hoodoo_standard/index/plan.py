@@ -49,11 +49,16 @@ class KeyReader:
     def open(self, file: KeyFile) -> BaseFileReader:
         return self.file_format.reader(self.storage, file.path)
 
-    def keys(self, reader: BaseFileReader) -> Iterator[pa.Array]:
-        """The record keys in file order, a batch at a time."""
+    def keys(
+        self, reader: BaseFileReader, near: pa.ChunkedArray | None = None
+    ) -> Iterator[pa.Array]:
+        """The record keys in file order, a batch at a time. Parts of the file that can have none of
+        ``near``, in the order of their bytes, may be left out."""
         generator = self.key_generator
         if generator is None:
-            for batch in reader.batches([RECORD_KEY]):
+            # What a reader need not have: BaseFileReader does not ask for it.
+            pruned = None if near is None else getattr(reader, "batches_near", None)
+            for batch in pruned(RECORD_KEY, near) if pruned else reader.batches([RECORD_KEY]):
                 yield batch.column(RECORD_KEY).cast(pa.string())
         else:
             there = reader.schema.names

@@ -15,14 +15,17 @@ import pyarrow as pa
 Int32s = npt.NDArray[np.int32]
 
 
-def string_hash(values: pa.StringArray) -> Int32s:
-    """The hash code of each string; a null hashes to 0, as ``Objects.hashCode`` does."""
+def string_hash(values: pa.Array) -> Int32s:
+    """The hash code of each string, or of each binary that is UTF-8 text; a null hashes to 0, as
+    ``Objects.hashCode`` does."""
     if not len(values):
         return np.zeros(0, np.int32)
     if isinstance(values, pa.ChunkedArray):
         return np.concatenate([string_hash(c) for c in values.chunks])
+    if pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type):
+        values = values.cast(pa.binary())
     if values.null_count:
-        values = values.fill_null("")
+        values = values.fill_null("" if pa.types.is_string(values.type) else b"")
     units, ends = _code_units(values)
     starts = np.concatenate(([0], ends[:-1]))
     return units_hash(units, starts, ends - starts)
@@ -34,6 +37,12 @@ def units_hash(
     """The hash codes of the strings of ``lengths`` that begin at ``starts`` among the code units."""
     if not len(starts):
         return np.zeros(0, np.int32)
+    if (lengths == lengths[0]).all():
+        hashes = np.zeros(len(starts), np.uint32)
+        for position in range(int(lengths[0])):
+            hashes *= np.uint32(31)
+            hashes += units[starts + position]
+        return hashes.view(np.int32)
     # Longest first: the strings that have a unit at position p are then a prefix.
     order = np.argsort(-lengths, kind="stable")
     starts, sorted_lengths = starts[order], lengths[order]

@@ -1,0 +1,206 @@
+"""Indexing: how a table gets a metadata table, and gets it back where something undid too much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hoodoo import tables
+from hoodoo.actions.restore_told import Restored
+from hoodoo.actions.rollback import RolledBack
+from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.metadata import compact
+from hoodoo.metadata.begin import IndexSize
+from hoodoo.metadata.build import build, finish, retire
+from hoodoo.metadata.keep import columns_of
+from hoodoo.metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS, RECORD_INDEX
+from hoodoo.metadata.table import BUILDING, MetadataTable, names
+from hoodoo.metadata.unkept import ENABLED, KEPT, built, kept_partitions
+from hoodoo.model.config import TableConfig
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.target import WriteTarget
+from hoodoo.writing import Writing
+
+# Options that ask for a record index; the second is the older name.
+KEYS_ENABLED = (
+    "hoodie.metadata.global.record.level.index.enable",
+    "hoodie.metadata.record.index.enable",
+)
+RANGES_ENABLED = "hoodie.metadata.index.column.stats.enable"
+_EVERY = "hoodie.metadata.compact.max.delta.commits"
+_SUPPORTED = 9
+
+
+def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
+    """The properties of a new table, with the metadata table that the options or its index ask for as one
+    that is to be built. Raises ConfigError, UnsupportedTableError where it can't have one."""
+    index = (config.get(tables.OWN_INDEX) or "").lower() == RECORD_INDEX
+    keys = index or any(options.get(key, "").lower() == "true" for key in KEYS_ENABLED)
+    if options.get(ENABLED, "true" if keys else "false").lower() != "true":
+        if keys:
+            raise ConfigError(
+                f"option {ENABLED}=false", "contradicts a record index, which lies in the metadata table.",
+                "leave it out.",
+            )  # fmt: skip
+        return config
+    refuse_unable(config, keys)
+    IndexSize.of(options)
+    ranges = options.get(RANGES_ENABLED, "true").lower() == "true"
+    wanted = [FILES]
+    wanted += [COLUMN_STATS] if ranges else []
+    wanted += [RECORD_INDEX] if keys else []
+    wanted += [PARTITION_STATS] if ranges and config.partition_fields else []
+    return TableConfig({**config.properties, BUILDING: ",".join(wanted)})
+
+
+def refuse_unable(config: TableConfig, keys: bool) -> None:
+    """Raises UnsupportedTableError where a table can't have a metadata table; with ``keys``, ConfigError
+    where it can't have a record index."""
+    if config.version != _SUPPORTED:
+        raise UnsupportedTableError(
+            f"table {config.name} of version {config.version}",
+            "gets no metadata table: Hoodoo keeps those of version 9.",
+            "Use version 9, or leave it as it is: its directories are listed then.",
+        )
+    if keys and not config.populate_meta_fields:
+        raise ConfigError(
+            f"table {config.name}",
+            "has virtual keys, and Spark Hudi would not keep a record index of them.",
+            "Make the keys stored ones (table.rewrite_keys(virtual=False)), or use another index.",
+        )
+
+
+class Indexing(Writing):
+    """A table with its metadata table."""
+
+    def rebuild_index(
+        self, name: str | None = None, *, engine: str | Engine | None = None
+    ) -> tuple[str, ...]:
+        """Make the metadata table anew from the table's files, while writers go on; its partitions.
+
+        ``name``: one partition (``record_index``) that is to be there, or to be made anew; ``files`` is made
+        with it where it is missing. Without it all that there are, at least ``files``. Nobody reads them
+        until they are complete. Raises ConfigError for a partition that Hoodoo does not keep,
+        UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
+        """
+        self._check_writable()
+        self._refresh()
+        wanted = self._wanted(name)
+        self._drop_unkept()
+        self._build(wanted, engine)
+        return wanted
+
+    def compact_metadata(self, *, engine: str | Engine | None = None) -> tuple[str, ...]:
+        """Compact the metadata table now; the instants of its compactions. Writes do so by themselves
+        after each ``hoodie.metadata.compact.max.delta.commits``."""
+        self._check_writable()
+        self._refresh()
+        timeline = self.timeline()
+        partitions = kept_partitions(self._storage, timeline)
+        if not partitions:
+            return ()
+        runner = self._resolve_engine(None, engine or self._engine)
+        return compact.compact(self._storage, timeline, partitions, runner)
+
+    # --- what undoes more than a metadata table can follow -----------------------------------------
+    def rollback(self, instant: str | None = None) -> Any:
+        if instant is not None and self._holds_for_good(instant):
+            self._retire()
+        done: tuple[str, ...] | RolledBack = super().rollback(instant)  # type: ignore[arg-type]  # as there
+        self._mend()
+        return done
+
+    rollback.__doc__ = Writing.rollback.__doc__
+
+    def schedule_restore(self, instant: str) -> str | None:
+        self._check_writable()
+        self._refresh()
+        self._retire()
+        return super().schedule_restore(instant)
+
+    schedule_restore.__doc__ = Writing.schedule_restore.__doc__
+
+    def run_restore(self, instant: str) -> Restored:
+        self._refresh()
+        self._retire()
+        done = super().run_restore(instant)
+        self._mend()
+        return done
+
+    run_restore.__doc__ = Writing.run_restore.__doc__
+
+    # --- inside -----------------------------------------------------------------------------------
+    def _wanted(self, name: str | None) -> tuple[str, ...]:
+        config = self._config
+        refuse_unable(config, name == RECORD_INDEX)
+        there = {*config.metadata_partitions, *names(config.get(BUILDING))}
+        if name is None:
+            return tuple(p for p in KEPT if p in there or p == FILES)
+        if name not in KEPT:
+            raise ConfigError(
+                f"metadata table partition {name!r}",
+                f"is none of {', '.join(KEPT)}",
+                "name one of these.",
+            )
+        if name == FILES or FILES not in config.metadata_partitions:
+            return tuple(p for p in KEPT if p in there or p in (FILES, name))
+        return (name,)
+
+    def _build(self, wanted: Sequence[str], engine: str | Engine | None = None) -> None:
+        def look() -> WriteTarget:
+            return self._target(None, engine or self._engine, mend=False)
+
+        size = IndexSize.of(self._options)
+        self._config = build(self._storage, self._config, wanted, look, size)
+        self._timeline = None
+
+    def _mend(self) -> None:
+        """Complete what was begun to be built, by whomever, and nobody is at."""
+        self._refresh()
+        building = [p for p in names(self._config.get(BUILDING)) if p in KEPT]
+        if not building or not self._with_metadata or self._config.version != _SUPPORTED:
+            return
+        timeline = self.timeline()
+        living = Liveness(self._storage)
+        if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
+            return
+        done = built(self._storage, timeline, building)
+        if done:
+            columns = columns_of(self._schema(timeline), self._config, self._options)
+            self._config = finish(self._storage, self._config, done, columns)
+            self._timeline = None
+        left = [p for p in building if p not in done]
+        if left:
+            self._build(left)
+
+    def _retire(self) -> None:
+        """Nobody reads the metadata table until it has been made anew."""
+        found = retire(self._storage, self._config)
+        if found != self._config:
+            self._config, self._timeline = found, None
+
+    def _holds_for_good(self, instant: str) -> bool:
+        """Whether a compaction has put ``instant`` into base files of the metadata table."""
+        timeline = self.timeline()
+        if not kept_partitions(self._storage, timeline):
+            return False
+        return compact.holds(MetadataTable.open(self._storage, timeline), instant)
+
+    def _metadata_compaction(self) -> Callable[[Timeline, Callable[[], Engine]], bool]:
+        text = self._options.get(_EVERY, "10")
+        if not text.isdigit() or int(text) < 1:
+            raise ConfigError(f"option {_EVERY}", f"must be a number, not {text!r}.", "Correct it.")
+        every = int(text)
+
+        def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            partitions = kept_partitions(self._storage, timeline)
+            if not partitions:
+                return False
+            if compact.commits_since(MetadataTable.open(self._storage, timeline)) < every:
+                return False
+            return bool(compact.compact(self._storage, timeline, partitions, engine()))
+
+        return due

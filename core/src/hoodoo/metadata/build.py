@@ -1,0 +1,228 @@
+"""Build: partitions of the metadata table are made from the table, while writers go on (indexing).
+
+First the property says that they are being built, so that nobody reads them. Their base files are made of
+one look at the table. Then the indexing action is completed, by a decision that no other comes before: what
+was committed since the look is added first, for as long as something was. Whoever looked at the table before
+that decision and decides after it has to look again, and keeps the new partitions from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from attrs import evolve
+
+from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.metadata.begin import BEGIN, IndexSize
+from hoodoo.metadata.catch_up import Behind, catch_up, covers
+from hoodoo.metadata.definitions import PATH as DEFINITIONS_PATH
+from hoodoo.metadata.definitions import PROPERTY as DEFINITIONS
+from hoodoo.metadata.definitions import define
+from hoodoo.metadata.keep import columns_of
+from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.schema import record_schema
+from hoodoo.metadata.table import (
+    BUILDING,
+    FOLDER,
+    LISTED,
+    MetadataTable,
+    beginning,
+    is_beginning,
+    make_table,
+    names,
+)
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import codec, codec_avro, partitions, properties, publish
+from hoodoo.timeline.heartbeat import Beating, Liveness
+from hoodoo.timeline.publish import INDEXING, Beside
+from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.write.pending import Pending
+from hoodoo.write.target import WriteTarget
+
+_ATTEMPTS = 50
+
+
+def build(
+    storage: Storage,
+    config: TableConfig,
+    wanted: Sequence[str],
+    look: Callable[[], WriteTarget],
+    settings: IndexSize,
+) -> TableConfig:
+    """Make the partitions ``wanted`` anew; the table's properties as they are then. ``look`` answers the
+    table as it is.
+
+    Where ``files`` is among them the whole metadata table is made anew. Raises CommitConflictError while
+    another process builds, or if writers undo what it was made of again and again.
+    """
+    timeline = load(storage, config)
+    _refuse_another(storage, timeline)
+    plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": _infos(wanted, timeline)})
+    with Beating(storage) as beats:
+        mine = publish.request(storage, timeline, INDEXING, plan, named=beats.add)
+        try:
+            config = properties.update(storage, config, _retire(config, wanted))
+            columns = _build(storage, mine, wanted, look, settings)
+        except BaseException:
+            with suppress(HoodooError):
+                withdraw(storage, timeline, mine)
+            raise
+    config = finish(storage, properties.load(storage), wanted, columns)
+    notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
+    return config
+
+
+def finish(
+    storage: Storage, config: TableConfig, done: Sequence[str], columns: Sequence[str]
+) -> TableConfig:
+    """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
+    are kept."""
+    listed = sorted({*config.metadata_partitions, *done})
+    building = [p for p in names(config.get(BUILDING)) if p not in done]
+    define(storage, listed, columns)
+    changes: dict[str, str | None] = {
+        LISTED: ",".join(listed),
+        BUILDING: ",".join(building) or None,
+        DEFINITIONS: DEFINITIONS_PATH,
+    }
+    return properties.update(storage, config, changes)
+
+
+def retire(storage: Storage, config: TableConfig) -> TableConfig:
+    """All partitions wait for being made anew; nobody reads them meanwhile."""
+    if not config.metadata_partitions:
+        return config
+    return properties.update(storage, config, _retire(config, config.metadata_partitions))
+
+
+def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
+    """Take the pending indexing action ``mine`` off the timeline; its partitions stay as they are, unread."""
+    for state in (State.INFLIGHT, State.REQUESTED):
+        storage.delete(timeline.path(mine.at(state)))
+
+
+def _build(
+    storage: Storage,
+    mine: Instant,
+    wanted: Sequence[str],
+    look: Callable[[], WriteTarget],
+    settings: IndexSize,
+) -> list[str]:
+    """The columns whose ranges are kept."""
+    _wipe(storage, wanted)
+    target = look()
+    mine = publish.inflight(storage, target.timeline, mine)
+    table = MetadataTable.open(storage, target.timeline)
+    make_table(table.storage, target.config)
+    begun = _begin(target, table, wanted, settings)
+    groups = sum(s.partition_path == RECORD_INDEX for _i, stats in begun for s in stats)
+    content = codec_avro.encode(
+        "HoodieIndexCommitMetadata",
+        {"operationType": "INDEX", "indexPartitionInfos": _infos(wanted, target.timeline)},
+    )
+    for _ in range(_ATTEMPTS):
+
+        def check(fresh: Timeline, seen: Timeline = target.timeline) -> None:
+            covers(seen, fresh)
+
+        try:
+            outcome = publish.complete(
+                storage, target.timeline, mine, content, check=check, beside=_beside(table, begun)
+            )
+        except Behind:
+            now = look()
+            catch_up(target, now, wanted, groups)
+            target = now
+            continue
+        publish.refuse_unknown(
+            outcome,
+            f"indexing {mine.requested}",
+            "Open the table again, and build once more if need be.",
+        )
+        if outcome.committed:
+            return columns_of(target.schema, target.config, target.options)
+        raise CommitConflictError(
+            f"indexing {mine.requested}", f"was not published: {outcome.reason}.", "Build again."
+        )
+    raise CommitConflictError(
+        f"indexing {mine.requested}", f"others wrote {_ATTEMPTS} times meanwhile.", "Build again."
+    )
+
+
+def _begin(
+    target: WriteTarget,
+    table: MetadataTable,
+    wanted: Sequence[str],
+    settings: IndexSize,
+) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
+    """Pending deltacommits of pseudo instants, one for each partition, with their base files."""
+    free = 1 + max(
+        (int(i.requested) for i in table.timeline.instants if is_beginning(i.requested)), default=-1
+    )
+    begun = []
+    for number, partition in enumerate(wanted, free):
+        instant = Instant(beginning(number), "deltacommit", State.REQUESTED)
+        for state in (State.REQUESTED, State.INFLIGHT):
+            table.storage.put_if_absent(table.timeline.path(instant.at(state)), b"")
+        pending = Pending.of(table.timeline, instant.at(State.INFLIGHT))
+        partitions.ensure(table.storage, partition, instant.requested)
+        begun.append((instant, BEGIN[partition](target, table, pending, settings)))
+    return begun
+
+
+def _beside(table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]]) -> Beside:
+    text = record_schema(table.data.config.version)
+
+    def newest() -> str | None:
+        return reload(table.storage, table.timeline).last_instant_time()
+
+    def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
+        found = []
+        for instant, stats in begun:
+            mine = evolve(instant, state=State.COMPLETED, completed=done.completed)
+            metadata = CommitMetadata(Operation.BULK_INSERT_PREPPED, stats, extra={"schema": text})
+            content = codec.encode_commit(metadata, "deltacommit", table.timeline.layout)
+            found.append((f"{FOLDER}/{table.timeline.path(mine)}", content))
+        return tuple(found)
+
+    return Beside(newest, files)
+
+
+def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
+    if FILES in wanted:
+        storage.delete_prefix(FOLDER)
+        return
+    for partition in wanted:
+        storage.delete_prefix(f"{FOLDER}/{partition}")
+
+
+def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]:
+    """Nobody reads the partitions ``wanted`` from here on."""
+    listed = [p for p in config.metadata_partitions if p not in wanted]
+    building = sorted({*names(config.get(BUILDING)), *wanted})
+    return {LISTED: ",".join(listed) or None, BUILDING: ",".join(building)}
+
+
+def _refuse_another(storage: Storage, timeline: Timeline) -> None:
+    living = Liveness(storage)
+    for other in timeline.pending():
+        if other.action != INDEXING:
+            continue
+        if living.is_alive(other.requested):
+            raise CommitConflictError(
+                f"{storage.root}: indexing {other.requested}", "is under way.", "Wait for its end."
+            )
+        withdraw(storage, timeline, other)
+
+
+def _infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:
+    newest = max((i.requested for i in timeline.completed()), default=None)
+    return [
+        {"metadataPartitionPath": partition, "indexUptoInstant": newest} for partition in wanted
+    ]

@@ -1,0 +1,155 @@
+"""Catch up: what was committed while a partition of the metadata table was built is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.metadata.changes import FileChange
+from hoodoo.metadata.commit import Begun
+from hoodoo.metadata.deltas import put_deltas
+from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
+from hoodoo.metadata.keep import columns_of, key_rows
+from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.record_locations import millis_of
+from hoodoo.metadata.schema import record_schema
+from hoodoo.metadata.table import MetadataTable
+from hoodoo.metadata.told_ranges import RANGE_GROUPS, range_deltas, read_ranges
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.model.instant import Instant
+from hoodoo.model.meta import with_meta
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.target import WriteTarget
+
+_CLEAN = "clean"
+# What changes neither files nor keys.
+_ASIDE = frozenset({"savepoint", "indexing", "rollback"})
+
+
+class Behind(HoodooError):
+    """Others completed something since the look that a partition is made of."""
+
+
+def covers(look: Timeline, fresh: Timeline) -> None:
+    """Raises Behind where ``fresh`` has completed actions that ``look`` lacks, or the other way round."""
+    if _told(look) != _told(fresh):
+        raise Behind("metadata table", "others have written meanwhile.", "Catch up.")
+
+
+def _told(timeline: Timeline) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (i.requested, i.action) for i in timeline.completed() if i.action not in _ASIDE
+    )
+
+
+def catch_up(before: WriteTarget, now: WriteTarget, partitions: Sequence[str], groups: int) -> None:
+    """Add to ``partitions``, made of the look ``before``, what was completed until ``now``. ``groups``: file
+    groups of the record index.
+
+    Raises CommitConflictError where something was undone meanwhile: that can't be added.
+    """
+    gone = {i for i, _action in _told(before.timeline)} - {i for i, _a in _told(now.timeline)}
+    known = {i.requested for i in before.timeline.completed()}
+    new = [i for i in now.timeline.completed() if i.requested not in known]
+    start = now.timeline.start
+    undone = [i for i in gone if start is None or order_key(i) >= order_key(start)]
+    if undone or any(i.action == "restore" for i in new):
+        raise CommitConflictError(
+            f"metadata table of {now.config.name}",
+            "a commit was undone while it was built.",
+            "Build it again.",
+        )
+    new = sorted(
+        (i for i in new if i.action not in _ASIDE), key=lambda i: order_key(i.completion_order)
+    )
+    for instant in new:
+        _add_files(now, instant, partitions)
+    if new and RECORD_INDEX in partitions:
+        _add_keys(before, now, new[-1], groups)
+
+
+def _begun(target: WriteTarget, instant: Instant) -> Begun:
+    table = MetadataTable.open(target.storage, target.timeline)
+    text = record_schema(target.config.version)
+    done = table.timeline.find(instant.requested)
+    # Where it is not there, its writer kept no metadata table.
+    return Begun.at(table, instant.requested, text) if done is None else Begun(table, done, text)
+
+
+def _complete(begun: Begun, stats: Sequence[WriteStat]) -> None:
+    if not begun.instant.is_completed:
+        begun.complete_alone(stats)
+
+
+def _add_files(target: WriteTarget, instant: Instant, partitions: Sequence[str]) -> None:
+    if instant.action == _CLEAN:
+        told = target.timeline.contents(target.storage, instant)
+        change = FileChange.deleted(deleted_by(told))
+    else:
+        change = FileChange.written(target.timeline.metadata(target.storage, instant).stats)
+    begun = _begun(target, instant)
+    deltas = [change.delta()] if FILES in partitions else []
+    groups = {p: n for p, n in RANGE_GROUPS.items() if p in partitions}
+    if groups:
+        config = target.config
+        columns = columns_of(target.schema, config, target.options)
+        there = _still_there(target, change)
+        rows = read_ranges(
+            target.engine, target.storage, there, with_meta(target.schema), columns, config.version
+        )
+        deltas += range_deltas(rows, change, columns, groups)
+    stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text)
+    _complete(begun, stats)
+
+
+def _still_there(target: WriteTarget, change: FileChange) -> dict[str, dict[str, int]]:
+    """The added files that nothing has cleaned since."""
+    return {
+        path: {
+            name: size
+            for name, size in names.items()
+            if target.storage.head(path_of(path, name)) is not None
+        }
+        for path, names in change.added.items()
+    }
+
+
+def deleted_by(told: dict[str, object]) -> list[str]:
+    """The paths, below the table root, that a completed clean says it deleted."""
+    found = []
+    partitions = told.get("partitionMetadata")
+    for path, partition in (partitions if isinstance(partitions, dict) else {}).items():
+        for name in partition.get("successDeleteFiles") or ():
+            file = str(name).rpartition("/")[2]
+            found.append(f"{path}/{file}" if path else file)
+    return found
+
+
+def _add_keys(before: WriteTarget, now: WriteTarget, newest: Instant, groups: int) -> None:
+    """The keys of the file slices that are others now: what they were goes, what they are comes."""
+    old = {(s.partition_path, s.file_id): s for s in before.slices}
+    new = {(s.partition_path, s.file_id): s for s in now.slices}
+    went = [s for key, s in old.items() if new.get(key) != s]
+    came = [s for key, s in new.items() if old.get(key) != s]
+    if not went and not came:
+        return
+    begun = _begun(now, newest)
+    rows = now.engine.union(
+        [
+            key_rows(now.engine, now, came),
+            key_rows(now.engine, now, went, len(came), deleted=True),
+        ]
+    )
+    files = GroupFiles(begun.table.storage, begun.pending, begun.schema_text, groups, base=False)
+    known = places(_known([*came, *went], now))
+    stats = write_index_rows(now.engine, rows, known, files, now.serializer)
+    _complete(begun, stats)
+
+
+def _known(slices: Sequence[FileSlice], target: WriteTarget) -> list[tuple[int, str, str, int]]:
+    zone = target.config.timezone
+    return [
+        (n, s.partition_path, s.file_id, millis_of(s.instant, zone)) for n, s in enumerate(slices)
+    ]

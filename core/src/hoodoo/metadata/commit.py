@@ -1,0 +1,80 @@
+"""Metadata commit: what the metadata table says of one instant of the data table, begun and decided.
+
+Begun means log files under a pending deltacommit of the same instant. It is completed by the same decision
+as the instant of the data table, right before it (:class:`~hoodoo.timeline.publish.Beside`): both or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from hoodoo.metadata.table import FOLDER, MetadataTable
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
+from hoodoo.model.instant import Instant, State
+from hoodoo.timeline import codec, publish
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import Beside
+from hoodoo.timeline.timeline import reload
+from hoodoo.write.pending import Pending
+
+DELTACOMMIT = "deltacommit"
+
+
+@frozen
+class Begun:
+    """A deltacommit of the metadata table that is pending."""
+
+    table: MetadataTable
+    instant: Instant
+    schema_text: str
+
+    @classmethod
+    def at(cls, table: MetadataTable, requested: str, schema_text: str) -> Begun:
+        """Requested and inflight. An earlier run of the same service may have begun it, too."""
+        instant = Instant(requested, DELTACOMMIT, State.REQUESTED)
+        table.storage.put_if_absent(table.timeline.path(instant), b"")
+        content = codec.encode_inflight(
+            CommitMetadata(Operation.UPSERT_PREPPED), table.timeline.layout
+        )
+        instant = publish.inflight(table.storage, table.timeline, instant, content)
+        return cls(table, instant, schema_text)
+
+    @property
+    def pending(self) -> Pending:
+        return Pending.of(self.table.timeline, self.instant)
+
+    def reconcile(self, stats: Sequence[WriteStat], partitions: Sequence[str]) -> None:
+        """Log files of this instant that no stat names go: readers would take them for its own."""
+        named = {stat.path for stat in stats}
+        for partition in partitions:
+            for entry in self.table.storage.list(partition):
+                file = parse_path(entry.path, entry.size)
+                mine = file is not None and file.instant == self.instant.requested
+                if mine and entry.path not in named:
+                    self.table.storage.delete(entry.path)
+
+    def complete_alone(self, stats: Sequence[WriteStat]) -> None:
+        """Complete it after its instant of the data table, for which nobody has."""
+        beside = self.beside(stats)
+        timeline = self.table.data
+        done = next(i for i in timeline.completed() if i.requested == self.instant.requested)
+        for path, content in beside.files(done):
+            self.table.storage.put_if_absent(path[len(FOLDER) + 1 :], content)
+
+    def beside(self, stats: Sequence[WriteStat]) -> Beside:
+        """What completes it, together with the instant of the data table."""
+        metadata = CommitMetadata(
+            Operation.UPSERT_PREPPED, tuple(stats), extra={"schema": self.schema_text}
+        )
+        content = codec.encode_commit(metadata, DELTACOMMIT, self.table.timeline.layout)
+
+        def newest() -> str | None:
+            return reload(self.table.storage, self.table.timeline).last_instant_time()
+
+        def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
+            mine = evolve(self.instant, state=State.COMPLETED, completed=done.completed)
+            return ((f"{FOLDER}/{self.table.timeline.path(mine)}", content),)
+
+        return Beside(newest, files)

@@ -1,0 +1,186 @@
+"""Compaction of the metadata table: log files become base files, deleted entries are gone for good.
+
+Planned by a decision about the data table: what is completed here then is completed there, too, so that no
+base file holds what may yet be undone. A plan that somebody left is run by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from hoodoo.hookspecs.engine import Engine, Task
+from hoodoo.metadata.base import put_base
+from hoodoo.metadata.combine import combined
+from hoodoo.metadata.schema import record_schema
+from hoodoo.metadata.table import FOLDER, MetadataTable
+from hoodoo.model import slice_json
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import codec, ledger, publish
+from hoodoo.timeline.compaction_plan import (
+    COMPACTION,
+    CompactionPlan,
+    pending_compactions,
+    read_plan,
+)
+from hoodoo.timeline.instants import next_instant, order_key
+from hoodoo.timeline.ledger import Decision
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.pending import Pending
+from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
+
+# File slices of a group that are kept: readers may be at the one before the newest.
+KEPT_SLICES = 2
+
+
+def commits_since(table: MetadataTable) -> int:
+    """Completed deltacommits since the newest compaction was planned."""
+    writes = table.timeline.writes()
+    compactions = [i.requested for i in writes if i.action == "commit"]
+    last = max(compactions, key=order_key, default="")
+    deltas = (i for i in writes if i.action == "deltacommit")
+    return sum(1 for i in deltas if order_key(i.completion_order) > order_key(last or "0"))
+
+
+def holds(table: MetadataTable, instant: str) -> bool:
+    """Whether a compaction was planned after ``instant`` was completed here: its rows may be in base files."""
+    found = table.timeline.find(instant)
+    if found is None:
+        return False
+    compactions = [i for i in table.timeline.writes() if i.action == "commit"]
+    planned = (*compactions, *pending_compactions(table.timeline))
+    completed = order_key(found.completion_order)
+    return any(order_key(i.requested) > completed for i in planned)
+
+
+def compact(
+    storage: Storage, data: Timeline, partitions: Sequence[str], engine: Engine
+) -> tuple[str, ...]:
+    """Finish what is planned, then plan and run one more; the instants that were run. ``storage`` and
+    ``data`` are the data table's."""
+    table = MetadataTable.open(storage, data)
+    done = [
+        _run(storage, table, pending, engine) for pending in pending_compactions(table.timeline)
+    ]
+    planned = schedule(storage, data, partitions)
+    if planned is not None:
+        table = MetadataTable.open(storage, data)
+        done.append(_run(storage, table, planned, engine))
+    if done:
+        _clean(MetadataTable.open(storage, data), partitions)
+    return tuple(done)
+
+
+def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Instant | None:
+    """Plan a compaction of all file groups with log files. None if there is none, or if something of
+    another engine is completed here and pending in the data table."""
+    made: list[Instant | None] = []
+
+    def make(fresh: Timeline) -> Decision:
+        table = MetadataTable.open(storage, fresh)
+        made.append(None)
+        undecided = {i.requested for i in fresh.pending()}
+        told = {i.requested for i in table.timeline.writes()}
+        if told & undecided or pending_compactions(table.timeline):
+            return Decision()
+        slices = tuple(s for p in partitions for s in table.slices(p) if s.log_files)
+        if not slices:
+            return Decision()
+        after = max(
+            filter(None, (fresh.last_instant_time(), table.timeline.last_instant_time())),
+            key=order_key,
+        )
+        requested = next_instant(datetime.now(timezone.utc), after, data.config.timezone)
+        instant = Instant(requested, COMPACTION, State.REQUESTED)
+        made[-1] = instant
+        path = f"{FOLDER}/{table.timeline.path(instant)}"
+        return Decision(path, CompactionPlan(slices).encode())
+
+    ledger.decide(storage, data, make)
+    return made[-1]
+
+
+def _run(storage: Storage, table: MetadataTable, instant: Instant, engine: Engine) -> str:
+    plan = read_plan(table.storage, table.timeline, instant)
+    instant = publish.inflight(table.storage, table.timeline, instant.at(State.REQUESTED))
+    pending = Pending.of(table.timeline, instant)
+    text = record_schema(table.data.config.version)
+    tasks = engine.tasks(
+        [
+            slice_json.pack([evolve(slice_, partition_path=slice_.partition_path)])
+            for slice_ in plan.slices
+        ]
+    )
+    step = _CompactGroups(table.storage, pending, text)
+    stats = read_stats(engine.collect(engine.map(tasks, step)))
+    metadata = CommitMetadata(Operation.COMPACT, stats, extra={"schema": text}, compacted=True)
+    content = codec.encode_commit(metadata, "commit", table.timeline.layout)
+
+    def make(fresh: Timeline) -> Decision:
+        now = MetadataTable.open(storage, fresh).timeline
+        if now.find(instant.requested) is not None:
+            return Decision()  # somebody else ran it, too
+        after = max(
+            filter(None, (fresh.last_instant_time(), now.last_instant_time())), key=order_key
+        )
+        completed = next_instant(datetime.now(timezone.utc), after, fresh.config.timezone)
+        done = Instant(instant.requested, "commit", State.COMPLETED, completed)
+        needs = tuple(
+            f"{FOLDER}/{now.path(instant.at(state))}" for state in (State.REQUESTED, State.INFLIGHT)
+        )
+        return Decision(f"{FOLDER}/{now.path(done)}", content, needs)
+
+    ledger.decide(storage, table.data, make)
+    return instant.requested
+
+
+@frozen
+class _CompactGroups:
+    storage: Storage
+    pending: Pending
+    schema_text: str
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return STATS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                for slice_ in slice_json.unpack(payload):
+                    yield stats_batch([self._compact(slice_, task)])
+
+    def _compact(self, slice_: FileSlice, task: Task) -> WriteStat:
+        stat = put_base(
+            self.storage,
+            self.pending,
+            slice_.partition_path,
+            slice_.file_id,
+            combined(self.storage, slice_, self.schema_text),
+            self.schema_text,
+            task.number,
+        )
+        base = slice_.base_file
+        return evolve(
+            stat,
+            prev_commit=slice_.instant,
+            prev_base_file=None if base is None else base.name,
+        )
+
+
+def _clean(table: MetadataTable, partitions: Sequence[str]) -> None:
+    """Files of slices that nobody is at any more. Log files go before the base file that they are of:
+    without it, readers would not know where they belong."""
+    for partition in partitions:
+        for group in table.file_view(partition).groups():
+            for slice_ in group.slices[KEPT_SLICES:]:
+                for log in slice_.log_files:
+                    table.storage.delete(log.path)
+                if slice_.base_file is not None:
+                    table.storage.delete(slice_.base_file.path)

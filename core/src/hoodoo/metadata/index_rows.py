@@ -1,0 +1,224 @@
+"""Index rows: what writes tell of record keys, on their way into the file groups of ``record_index``.
+
+An index row carries no row data (RFC-84). The tasks that write data files emit one for each key that came
+in or went; they meet by file group of the index, which one task then writes as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.files.hfile import ENTRIES
+from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
+from hoodoo.metadata.base import put_base
+from hoodoo.metadata.deltas import Delta, put_delta
+from hoodoo.metadata.layout import RECORD_INDEX, group_id, group_of
+from hoodoo.metadata.record_locations import encode_locations
+from hoodoo.model import slice_json
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo.storage.api import Storage
+from hoodoo.write.pending import Pending
+from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
+from hoodoo.write.told_keys import INDEX_ROWS
+
+_ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *INDEX_ROWS])
+# The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when the
+# keys came, since the epoch.
+PLACES = pa.schema(
+    [
+        ("file", pa.int64()),
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("millis", pa.int64()),
+    ]
+)
+_TASKS_PER_CORE = 2
+
+
+@frozen
+class GroupFiles:
+    """How tasks write file groups of the index: ``base`` files (all groups, for a new index), or log files
+    of those that something changed in."""
+
+    storage: Storage
+    pending: Pending
+    schema_text: str
+    groups: int
+    base: bool
+
+
+def write_index_rows(
+    engine: Engine,
+    rows: Stream,
+    places: pa.Table,
+    files: GroupFiles,
+    serializer: Serializer | None = None,
+) -> tuple[WriteStat, ...]:
+    """``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than once, the one that is not deleted counts."""
+    parts = max(1, min(files.groups, engine.parallelism * _TASKS_PER_CORE))
+    routed = engine.map(rows, _Route(files.groups, parts))
+    met = engine.exchange(routed, parts, serializer)
+    return read_stats(
+        engine.collect(engine.map(met, _WriteGroups(files, parts, engine.side(places))))
+    )
+
+
+@frozen
+class _Route:
+    groups: int
+    parts: int
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return _ROUTED
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                group = group_of(batch.column("record_key"), self.groups).astype(np.int32)
+                part = pa.array(group % np.int32(self.parts), pa.int32())
+                columns = [part, pa.array(group, pa.int32()), *batch.columns]
+                yield pa.RecordBatch.from_arrays(columns, schema=_ROUTED)
+
+
+@frozen
+class _WriteGroups:
+    files: GroupFiles
+    parts: int
+    places: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return STATS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        left = set(range(task.number, self.files.groups, self.parts))
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if held and held[0].column(SLOT)[0] != batch.column(SLOT)[0]:
+                yield self._write(held, left)
+                held = []
+            held.append(batch)
+        if held:
+            yield self._write(held, left)
+        if self.files.base:
+            for group in sorted(left):
+                yield stats_batch([self._put(group, pa.Table.from_batches([], INDEX_ROWS))])
+
+    def _write(self, held: list[pa.RecordBatch], left: set[int]) -> pa.RecordBatch:
+        group = int(held[0].column(SLOT)[0].as_py())
+        left.discard(group)
+        rows = pa.Table.from_batches(held).select(INDEX_ROWS.names).combine_chunks()
+        return stats_batch([self._put(group, _one_each(rows))])
+
+    def _put(self, group: int, rows: pa.Table) -> WriteStat:
+        files, file_id = self.files, group_id(RECORD_INDEX, group)
+        there = rows.filter(pc.invert(rows.column("deleted"))).combine_chunks()
+        entries = _entries(there, self.places.table())
+        if files.base:
+            batches = entries.to_batches()
+            return put_base(
+                files.storage,
+                files.pending,
+                RECORD_INDEX,
+                file_id,
+                batches,
+                files.schema_text,
+                group,
+            )
+        gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
+        delta = Delta(RECORD_INDEX, file_id, entries, gone)
+        return put_delta(files.storage, files.pending, delta, files.schema_text, group)
+
+
+def _entries(rows: pa.Table, places: pa.Table) -> pa.Table:
+    if not rows.num_rows:
+        return ENTRIES.empty_table()
+    at = pc.index_in(_flat(rows.column("file")), value_set=_flat(places.column("file")))
+    # Places are few: as dictionaries they are encoded once each.
+    where = [
+        pa.DictionaryArray.from_arrays(at, _flat(places.column(name)))
+        for name in ("partition_path", "file_id")
+    ]
+    millis = _flat(places.column("millis")).take(at)
+    values = encode_locations(where[0], where[1], millis)
+    return pa.table([_flat(rows.column("record_key")).cast(pa.binary()), values], schema=ENTRIES)
+
+
+def _one_each(rows: pa.Table) -> pa.Table:
+    """Ascending by key, as bytes are compared; one row for each key: one that stays, if there is one."""
+    key = _flat(rows.column("record_key")).cast(pa.binary())
+    order = pc.sort_indices(
+        pa.table({"key": key, "deleted": rows.column("deleted"), "file": rows.column("file")}),
+        sort_keys=[("key", "ascending"), ("deleted", "ascending"), ("file", "ascending")],
+    )
+    rows, key = rows.take(order), key.take(order)
+    first = np.ones(len(key), bool)
+    if len(key) > 1:
+        first[1:] = np.asarray(pc.not_equal(key[1:], key[:-1]))
+    return rows if first.all() else rows.filter(pa.array(first))
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+
+
+@frozen
+class ReadIndexRows:
+    """Step: slices in (payloads of :func:`slice_tasks`), their record keys out as INDEX_ROWS, read as
+    ``rule`` has it, whose columns hold the record key. ``deleted``: the slices leave the table."""
+
+    storage: Storage
+    file_format: BaseFileFormat
+    rule: MergeRule
+    deleted: bool = False
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return INDEX_ROWS
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                number, slices = json.loads(payload)
+                for slice_ in slice_json.unpack(slices.encode()):
+                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                        keys = rows.column(RECORD_KEY)
+                        columns = [
+                            keys,
+                            pa.repeat(pa.scalar(number, pa.int64()), len(keys)),
+                            pa.repeat(pa.scalar(self.deleted), len(keys)),
+                        ]
+                        yield pa.record_batch(columns, schema=INDEX_ROWS)
+
+
+def slice_tasks(engine: Engine, slices: Sequence[FileSlice], first: int = 0) -> Stream:
+    """A task for each slice; their numbers from ``first`` on."""
+    payloads = [
+        json.dumps([number, slice_json.pack([slice_]).decode()]).encode()
+        for number, slice_ in enumerate(slices, first)
+    ]
+    return engine.tasks(payloads)
+
+
+def places(files: Sequence[tuple[int, str, str, int]]) -> pa.Table:
+    """PLACES of number, partition path, file id and milliseconds."""
+    columns: list[tuple[object, ...]] = list(zip(*files, strict=True)) if files else [()] * 4
+    return pa.table(
+        [pa.array(c, f.type) for c, f in zip(columns, PLACES, strict=True)], schema=PLACES
+    )

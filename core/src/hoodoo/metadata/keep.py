@@ -1,0 +1,206 @@
+"""Keep: what each action of the table adds to its metadata table, begun before the action is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+from attrs import Factory, frozen
+
+from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.metadata.changes import FileChange
+from hoodoo.metadata.commit import Begun
+from hoodoo.metadata.deltas import Delta, put_deltas
+from hoodoo.metadata.found_ranges import indexed_columns
+from hoodoo.metadata.index_rows import (
+    GroupFiles,
+    ReadIndexRows,
+    places,
+    slice_tasks,
+    write_index_rows,
+)
+from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.record_locations import millis_of
+from hoodoo.metadata.schema import record_schema
+from hoodoo.metadata.table import MetadataTable
+from hoodoo.metadata.told_ranges import RANGE_GROUPS, RangeRows, range_deltas, read_ranges
+from hoodoo.model.commit import CommitMetadata, WriteStat
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.instant import Instant
+from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import Beside
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.target import WriteTarget
+from hoodoo.write.told_keys import Written
+
+
+@frozen
+class Keeper:
+    """Of one table, with the metadata ``partitions`` that it has. See
+    :class:`hoodoo.write.target.Keeping`."""
+
+    partitions: tuple[str, ...]
+    options: Mapping[str, str] = Factory(dict)
+
+    @property
+    def keys(self) -> bool:
+        return RECORD_INDEX in self.partitions
+
+    def begin(
+        self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written
+    ) -> Beside:
+        """For a write; ``written.stats`` are those of ``metadata``."""
+        begun = self._begun(target.storage, target.timeline, instant.requested)
+        stats = self._files(
+            begun, target.storage, FileChange.written(metadata.stats), target.engine, target.schema
+        )
+        if self.keys:
+            stats += _index(begun, target, instant, metadata, written)
+        return begun.beside(stats)
+
+    def compacted(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        requested: str,
+        stats: Sequence[WriteStat],
+        engine: Engine,
+        schema: pa.Schema,
+    ) -> Beside:
+        """For a compaction: no key moves. ``schema`` is the table's own."""
+        change = FileChange.written(stats)
+        return self._service(storage, timeline, requested, change, engine, schema)
+
+    def cleaned(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        requested: str,
+        paths: Iterable[str],
+        schema: pa.Schema,
+    ) -> Beside:
+        """For a clean that deleted ``paths``."""
+        change = FileChange.deleted(paths)
+        return self._service(storage, timeline, requested, change, None, schema)
+
+    def _service(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        requested: str,
+        change: FileChange,
+        engine: Engine | None,
+        schema: pa.Schema,
+    ) -> Beside:
+        begun = self._begun(storage, timeline, requested)
+        stats = self._files(begun, storage, change, engine, schema)
+        begun.reconcile(stats, self.partitions)
+        return begun.beside(stats)
+
+    def _begun(self, storage: Storage, timeline: Timeline, requested: str) -> Begun:
+        table = MetadataTable.open(storage, timeline)
+        return Begun.at(table, requested, record_schema(timeline.config.version))
+
+    def _files(
+        self,
+        begun: Begun,
+        storage: Storage,
+        change: FileChange,
+        engine: Engine | None,
+        schema: pa.Schema,
+    ) -> tuple[WriteStat, ...]:
+        deltas = [change.delta()] if FILES in self.partitions else []
+        deltas += self.ranges(begun.table, storage, change, engine, schema)
+        return put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text)
+
+    def ranges(
+        self,
+        table: MetadataTable,
+        storage: Storage,
+        change: FileChange,
+        engine: Engine | None,
+        schema: pa.Schema,
+    ) -> list[Delta]:
+        """What ``change`` adds to ``column_stats`` and ``partition_stats``. Without ``engine`` no file is
+        read: it adds none. ``schema`` is the table's own."""
+        kept = [p for p in RANGE_GROUPS if p in self.partitions]
+        if not kept:
+            return []
+        config = table.data.config
+        columns = columns_of(schema, config, self.options)
+        rows = RangeRows({}, {})
+        if engine is not None:
+            rows = read_ranges(
+                engine, storage, change.added, with_meta(schema), columns, config.version
+            )
+        groups = {partition: len(table.slices(partition)) for partition in kept}
+        return range_deltas(rows, change, columns, groups)
+
+
+def columns_of(schema: pa.Schema, config: TableConfig, options: Mapping[str, str]) -> list[str]:
+    """The columns whose ranges are kept of a table with the ``schema``."""
+    meta = config.populate_meta_fields
+    return indexed_columns(schema, options, config.version, meta=meta)
+
+
+def _index(
+    begun: Begun,
+    target: WriteTarget,
+    instant: Instant,
+    metadata: CommitMetadata,
+    written: Written,
+) -> tuple[WriteStat, ...]:
+    """The log files of ``record_index``: keys that came, and those that went, also with the file groups
+    that the commit replaces."""
+    millis = millis_of(instant.requested, target.config.timezone)
+    streams: list[Stream] = []
+    known: list[tuple[int, str, str, int]] = []
+    if written.keys is not None:
+        streams.append(written.keys)
+        known += [(n, s.partition_path, s.file_id, millis) for n, s in written.files.items()]
+    elif written.direct:
+        new = [_slice_of(stat) for stat in written.stats]
+        streams.append(key_rows(target.engine, target, new))
+        known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(new)]
+    gone = [
+        slice_
+        for slice_ in target.slices
+        if slice_.file_id in metadata.replaced.get(slice_.partition_path, ())
+    ]
+    if gone:
+        first = 1 + max((number for number, *_ in known), default=-1)
+        streams.append(key_rows(target.engine, target, gone, first, deleted=True))
+        known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(gone, first)]
+    if not streams:
+        return ()
+    files = GroupFiles(
+        begun.table.storage,
+        begun.pending,
+        begun.schema_text,
+        len(begun.table.slices(RECORD_INDEX)),
+        base=False,
+    )
+    rows = target.engine.union(streams) if len(streams) > 1 else streams[0]
+    return write_index_rows(target.engine, rows, places(known), files, target.serializer)
+
+
+def key_rows(
+    engine: Engine,
+    target: WriteTarget,
+    slices: Sequence[FileSlice],
+    first: int = 0,
+    deleted: bool = False,
+) -> Stream:
+    """INDEX_ROWS of the record keys of ``slices``, numbered from ``first`` on."""
+    rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY])
+    step = ReadIndexRows(target.storage, target.file_format, rule, deleted)
+    return engine.map(slice_tasks(engine, slices, first), step)
+
+
+def _slice_of(stat: WriteStat) -> FileSlice:
+    base = parse_path(stat.path, stat.file_size)
+    assert isinstance(base, BaseFile)
+    return FileSlice(stat.partition_path, stat.file_id, base.instant, base)

@@ -1,0 +1,73 @@
+"""Listing: the files of a table as its metadata table tells them; no directory of the table is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.metadata.combine import file_changes
+from hoodoo.metadata.file_listing import ALL_PARTITIONS, NON_PARTITIONED
+from hoodoo.metadata.layout import FILES
+from hoodoo.metadata.slice import FIX, layers
+from hoodoo.metadata.table import MetadataTable
+from hoodoo.model.filegroup import path_of
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline import properties, view
+from hoodoo.timeline.timeline import Timeline
+
+
+def list_data(
+    storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
+) -> Iterable[Entry]:
+    """The files of the table, or of ``partitions``: from its metadata table where it has one with the
+    partition ``files``, else (and in table version 6) by listing.
+
+    Raises CorruptTableError where the metadata table can't be read.
+    """
+    if timeline.layout < 2 or FILES not in timeline.config.metadata_partitions:
+        return view.list_data(storage, partitions)
+    try:
+        return told_files(MetadataTable.open(storage, timeline), partitions)
+    except (CorruptTableError, FileNotFoundError):
+        # It is made anew, or compacted, while we look.
+        fresh = properties.load(storage)
+        if FILES not in fresh.metadata_partitions:
+            return view.list_data(storage, partitions)
+        return told_files(MetadataTable.open(storage, timeline), partitions)
+
+
+def build(
+    storage: Storage,
+    timeline: Timeline,
+    as_of: str | None = None,
+    partitions: Iterable[str] | None = None,
+) -> view.FileSystemView:
+    """:func:`hoodoo.timeline.view.build` over :func:`list_data`."""
+    files = view.parsed(list_data(storage, timeline, partitions))
+    return view.from_files(storage, timeline, files, as_of)
+
+
+def told_files(
+    table: MetadataTable, partitions: Iterable[str] | None = None, as_of: str | None = None
+) -> list[Entry]:
+    """What the partition ``files`` says, sorted by path. CorruptTableError if it is not there."""
+    slices = table.slices(FILES, as_of)
+    if not slices:
+        raise CorruptTableError(
+            f"{table.storage.root}/{FILES}", "holds no file slice, though the table's properties list it.",
+            FIX,
+        )  # fmt: skip
+    wanted = None
+    if partitions is not None:
+        keys = sorted({(path or NON_PARTITIONED).encode() for path in partitions})
+        wanted = pa.array(keys, pa.binary())
+    found = file_changes(layers(table.storage, slices[0]), wanted)
+    found.pop(ALL_PARTITIONS, None)
+    entries = [
+        Entry(path_of("" if path == NON_PARTITIONED else path, name), size)
+        for path, changes in found.items()
+        for name, size in changes.added.items()
+    ]
+    return sorted(entries)

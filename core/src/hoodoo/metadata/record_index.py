@@ -1,0 +1,277 @@
+"""Record index: where a record key lies, asked of the buckets of the partition ``record_index`` (RFC-08).
+
+A bucket is a file group: the hash of a key says which one, and only its HFiles are looked into. What a
+lookup costs grows with the keys asked for. What buckets are told is in :mod:`hoodoo.metadata.index_rows`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
+from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
+from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.metadata.layout import RECORD_INDEX, group_of
+from hoodoo.metadata.record_locations import LOCATIONS, decode_locations
+from hoodoo.metadata.slice import FIX, Layer, layers
+from hoodoo.metadata.table import MetadataTable
+from hoodoo.model import slice_json
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+# Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
+_SIDE_BYTES = 64 << 20
+# HFiles of a bucket that are looked into at the same time: their reading waits for the store.
+_AT_ONCE = 4
+_TASKS_PER_CORE = 2
+_ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
+
+
+@frozen
+class Bucket:
+    """One file group of the index, as it is at one moment. ``how`` its HFiles are looked into: ``seek``,
+    ``scan``, or ``auto``, by the share of its keys that is asked for."""
+
+    storage: Storage
+    slice: FileSlice
+    how: str = "auto"
+
+    def get_record_locations(self, keys: pa.Array) -> pa.Table:
+        """LOCATIONS of those of ``keys`` (distinct strings of this bucket) that are in the table.
+
+        Raises CorruptTableError naming the file for what can't be read.
+        """
+        found = layers(self.storage, self.slice)
+        asked = keys.cast(pa.binary())
+        parts: list[pa.Table] = []
+        known: list[pa.Array] = []
+        for layer, table in zip(found, _looked_up(found, asked, self.how), strict=True):
+            for older in known:
+                table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
+            if table.num_rows:
+                known.append(table.column("key").combine_chunks())
+                parts.append(_decoded(table.filter(pc.is_valid(table.column("value"))), layer))
+        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+
+def _looked_up(found: Sequence[Layer], keys: pa.Array, how: str) -> list[pa.Table]:
+    if len(found) < 2:
+        return [layer.get(keys, how) for layer in found]
+    with ThreadPoolExecutor(min(_AT_ONCE, len(found)), "hoodoo-lookup") as pool:
+        return list(pool.map(lambda layer: layer.get(keys, how), found))
+
+
+def _decoded(table: pa.Table, layer: Layer) -> pa.Table:
+    path, file_id, millis = decode_locations(
+        table.column("value").combine_chunks(), layer.schema_text or None
+    )
+    key = table.column("key").combine_chunks().cast(pa.string())
+    return pa.table([key, path, file_id, millis], schema=LOCATIONS)
+
+
+@frozen
+class RecordIndex:
+    """The index of a table at one moment. ``buckets``: in the order in which the hash counts them."""
+
+    storage: Storage
+    buckets: tuple[FileSlice, ...]
+    how: str = "auto"
+
+    @classmethod
+    def open(
+        cls, storage: Storage, timeline: Timeline, as_of: str | None = None, how: str = "auto"
+    ) -> RecordIndex:
+        """The index of the data table in ``storage``, whose ``timeline`` was looked at before; ``as_of``: as
+        its instants up to that one, by requested time, left it.
+
+        Raises CorruptTableError where the index is not there.
+        """
+        table = MetadataTable.open(storage, timeline)
+        slices = table.slices(RECORD_INDEX, as_of)
+        if not slices:
+            raise CorruptTableError(
+                f"{table.storage.root}/{RECORD_INDEX}",
+                "there is no record index" + (f" as of {as_of}." if as_of else "."),
+                FIX,
+            )
+        return cls(table.storage, slices, how)
+
+    def locate(
+        self,
+        engine: Engine,
+        keys: Stream,
+        slices: Sequence[FileSlice],
+        key_bytes: int = 0,
+        serializer: Serializer | None = None,
+    ) -> Stream:
+        """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). ``slices`` are those of the data table: an entry
+        that names another file group is an error."""
+        there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
+        side = engine.side(there)
+        if key_bytes > _SIDE_BYTES:
+            parts = max(1, min(len(self.buckets), engine.parallelism * _TASKS_PER_CORE))
+            routed = engine.map(keys, _Route(len(self.buckets), parts))
+            met = engine.exchange(routed, parts, serializer)
+            return engine.map(met, _LookUpSlots(self, side))
+        asked = engine.collect(keys).column("record_key").unique()
+        group = group_of(asked, len(self.buckets))
+        wanted = pa.table({"record_key": asked, "bucket": pa.array(group, pa.int32())})
+        payloads = [
+            json.dumps([number, slice_json.pack([self.buckets[number]]).decode()]).encode()
+            for number in np.unique(group).tolist()
+        ]
+        return engine.map(
+            engine.tasks(payloads), _LookUp(self.storage, self.how, engine.side(wanted), side)
+        )
+
+    def locations(self, keys: pa.Array) -> pa.Table:
+        """LOCATIONS of ``keys`` (distinct strings), looked up by this process alone."""
+        group = group_of(keys, len(self.buckets))
+        parts = [
+            Bucket(self.storage, self.buckets[n], self.how).get_record_locations(
+                keys.filter(pa.array(group == n))
+            )
+            for n in np.unique(group).tolist()
+        ]
+        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+    def changed(self, since: str, until: str | None = None) -> pa.Table:
+        """What instants in (``since``, ``until``], by requested time, said of keys: LOCATIONS, of a key the
+        newest; without file id where it is gone. Of instants that were compacted with others since, nothing
+        can be said: CorruptTableError."""
+        parts: list[pa.Table] = []
+        for slice_ in self.buckets:
+            base = slice_.base_file
+            if base is not None and order_key(base.instant) > order_key(since):
+                raise CorruptTableError(
+                    f"{self.storage.root}/{base.path}",
+                    f"holds what changed after {since} together with what was before.",
+                    "Ask for a younger point, or compare all.",
+                )
+            known: list[pa.Array] = []
+            for layer in layers(self.storage, slice_):
+                if not _within(layer.instant, since, until):
+                    continue
+                table = layer.all()
+                for older in known:
+                    table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
+                known.append(table.column("key").combine_chunks())
+                parts.append(_told(table, layer))
+        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+
+def _within(instant: str, since: str, until: str | None) -> bool:
+    after = order_key(instant) > order_key(since)
+    return after and (until is None or order_key(instant) <= order_key(until))
+
+
+def _told(table: pa.Table, layer: Layer) -> pa.Table:
+    if layer.hfile is not None:
+        return _decoded(table, layer)
+    keys = table.column("key").combine_chunks().cast(pa.string())
+    nulls = [pa.nulls(len(keys), LOCATIONS.field(n).type) for n in LOCATIONS.names[1:]]
+    return pa.table([keys, *nulls], schema=LOCATIONS)
+
+
+@frozen
+class _Route:
+    groups: int
+    parts: int
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return _ROUTED
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            keys = batch.column(KEYS_SCHEMA.names[0])
+            group = group_of(keys, self.groups)
+            part = pa.array((group % self.parts).astype(np.int32))
+            yield pa.record_batch([part, pa.array(group, pa.int32()), keys], schema=_ROUTED)
+
+
+@frozen
+class _LookUpSlots:
+    """Step after the exchange: the keys of a bucket come in consecutive batches."""
+
+    index: RecordIndex
+    there: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if held and held[0].column(SLOT)[0] != batch.column(SLOT)[0]:
+                yield from self._look_up(held)
+                held = []
+            held.append(batch)
+        if held:
+            yield from self._look_up(held)
+
+    def _look_up(self, held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keys = pa.chunked_array([batch.column("record_key") for batch in held]).unique()
+        slice_ = self.index.buckets[int(held[0].column(SLOT)[0].as_py())]
+        bucket = Bucket(self.index.storage, slice_, self.index.how)
+        yield from _checked(bucket, keys, self.there)
+
+
+@frozen
+class _LookUp:
+    """Step: payloads of buckets; the asked keys are a side table."""
+
+    storage: Storage
+    how: str
+    wanted: Side
+    there: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        wanted = self.wanted.table()
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                number, slices = json.loads(payload)
+                mine = wanted.filter(pc.equal(wanted.column("bucket"), number))
+                keys = mine.column("record_key").combine_chunks()
+                (slice_,) = slice_json.unpack(slices.encode())
+                yield from _checked(Bucket(self.storage, slice_, self.how), keys, self.there)
+
+
+def _checked(bucket: Bucket, keys: pa.Array, there: Side) -> Iterator[pa.RecordBatch]:
+    found = bucket.get_record_locations(keys)
+    path, file_id = (found.column(name) for name in ("partition_path", "file_id"))
+    named = pc.binary_join_element_wise(path, file_id, _SEPARATOR)
+    known = pc.is_in(named, value_set=there.table().column("group").combine_chunks())
+    if not pc.all(known, min_count=0).as_py():
+        lost = found.filter(pc.invert(known)).slice(0, 1).to_pylist()[0]
+        raise CorruptTableError(
+            f"{bucket.storage.root}/{bucket.slice.partition_path}/{bucket.slice.file_id}",
+            f"says that the key {lost['record_key']!r} lies in the file group {lost['file_id']} of "
+            f"{lost['partition_path']!r}, which the table does not have.",
+            FIX,
+        )
+    yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
+
+
+_SEPARATOR = "\0"
+
+
+def _group(partition_path: str, file_id: str) -> str:
+    return f"{partition_path}{_SEPARATOR}{file_id}"

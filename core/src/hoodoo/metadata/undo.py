@@ -1,0 +1,49 @@
+"""Undo: an instant of the data table leaves nothing in the metadata table.
+
+Before its files leave the timeline of the data table: an instant that is completed here and unknown there
+counts for every reader (Hudi takes it for archived).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hoodoo.errors import StorageError
+from hoodoo.metadata.table import FOLDER, own_config
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+from hoodoo.storage.below import Below
+from hoodoo.timeline.names import parse_instant, parse_path
+from hoodoo.write.target import MARKERS
+
+
+def forget(storage: Storage, config: TableConfig, requested: str) -> None:
+    """Take ``requested`` out of the metadata table of the table in ``storage``; one listing if there is none.
+
+    A completed one is pending first, so that no reader sees half of it.
+    """
+    table = Below(storage, FOLDER)
+    folders = [e.path for e in table.list() if e.is_dir and not e.name.startswith(".hoodie")]
+    if not folders:
+        return
+    path = own_config(config).timeline_path
+    layout = config.layout_version
+    mine = [
+        (instant, entry.path)
+        for entry in table.list(path)
+        if (instant := parse_instant(entry.name, layout)) is not None
+        and instant.requested == requested
+    ]
+    for instant, file in mine:
+        if instant.is_completed:
+            table.delete(file)
+    for _ in range(2):  # again at the end: a task may have put one meanwhile
+        for folder in folders:
+            for entry in table.list(folder):
+                found = parse_path(entry.path, entry.size)
+                if found is not None and found.instant == requested:
+                    table.delete(entry.path)
+        for _instant, file in sorted(mine, key=lambda m: m[1]):  # inflight before requested
+            table.delete(file)
+    with suppress(StorageError):
+        table.delete_prefix(f"{MARKERS}/{requested}")

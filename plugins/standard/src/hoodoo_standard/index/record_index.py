@@ -1,0 +1,54 @@
+"""Record index: the record level index of RFC-08, in the table's metadata table. Global.
+
+A lookup costs with the keys asked for, not with the table. Hudi's GLOBAL_RECORD_LEVEL_INDEX, with its
+RECORD_INDEX of before.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.engine import Stream
+from hoodoo.hookspecs.index import IndexContext
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.metadata.layout import RECORD_INDEX
+from hoodoo.metadata.record_index import RecordIndex
+
+from hoodoo_standard.options import CHOOSES, RECORD_MOVES, SEEKS
+
+
+@frozen
+class RecordLevelIndex:
+    """``how`` HFiles are looked into: ``auto``, ``seek`` or ``scan``."""
+
+    moves_partitions: bool = False
+    how: str = "auto"
+
+    @property
+    def is_global(self) -> bool:
+        return True
+
+    @property
+    def knows_logs(self) -> bool:
+        """Keys that only log files have are found, too."""
+        return True
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RecordLevelIndex:
+        moves = (settings.get(RECORD_MOVES.key, RECORD_MOVES.default) or "").lower() == "true"
+        chooses = (settings.get(CHOOSES.key, CHOOSES.default) or "").lower() == "true"
+        seeks = (settings.get(SEEKS.key, SEEKS.default) or "").lower() == "true"
+        return cls(moves, "auto" if chooses else "seek" if seeks else "scan")
+
+    def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        timeline = context.timeline
+        if timeline is None or RECORD_INDEX not in timeline.config.metadata_partitions:
+            raise ConfigError(
+                f"table {context.storage.root}",
+                "has no record index, and its index is the record index.",
+                "Make it: table.rebuild_index('record_index'), or hoodoo rebuild-index.",
+            )
+        index = RecordIndex.open(context.storage, timeline, how=self.how)
+        return index.locate(
+            context.engine, keys, context.slices, context.key_bytes, context.serializer
+        )
