@@ -38,6 +38,7 @@ def found_entries(entries: Entries, keys: Keys) -> pa.RecordBatch:
     # A key may be asked for at many rows, and a row for many keys; one pair at most is equal.
     ascending = np.argsort(rows, kind="stable")
     rows, asked = rows[ascending], asked[ascending]
+    # A row that occurs twice makes offsets fall, in a stretch of the entry that nobody takes.
     found = entries.batch(rows)
     equal = pc.equal(found.column(0), keys.keys.take(pa.array(asked)))
     return found if pc.all(equal).as_py() else found.filter(equal)

@@ -19,7 +19,7 @@ Places = npt.NDArray[np.int64]
 # Bytes behind the last block, so that numbers may be read wherever an entry begins.
 PAD = 16
 _LEAST = 4 + 4 + 2 + 1  # an entry without suffix, whose key and value are empty
-_LANES = 1024
+_LANES = 1024  # more make steps fewer, and cost more to find than that spares
 _STRIDE = 4096  # bytes between two places where a block is entered
 _KEY = 128  # keys up to so many bytes are looked for
 

@@ -33,7 +33,9 @@ from hoodoo.inspect.verify_files import (
     parsed,
 )
 from hoodoo.inspect.verify_keys import check_keys
+from hoodoo.inspect.verify_metadata import LocationsCheck, check_listing
 from hoodoo.inspect.verify_properties import check_columns, check_properties
+from hoodoo.metadata.unkept import unlisted
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.meta import without_meta
 from hoodoo.read.plan import plan_scan
@@ -59,7 +61,9 @@ def verify(
     and frames, no rows. ``in_table``: a record key occurs once in the whole table, not only in its
     partition path. Raises StorageError where the store fails; what is wrong with the table is told.
     """
-    storage, before = source.storage, source.timeline
+    storage, told = source.storage, source.timeline
+    source = _listing(source)  # what the metadata table says is checked, and not gone by
+    before = source.timeline
     config, findings = check_properties(storage)
     parts = [Found(findings)]
     history = read_history(storage, before, progress)
@@ -81,6 +85,7 @@ def verify(
                 *check_named(history, files, instants),
                 *check_strays(history, files, instants),
                 *check_partitions(storage, entries, instants),
+                *check_listing(storage, told, files, history, instants),
             ),
             Checked(instants=len(before.instants), files=len(files)),
         )
@@ -88,8 +93,15 @@ def verify(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HoodooWarning)  # damaged logs are told as findings
         if not quick:
-            parts += _opened(source, history, files, instants, keys, in_table, progress)
+            locations = LocationsCheck(storage, told)
+            parts += _opened(source, history, files, instants, keys, in_table, progress, locations)
     return _report(config.name if config else "", storage.root, parts, _pending(before, now))
+
+
+def _listing(source: ReadSource) -> ReadSource:
+    """``source``, whose files are found by listing."""
+    config = unlisted(source.config)
+    return evolve(source, config=config, timeline=evolve(source.timeline, config=config))
 
 
 def unopened(name: str, findings: Sequence[Finding]) -> Report:
@@ -105,6 +117,7 @@ def _opened(
     keys: bool,
     in_table: bool,
     progress: Progress,
+    locations: LocationsCheck,
 ) -> list[Found]:
     found = []
     try:
@@ -129,7 +142,7 @@ def _opened(
         return [*found, Found((finding,), skipped=("rows: see read.failed",))]
     found.append(Found(tuple(check_columns(source.config, schema))))
     if keys:
-        found.append(check_keys(source, instants, in_table, progress))
+        found.append(check_keys(source, instants, in_table, progress, locations))
     return found
 
 

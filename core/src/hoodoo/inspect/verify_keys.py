@@ -20,6 +20,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.inspect import doubles
 from hoodoo.inspect.findings import Checked, Finding, Found, Progress
 from hoodoo.inspect.verify_files import DataFile, Instants
+from hoodoo.inspect.verify_metadata import LocationsCheck
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from hoodoo.read.plan import ScanPlan, plan_scan
@@ -40,9 +41,15 @@ class _Keys:
     findings: tuple[Finding, ...] = ()
 
 
-def check_keys(source: ReadSource, instants: Instants, in_table: bool, progress: Progress) -> Found:
+def check_keys(
+    source: ReadSource,
+    instants: Instants,
+    in_table: bool,
+    progress: Progress,
+    locations: LocationsCheck,
+) -> Found:
     """Read keys and meta columns of the newest slices. ``in_table``: a key occurs once in the whole
-    table, not only in its partition path (a global index)."""
+    table, not only in its partition path (a global index). ``locations`` compares them with a record index."""
     config = source.config
     if not source.timeline.writes():
         return Found()
@@ -57,7 +64,7 @@ def check_keys(source: ReadSource, instants: Instants, in_table: bool, progress:
     except HoodooError as error:
         finding = Finding("read.failed", error.obj, error.rule.rstrip("."), error.fix)
         return Found((finding,), skipped=("record keys: the table can't be read",))
-    return _check(source, plan, file_format, instants, in_table, progress)
+    return _check(source, plan, file_format, instants, in_table, progress, locations)
 
 
 def _check(
@@ -67,6 +74,7 @@ def _check(
     instants: Instants,
     in_table: bool,
     progress: Progress,
+    locations: LocationsCheck,
 ) -> Found:
     findings: list[Finding] = []
     todo = [partial(_read, source, plan, file_format, instants, s) for s in plan.slices]
@@ -82,6 +90,7 @@ def _check(
             progress("keys", done, len(todo))
             findings += one.findings
             found.append(one)
+            locations.see(one.slice, one.keys)
         rows += sum(len(one.keys) for one in found)
         if doubled := doubles.repeated(doubles.joined(one.keys for one in found)):
             slices = [one.slice for one in found]
@@ -92,6 +101,7 @@ def _check(
         suspect = doubles.common(hashes)
         told += doubles.in_table(source, plan, suspect)
     findings += (one for one in told if isinstance(one, Finding))
+    findings += locations.findings()
     notes = tuple(one for one in told if isinstance(one, str))
     return Found(tuple(findings), Checked(partitions=partitions, keys=rows), notes=notes)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from attrs import evolve
 
 from hoodoo.metadata.changes import entries
 from hoodoo.metadata.column_ranges import (
@@ -38,7 +36,7 @@ def combined(storage: Storage, slice_: FileSlice, schema_text: str) -> Iterator[
     if slice_.partition_path == PARTITION_STATS:
         yield from entries(_ranges(found)).to_batches()
         return
-    yield from merged([_as(layer, schema_text) for layer in found])
+    yield from merged([layer.coded(schema_text) for layer in found])
 
 
 def file_changes(found: Sequence[Layer], wanted: pa.Array | None = None) -> dict[str, FileChanges]:
@@ -76,9 +74,3 @@ def _ranges(found: Sequence[Layer]) -> dict[str, bytes]:
             (newer,) = decode_ranges([row["value"]], layer.schema_text or None)
             ranges[key] = merge_ranges(ranges[key], newer) if key in ranges else newer
     return {key: encode_range(r) for key, r in ranges.items() if not r.is_deleted}
-
-
-def _as(layer: Layer, schema_text: str) -> Layer:
-    """``layer`` with values of ``schema_text``: older versions of Hudi wrote other ones."""
-    same = layer.hfile is None or json.loads(layer.schema_text) == json.loads(schema_text)
-    return layer if same else evolve(layer, recoded=True)

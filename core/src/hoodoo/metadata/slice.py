@@ -7,11 +7,12 @@ values instead (``files``, ``partition_stats``), all of them are asked for.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.hfile import ENTRIES, HFile, Window
@@ -49,6 +50,13 @@ class Layer:
         assert self.deleted is not None
         return pa.table([self.deleted, pa.nulls(len(self.deleted), pa.binary())], schema=ENTRIES)
 
+    def coded(self, schema_text: str) -> Layer:
+        """This layer with values of ``schema_text``, which :func:`record_schema` answered."""
+        same = self.hfile is None or self.schema_text == schema_text
+        if same or json.loads(self.schema_text) == json.loads(schema_text):
+            return self
+        return evolve(self, recoded=True)
+
     def scan(self) -> Iterator[pa.RecordBatch]:
         """The entries of the HFile, ascending."""
         assert self.hfile is not None
@@ -65,8 +73,11 @@ class Layer:
         return pa.table([found.column("key"), pa.array(rows, pa.binary())], schema=ENTRIES)
 
 
-def layers(storage: Storage, slice_: FileSlice) -> tuple[Layer, ...]:
+def layers(
+    storage: Storage, slice_: FileSlice, schema_text: str | None = None
+) -> tuple[Layer, ...]:
     """The layers of ``slice_``, the newest first. Opens every file; reads no data block of an HFile.
+    ``schema_text``: values are given as of this schema, that of this version, whatever they were written with.
 
     Raises CorruptTableError for a file that is missing or damaged: an entry less is a wrong answer.
     """
@@ -78,6 +89,8 @@ def layers(storage: Storage, slice_: FileSlice) -> tuple[Layer, ...]:
         found.append(Layer(base.instant, opened, text))
     for log in slice_.log_files:
         found += _log_layers(storage, log)
+    if schema_text is not None:
+        found = [layer.coded(schema_text) for layer in found]
     return tuple(reversed(found))
 
 

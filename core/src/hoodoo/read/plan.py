@@ -17,6 +17,7 @@ from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
+from hoodoo.read.metadata_prune import by_keys, by_ranges
 from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import hidden, stored_schema
 from hoodoo.read.source import ReadSource, check_generator, check_readable, no_format
@@ -38,7 +39,7 @@ class ScanPlan:
     ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None:
     there is none, so there are no rows). ``stored`` is the schema of the table at that instant, meta
     columns first. ``slices`` is what is left of ``considered`` file slices, sorted by partition path
-    and file id. ``rule`` says how log files are merged; None where no slice has any.
+    and file id; ``in_paths`` of them are in partition paths that can have rows of the result. ``rule`` says how log files are merged; None where no slice has any.
     """
 
     table: str
@@ -49,6 +50,7 @@ class ScanPlan:
     spec: RowSpec
     slices: tuple[FileSlice, ...]
     considered: int
+    in_paths: int
     rule: MergeRule | None = None
     # Of an incremental read: where it begins (exclusive), and the `since` of the next one.
     since: str | None = None
@@ -61,7 +63,12 @@ class ScanPlan:
 
     @property
     def pruned_by_partition(self) -> int:
-        return self.considered - len(self.slices)
+        return self.considered - self.in_paths
+
+    @property
+    def pruned_by_metadata(self) -> int:
+        """Left out because the metadata table says that they have no row of the result."""
+        return self.in_paths - len(self.slices)
 
     @property
     def size(self) -> int:
@@ -78,7 +85,7 @@ class ScanPlan:
             f"  columns  {', '.join(self.spec.columns) or '(none)'}",
             f"  filter   {where if where is not None else '(none)'}",
             f"  files    {self.considered} considered, {self.pruned_by_partition} pruned by partition, "
-            f"{len(self.slices)} to read ({self.size} bytes)",
+            f"{self.pruned_by_metadata} by the metadata table, {len(self.slices)} to read ({self.size} bytes)",
         ]
         return "\n".join(lines)
 
@@ -118,6 +125,10 @@ def plan_scan(
     if rows is not None:  # after the user's own has been checked, whose errors name only that
         spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
     kept = _by_partition(found, spec, source.key_generator)
+    in_paths = len(kept)
+    if spec.where is not None and kept:
+        kept = by_keys(source, spec.where, stored, kept, bound)
+        kept = by_ranges(source, spec, kept, bound)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
     for slice_ in kept:
@@ -131,6 +142,7 @@ def plan_scan(
         spec=spec,
         slices=kept,
         considered=len(found),
+        in_paths=in_paths,
         rule=merge_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
     )
 

@@ -1,8 +1,8 @@
-"""Pruning by partition: which partition paths can hold a row that the filter lets through."""
+"""Pruning: what can hold a row that the filter lets through, given what is promised of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,24 +21,24 @@ def matching_paths(
     carry only a partition expression answers which of them satisfy a filter (Arrow's own
     simplification, so null and type rules are those of the filter itself).
     """
+    known = list(dict.fromkeys(paths))
+    promises = [_promise(keys, path, schema) for path in known]
+    return {known[n] for n in satisfiable(promises, where, schema)}
+
+
+def satisfiable(
+    promises: Sequence[pc.Expression], where: pc.Expression, schema: pa.Schema
+) -> list[int]:
+    """The places of those ``promises`` beside which ``where`` can be true."""
     import pyarrow.dataset as ds  # imports pandas where there is one: only filters pay
 
     format_ = ds.ParquetFileFormat()
     nowhere = pafs.LocalFileSystem()
     fragments = [
-        format_.make_fragment(_token(path), nowhere, _promise(keys, path, schema))
-        for path in dict.fromkeys(paths)
+        format_.make_fragment(f"p{n}", nowhere, promise) for n, promise in enumerate(promises)
     ]
     dataset = ds.FileSystemDataset(fragments, schema, format_, nowhere)
-    return {_path(fragment.path) for fragment in dataset.get_fragments(where)}
-
-
-def _token(path: str) -> str:
-    return "p" + path  # a fragment's path may not be empty, that of an unpartitioned table is
-
-
-def _path(token: str) -> str:
-    return token[1:]
+    return [int(fragment.path[1:]) for fragment in dataset.get_fragments(where)]
 
 
 def _promise(keys: KeyGenerator, path: str, schema: pa.Schema) -> pc.Expression:
