@@ -11,8 +11,9 @@ from hoodoo.actions.rollback import RolledBack
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.metadata import compact
-from hoodoo.metadata.begin import IndexSize
 from hoodoo.metadata.build import build, finish, retire
+from hoodoo.metadata.definitions import define, is_partitioned
+from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of
 from hoodoo.metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS, RECORD_INDEX
 from hoodoo.metadata.table import BUILDING, MetadataTable, names
@@ -29,6 +30,8 @@ KEYS_ENABLED = (
     "hoodie.metadata.global.record.level.index.enable",
     "hoodie.metadata.record.index.enable",
 )
+PATHS_ENABLED = "hoodie.metadata.record.level.index.enable"
+PARTITIONED_INDEX = "partitioned_record_index"
 RANGES_ENABLED = "hoodie.metadata.index.column.stats.enable"
 _EVERY = "hoodie.metadata.compact.max.delta.commits"
 _SUPPORTED = 9
@@ -37,8 +40,9 @@ _SUPPORTED = 9
 def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
     """The properties of a new table, with the metadata table that the options or its index ask for as one
     that is to be built. Raises ConfigError, UnsupportedTableError where it can't have one."""
-    index = (config.get(tables.OWN_INDEX) or "").lower() == RECORD_INDEX
-    keys = index or any(options.get(key, "").lower() == "true" for key in KEYS_ENABLED)
+    keys = _index_of(config) is not None or any(
+        options.get(key, "").lower() == "true" for key in (*KEYS_ENABLED, PATHS_ENABLED)
+    )
     if options.get(ENABLED, "true" if keys else "false").lower() != "true":
         if keys:
             raise ConfigError(
@@ -47,13 +51,32 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
             )  # fmt: skip
         return config
     refuse_unable(config, keys)
-    IndexSize.of(options)
+    partitioned = by_paths(config, options)
+    if partitioned and not config.partition_fields:
+        raise ConfigError(
+            f"option {PATHS_ENABLED}", "is for tables with partitions, and this one has none.",
+            "use the global record index: index='record_index'.",
+        )  # fmt: skip
+    IndexSize.of(options, partitioned)
     ranges = options.get(RANGES_ENABLED, "true").lower() == "true"
     wanted = [FILES]
     wanted += [COLUMN_STATS] if ranges else []
     wanted += [RECORD_INDEX] if keys else []
     wanted += [PARTITION_STATS] if ranges and config.partition_fields else []
     return TableConfig({**config.properties, BUILDING: ",".join(wanted)})
+
+
+def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
+    """Whether the record index that a new table asks for is partitioned."""
+    return (
+        _index_of(config) == PARTITIONED_INDEX or options.get(PATHS_ENABLED, "").lower() == "true"
+    )
+
+
+def _index_of(config: TableConfig) -> str | None:
+    """Which record index the table's own index is, if it is one."""
+    named = (config.get(tables.OWN_INDEX) or "").lower()
+    return named if named in (RECORD_INDEX, PARTITIONED_INDEX) else None
 
 
 def refuse_unable(config: TableConfig, keys: bool) -> None:
@@ -153,9 +176,16 @@ class Indexing(Writing):
         def look() -> WriteTarget:
             return self._target(None, engine or self._engine, mend=False)
 
-        size = IndexSize.of(self._options)
+        size = IndexSize.of(self._options, is_partitioned(self._storage))
         self._config = build(self._storage, self._config, wanted, look, size)
         self._timeline = None
+
+    def _begin_metadata(self) -> None:
+        """Of a new table: make the metadata table that its properties ask for."""
+        if RECORD_INDEX in names(self._config.get(BUILDING)):
+            partitioned = by_paths(self._config, self._options)
+            define(self._storage, [RECORD_INDEX], (), partitioned)
+        self._mend()
 
     def _mend(self) -> None:
         """Complete what was begun to be built, by whomever, and nobody is at."""

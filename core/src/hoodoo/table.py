@@ -332,7 +332,7 @@ def create(
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
     table = Table(storage, config, given, engine, objects)
-    table._mend()
+    table._begin_metadata()
     return table
 
 

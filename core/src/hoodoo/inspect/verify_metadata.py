@@ -18,7 +18,9 @@ from hoodoo.inspect.doubles import some
 from hoodoo.inspect.findings import Finding
 from hoodoo.inspect.named import History
 from hoodoo.inspect.verify_files import DataFile, Instants
-from hoodoo.metadata.layout import FILES, RECORD_INDEX, group_of
+from hoodoo.metadata.definitions import is_partitioned
+from hoodoo.metadata.index_groups import IndexGroups
+from hoodoo.metadata.layout import FILES, RECORD_INDEX
 from hoodoo.metadata.listing import told_files
 from hoodoo.metadata.record_locations import decode_locations
 from hoodoo.metadata.schema import record_schema
@@ -62,10 +64,11 @@ def check_listing(
         if found is not None and found.size != size:
             rule = f"it has {found.size} bytes, and the metadata table says {size}"
             yield Finding("metadata.files", path, rule, _FIX)
-        elif found is None and named is not None and not history.was_removed(path):
-            if timeline.contains_or_before_start(named.instant):
-                rule = "the metadata table lists it, and it is not there"
-                yield Finding("metadata.files", path, rule, _FIX)
+            continue
+        known = named is None or timeline.contains_or_before_start(named.instant)
+        if found is None and known and not history.was_removed(path):
+            rule = "the metadata table lists it, and it is not there"
+            yield Finding("metadata.files", path, rule, _FIX)
 
 
 @define
@@ -109,15 +112,26 @@ class LocationsCheck:
         buckets = table.slices(RECORD_INDEX)
         keys = pa.chunked_array(self._keys, pa.string()).combine_chunks()
         places = pa.chunked_array(self._places, pa.int32()).combine_chunks()
-        if not buckets:
+        partitioned = is_partitioned(self.storage)
+        if not buckets and not partitioned:
             obj = f"{FOLDER}/{RECORD_INDEX}"
             yield Finding("metadata.unreadable", obj, "it holds no file group", _FIX)
             return
-        of_key = group_of(keys, len(buckets))
-        for number, bucket in enumerate(buckets):
-            mine = pa.array(of_key == number)
-            told = self._entries(table, bucket)
-            yield from self._of_bucket(bucket, keys.filter(mine), places.filter(mine), told)
+        paths = pa.array([s.partition_path for s in self._slices], pa.string())
+        groups = IndexGroups.of(
+            [s.file_id for s in buckets],
+            {s.partition_path for s in self._slices} if partitioned else None,
+        )
+        slots = groups.slots(keys, paths.take(places))
+        by_id = {bucket.file_id: bucket for bucket in buckets}
+        for slot, file_id in enumerate(groups.file_ids):
+            mine = pa.array(slots == slot)
+            told = self._entries(table, by_id[file_id])
+            yield from self._of_bucket(by_id[file_id], keys.filter(mine), places.filter(mine), told)
+        lost = keys.filter(pa.array(slots < 0))
+        if len(lost):
+            rule = f"it has no file group for {len(lost)} keys, for example {some(lost[:3].to_pylist())}"
+            yield Finding("metadata.keys", f"{FOLDER}/{RECORD_INDEX}", rule, _FIX)
 
     def _entries(self, table: MetadataTable, bucket: FileSlice) -> pa.Table:
         text = record_schema(self.timeline.config.version)

@@ -80,6 +80,21 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "File groups that a record index gets at most.",
         default="10000",
     ),
+    Option(
+        "hoodie.metadata.record.level.index.enable",
+        "A new table gets a partitioned record index: a key may lie once in each partition path.",
+        default="false",
+    ),
+    Option(
+        "hoodie.metadata.record.level.index.min.filegroup.count",
+        "File groups that a partitioned record index gets at least for each partition path.",
+        default="1",
+    ),
+    Option(
+        "hoodie.metadata.record.level.index.max.filegroup.count",
+        "File groups that a partitioned record index gets at most for each partition path.",
+        default="10",
+    ),
     Option("hoodie.metadata.record.index.min.filegroup.count", "The older name of the option above it."),
     Option("hoodie.metadata.record.index.max.filegroup.count", "The older name of the option above it."),
     Option(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import pyarrow as pa
-from attrs import frozen
 
-from hoodoo.errors import ConfigError
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.changes import FileChange, entries
 from hoodoo.metadata.file_listing import ALL_PARTITIONS, encode_files, encode_partitions
+from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
+from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of, key_rows
 from hoodoo.metadata.keys import file_key
 from hoodoo.metadata.layout import (
@@ -20,7 +20,6 @@ from hoodoo.metadata.layout import (
     FILES,
     PARTITION_STATS,
     RECORD_INDEX,
-    estimated_groups,
     group_id,
 )
 from hoodoo.metadata.record_locations import millis_of
@@ -33,63 +32,8 @@ from hoodoo.timeline import view
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
 
-_INDEX = "hoodie.metadata.global.record.level.index"
-_OLD = "hoodie.metadata.record.index"
 # Below so many bytes of base files the least number of groups is right, whatever the rows.
 _FEW_BYTES = 256 << 20
-
-
-@frozen
-class IndexSize:
-    """How many file groups a record index gets (features page 1.3)."""
-
-    least: int = 10
-    most: int = 10_000
-    growth: float = 2.0
-    group_bytes: int = 1 << 30
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> IndexSize:
-        """By Hudi's options. Raises ConfigError for what is no number, or a minimum above the maximum."""
-        found = cls(
-            int(_number(options, "min.filegroup.count", cls().least)),
-            int(_number(options, "max.filegroup.count", cls().most)),
-            _number(options, "growth.factor", cls().growth),
-            int(_number(options, "max.filegroup.size", cls().group_bytes)),
-        )
-        if not 1 <= found.least <= found.most:
-            raise ConfigError(
-                f"option {_INDEX}.min.filegroup.count",
-                f"{found.least} file groups are not between 1 and {found.most}, the most.",
-                "Correct one of the two.",
-            )
-        return found
-
-    def groups(self, rows: int) -> int:
-        return estimated_groups(
-            rows,
-            least=self.least,
-            most=self.most,
-            growth=self.growth,
-            group_bytes=self.group_bytes,
-        )
-
-
-def _number(options: Mapping[str, str], end: str, default: float) -> float:
-    for key in (f"{_INDEX}.{end}", f"{_OLD}.{end}"):
-        if key in options:
-            try:
-                value = float(options[key])
-            except ValueError:
-                value = -1
-            if not 0 < value < 2**62:
-                raise ConfigError(
-                    f"option {key}",
-                    f"must be a number above 0, not {options[key]!r}.",
-                    "Correct it.",
-                )
-            return value
-    return default
 
 
 def begin_files(
@@ -139,19 +83,27 @@ def begin_index(
         for n, s in enumerate(target.slices)
     ]
     text = record_schema(target.config.version)
-    files = GroupFiles(table.storage, pending, text, size.groups(_rows(target)), base=True)
-    rows = key_rows(target.engine, target, target.slices)
-    return write_index_rows(target.engine, rows, places(known), files, target.serializer)
+    if size.partitioned:
+        counts = {path: size.groups(rows) for path, rows in _rows_by_path(target).items()}
+        groups = IndexGroups((), {}).with_paths(counts)
+    else:
+        rows = sum(_rows_by_path(target).values())
+        groups = IndexGroups(tuple(group_id(RECORD_INDEX, n) for n in range(size.groups(rows))))
+    if not groups.file_ids:
+        return ()
+    files = GroupFiles(table.storage, pending, text, groups, base=True)
+    keys = key_rows(target.engine, target, target.slices)
+    return write_index_rows(target.engine, keys, places(known), files, target.serializer)
 
 
-def _rows(target: WriteTarget) -> int:
+def _rows_by_path(target: WriteTarget) -> dict[str, int]:
+    """Rows of base files in each partition path; 0 where these are so small that it does not matter."""
     bases = [s.base_file for s in target.slices if s.base_file is not None]
-    if sum(base.size for base in bases) < _FEW_BYTES:
-        return 0
-    rows = 0
-    for base in bases:
-        with target.file_format.reader(target.storage, base.path) as reader:
-            rows += reader.num_rows
+    rows = {s.partition_path: 0 for s in target.slices}
+    if sum(base.size for base in bases) >= _FEW_BYTES:
+        for base in bases:
+            with target.file_format.reader(target.storage, base.path) as reader:
+                rows[base.partition_path] += reader.num_rows
     return rows
 
 

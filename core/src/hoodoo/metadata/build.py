@@ -16,11 +16,12 @@ from attrs import evolve
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
-from hoodoo.metadata.begin import BEGIN, IndexSize
+from hoodoo.metadata.begin import BEGIN
 from hoodoo.metadata.catch_up import Behind, catch_up, covers
 from hoodoo.metadata.definitions import PATH as DEFINITIONS_PATH
 from hoodoo.metadata.definitions import PROPERTY as DEFINITIONS
-from hoodoo.metadata.definitions import define
+from hoodoo.metadata.definitions import define, is_partitioned
+from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of
 from hoodoo.metadata.layout import FILES, RECORD_INDEX
 from hoodoo.metadata.schema import record_schema
@@ -85,7 +86,7 @@ def finish(
     are kept."""
     listed = sorted({*config.metadata_partitions, *done})
     building = [p for p in names(config.get(BUILDING)) if p not in done]
-    define(storage, listed, columns)
+    define(storage, listed, columns, is_partitioned(storage))
     changes: dict[str, str | None] = {
         LISTED: ",".join(listed),
         BUILDING: ",".join(building) or None,
@@ -121,7 +122,7 @@ def _build(
     table = MetadataTable.open(storage, target.timeline)
     make_table(table.storage, target.config)
     begun = _begin(target, table, wanted, settings)
-    groups = sum(s.partition_path == RECORD_INDEX for _i, stats in begun for s in stats)
+    groups = [s.file_id for _i, stats in begun for s in stats if s.partition_path == RECORD_INDEX]
     content = codec_avro.encode(
         "HoodieIndexCommitMetadata",
         {"operationType": "INDEX", "indexPartitionInfos": _infos(wanted, target.timeline)},
@@ -137,7 +138,7 @@ def _build(
             )
         except Behind:
             now = look()
-            catch_up(target, now, wanted, groups)
+            catch_up(target, now, wanted, groups, settings)
             target = now
             continue
         publish.refuse_unknown(

@@ -8,8 +8,10 @@ from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.metadata.changes import FileChange
 from hoodoo.metadata.commit import Begun
 from hoodoo.metadata.deltas import put_deltas
+from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
-from hoodoo.metadata.keep import columns_of, key_rows
+from hoodoo.metadata.index_size import IndexSize
+from hoodoo.metadata.keep import columns_of, grown, key_rows
 from hoodoo.metadata.layout import FILES, RECORD_INDEX
 from hoodoo.metadata.record_locations import millis_of
 from hoodoo.metadata.schema import record_schema
@@ -44,9 +46,15 @@ def _told(timeline: Timeline) -> frozenset[tuple[str, str]]:
     )
 
 
-def catch_up(before: WriteTarget, now: WriteTarget, partitions: Sequence[str], groups: int) -> None:
+def catch_up(
+    before: WriteTarget,
+    now: WriteTarget,
+    partitions: Sequence[str],
+    groups: list[str],
+    size: IndexSize,
+) -> None:
     """Add to ``partitions``, made of the look ``before``, what was completed until ``now``. ``groups``: file
-    groups of the record index.
+    ids of the record index's groups; new ones come to it.
 
     Raises CommitConflictError where something was undone meanwhile: that can't be added.
     """
@@ -67,7 +75,7 @@ def catch_up(before: WriteTarget, now: WriteTarget, partitions: Sequence[str], g
     for instant in new:
         _add_files(now, instant, partitions)
     if new and RECORD_INDEX in partitions:
-        _add_keys(before, now, new[-1], groups)
+        _add_keys(before, now, new[-1], groups, size)
 
 
 def _begun(target: WriteTarget, instant: Instant) -> Begun:
@@ -127,7 +135,9 @@ def deleted_by(told: dict[str, object]) -> list[str]:
     return found
 
 
-def _add_keys(before: WriteTarget, now: WriteTarget, newest: Instant, groups: int) -> None:
+def _add_keys(
+    before: WriteTarget, now: WriteTarget, newest: Instant, groups: list[str], size: IndexSize
+) -> None:
     """The keys of the file slices that are others now: what they were goes, what they are comes."""
     old = {(s.partition_path, s.file_id): s for s in before.slices}
     new = {(s.partition_path, s.file_id): s for s in now.slices}
@@ -142,7 +152,12 @@ def _add_keys(before: WriteTarget, now: WriteTarget, newest: Instant, groups: in
             key_rows(now.engine, now, went, len(came), deleted=True),
         ]
     )
-    files = GroupFiles(begun.table.storage, begun.pending, begun.schema_text, groups, base=False)
+    paths = {s.partition_path for s in (*came, *went)} if size.partitioned else None
+    there, new_slots = grown(IndexGroups.of(groups, paths), paths, size)
+    groups += [there.file_ids[slot] for slot in sorted(new_slots)]
+    files = GroupFiles(
+        begun.table.storage, begun.pending, begun.schema_text, there, base=False, new=new_slots
+    )
     known = places(_known([*came, *went], now))
     stats = write_index_rows(now.engine, rows, known, files, now.serializer)
     _complete(begun, stats)

@@ -11,17 +11,30 @@ from hoodoo.metadata.layout import COLUMN_STATS, RECORD_INDEX
 from hoodoo.storage.api import Storage
 
 PROPERTY = "hoodie.table.index.defs.path"
+_PARTITIONED = "isPartitioned"
 PATH = ".hoodie/.index_defs/index.json"
 
 
-def define(storage: Storage, partitions: Sequence[str], columns: Sequence[str]) -> None:
-    """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``: those with
-    statistics."""
-    found: dict[str, Any] = {}
+def is_partitioned(storage: Storage) -> bool:
+    """Whether the record index has file groups for each partition path. One read."""
+    told = _told(storage).get(RECORD_INDEX) or {}
+    return str((told.get("indexOptions") or {}).get(_PARTITIONED, "")).lower() == "true"
+
+
+def _told(storage: Storage) -> dict[str, Any]:
     with suppress(FileNotFoundError, ValueError):
-        found = json.loads(storage.get(PATH)).get("indexDefinitions") or {}
+        return dict(json.loads(storage.get(PATH)).get("indexDefinitions") or {})
+    return {}
+
+
+def define(
+    storage: Storage, partitions: Sequence[str], columns: Sequence[str], partitioned: bool
+) -> None:
+    """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``: those with
+    statistics; ``partitioned``: the record index is."""
+    found = _told(storage)
     if RECORD_INDEX in partitions:
-        options = {"isPartitioned": "false"}
+        options = {_PARTITIONED: "true" if partitioned else "false"}
         found[RECORD_INDEX] = _definition(RECORD_INDEX, "", (), options, "V1")
     if COLUMN_STATS in partitions:
         found[COLUMN_STATS] = _definition(COLUMN_STATS, COLUMN_STATS, columns, {}, "V2")

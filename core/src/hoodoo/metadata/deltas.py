@@ -54,7 +54,7 @@ def put_delta(
             if delta.entries.num_rows:
                 batches = delta.entries.to_batches()
                 writer.hfile_block(batches, instant=instant, schema_text=schema_text)
-            if delta.deleted is not None and len(delta.deleted):
+            if delta.deleted is not None and (len(delta.deleted) or not delta.entries.num_rows):
                 paths = pa.repeat(delta.partition, len(delta.deleted))
                 writer.delete_block(delta.deleted, paths, None, None, instant, schema_text)
             size = writer.close()

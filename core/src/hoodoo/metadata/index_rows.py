@@ -22,7 +22,8 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.deltas import Delta, put_delta
-from hoodoo.metadata.layout import RECORD_INDEX, group_id, group_of
+from hoodoo.metadata.index_groups import IndexGroups
+from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.metadata.record_locations import encode_locations
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
@@ -49,14 +50,16 @@ _TASKS_PER_CORE = 2
 
 @frozen
 class GroupFiles:
-    """How tasks write file groups of the index: ``base`` files (all groups, for a new index), or log files
-    of those that something changed in."""
+    """How tasks write the file groups of an index: ``base`` files of all of them, for a new index, or log
+    files of those that something changed in."""
 
     storage: Storage
     pending: Pending
     schema_text: str
-    groups: int
+    groups: IndexGroups
     base: bool
+    # Slots of groups that are new, and written though nothing comes into them.
+    new: frozenset[int] = frozenset()
 
 
 def write_index_rows(
@@ -67,18 +70,18 @@ def write_index_rows(
     serializer: Serializer | None = None,
 ) -> tuple[WriteStat, ...]:
     """``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than once, the one that is not deleted counts."""
-    parts = max(1, min(files.groups, engine.parallelism * _TASKS_PER_CORE))
-    routed = engine.map(rows, _Route(files.groups, parts))
+    side = engine.side(places)
+    parts = max(1, min(len(files.groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
+    routed = engine.map(rows, _Route(files.groups, parts, side))
     met = engine.exchange(routed, parts, serializer)
-    return read_stats(
-        engine.collect(engine.map(met, _WriteGroups(files, parts, engine.side(places))))
-    )
+    return read_stats(engine.collect(engine.map(met, _WriteGroups(files, parts, side))))
 
 
 @frozen
 class _Route:
-    groups: int
+    groups: IndexGroups
     parts: int
+    places: Side
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -87,10 +90,19 @@ class _Route:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                group = group_of(batch.column("record_key"), self.groups).astype(np.int32)
-                part = pa.array(group % np.int32(self.parts), pa.int32())
-                columns = [part, pa.array(group, pa.int32()), *batch.columns]
-                yield pa.RecordBatch.from_arrays(columns, schema=_ROUTED)
+                slot = self.groups.slots(batch.column("record_key"), self._paths(batch))
+                # Rows of a path without groups are gone from where nobody was told of them.
+                part = pa.array(slot % np.int32(self.parts), pa.int32())
+                columns = [part, pa.array(slot, pa.int32()), *batch.columns]
+                routed = pa.RecordBatch.from_arrays(columns, schema=_ROUTED)
+                yield routed if (slot >= 0).all() else routed.filter(pa.array(slot >= 0))
+
+    def _paths(self, batch: pa.RecordBatch) -> pa.Array | None:
+        if not self.groups.is_partitioned:
+            return None
+        places = self.places.table()
+        at = pc.index_in(batch.column("file"), value_set=_flat(places.column("file")))
+        return _flat(places.column("partition_path")).take(at)
 
 
 @frozen
@@ -104,7 +116,7 @@ class _WriteGroups:
         return STATS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        left = set(range(task.number, self.files.groups, self.parts))
+        left = set(range(task.number, len(self.files.groups.file_ids), self.parts))
         held: list[pa.RecordBatch] = []
         for batch in batches:
             if not batch.num_rows:
@@ -115,8 +127,8 @@ class _WriteGroups:
             held.append(batch)
         if held:
             yield self._write(held, left)
-        if self.files.base:
-            for group in sorted(left):
+        for group in sorted(left):
+            if self.files.base or group in self.files.new:
                 yield stats_batch([self._put(group, pa.Table.from_batches([], INDEX_ROWS))])
 
     def _write(self, held: list[pa.RecordBatch], left: set[int]) -> pa.RecordBatch:
@@ -126,7 +138,7 @@ class _WriteGroups:
         return stats_batch([self._put(group, _one_each(rows))])
 
     def _put(self, group: int, rows: pa.Table) -> WriteStat:
-        files, file_id = self.files, group_id(RECORD_INDEX, group)
+        files, file_id = self.files, self.files.groups.file_ids[group]
         there = rows.filter(pc.invert(rows.column("deleted"))).combine_chunks()
         entries = _entries(there, self.places.table())
         if files.base:

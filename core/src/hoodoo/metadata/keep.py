@@ -10,8 +10,10 @@ from attrs import Factory, frozen
 from hoodoo.hookspecs.engine import Engine, Stream
 from hoodoo.metadata.changes import FileChange
 from hoodoo.metadata.commit import Begun
+from hoodoo.metadata.definitions import is_partitioned
 from hoodoo.metadata.deltas import Delta, put_deltas
 from hoodoo.metadata.found_ranges import indexed_columns
+from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import (
     GroupFiles,
     ReadIndexRows,
@@ -19,6 +21,7 @@ from hoodoo.metadata.index_rows import (
     slice_tasks,
     write_index_rows,
 )
+from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.layout import FILES, RECORD_INDEX
 from hoodoo.metadata.record_locations import millis_of
 from hoodoo.metadata.schema import record_schema
@@ -176,15 +179,34 @@ def _index(
         known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(gone, first)]
     if not streams:
         return ()
+    groups, begun_slots = index_groups(begun.table, target, {path for _n, path, _id, _when in known})
     files = GroupFiles(
-        begun.table.storage,
-        begun.pending,
-        begun.schema_text,
-        len(begun.table.slices(RECORD_INDEX)),
-        base=False,
+        begun.table.storage, begun.pending, begun.schema_text, groups, base=False, new=begun_slots
     )
     rows = target.engine.union(streams) if len(streams) > 1 else streams[0]
     return write_index_rows(target.engine, rows, places(known), files, target.serializer)
+
+
+def index_groups(
+    table: MetadataTable, target: WriteTarget, paths: set[str]
+) -> tuple[IndexGroups, frozenset[int]]:
+    """The groups of the record index for rows of the partition ``paths``, and the slots of those that are
+    new: where the index is partitioned, each path gets its own when it first has rows."""
+    ids = [slice_.file_id for slice_ in table.slices(RECORD_INDEX)]
+    if not is_partitioned(target.storage):
+        return IndexGroups.of(ids, None), frozenset()
+    size = IndexSize.of(target.options, partitioned=True)
+    return grown(IndexGroups.of(ids, paths), paths, size)
+
+
+def grown(
+    groups: IndexGroups, paths: set[str] | None, size: IndexSize
+) -> tuple[IndexGroups, frozenset[int]]:
+    """``groups`` with new ones for those of ``paths`` that have none, and the slots of these."""
+    if groups.paths is None or paths is None:
+        return groups, frozenset()
+    whole = groups.with_paths({path: size.groups(0) for path in paths - set(groups.paths)})
+    return whole, frozenset(range(len(groups.file_ids), len(whole.file_ids)))
 
 
 def key_rows(

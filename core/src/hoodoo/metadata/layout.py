@@ -46,6 +46,11 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
     return f"{prefix}{within}{number:04d}-0"
 
 
+def path_prefix(data_partition: str) -> str:
+    """How the file ids of a partitioned record index begin that are for rows of this partition path."""
+    return f"{_PREFIXES[RECORD_INDEX]}{_escape(data_partition)}-"
+
+
 def _escape(path: str) -> str:
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in path)
 

@@ -13,13 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
 from hoodoo.hookspecs.serializer import Serializer
-from hoodoo.metadata.layout import RECORD_INDEX, group_of
+from hoodoo.metadata.definitions import is_partitioned
+from hoodoo.metadata.index_groups import IndexGroups, Slots
+from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.metadata.record_locations import LOCATIONS, decode_locations
 from hoodoo.metadata.slice import FIX, Layer, layers
 from hoodoo.metadata.table import MetadataTable
@@ -86,6 +88,7 @@ class RecordIndex:
     storage: Storage
     buckets: tuple[FileSlice, ...]
     how: str = "auto"
+    partitioned: bool = False
 
     @classmethod
     def open(
@@ -98,13 +101,14 @@ class RecordIndex:
         """
         table = MetadataTable.open(storage, timeline)
         slices = table.slices(RECORD_INDEX, as_of)
-        if not slices:
+        partitioned = is_partitioned(storage)
+        if not slices and not partitioned:
             raise CorruptTableError(
                 f"{table.storage.root}/{RECORD_INDEX}",
                 "there is no record index" + (f" as of {as_of}." if as_of else "."),
                 FIX,
             )
-        return cls(table.storage, slices, how)
+        return cls(table.storage, slices, how, partitioned)
 
     def locate(
         self,
@@ -119,31 +123,82 @@ class RecordIndex:
         there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
         side = engine.side(there)
         if key_bytes > _SIDE_BYTES:
-            parts = max(1, min(len(self.buckets), engine.parallelism * _TASKS_PER_CORE))
-            routed = engine.map(keys, _Route(len(self.buckets), parts))
-            met = engine.exchange(routed, parts, serializer)
-            return engine.map(met, _LookUpSlots(self, side))
-        asked = engine.collect(keys).column("record_key").unique()
-        group = group_of(asked, len(self.buckets))
-        wanted = pa.table({"record_key": asked, "bucket": pa.array(group, pa.int32())})
+            groups = self._groups({s.partition_path for s in slices})
+            if not groups.file_ids:
+                return engine.source(LOCATIONS_SCHEMA.empty_table())
+            parts = max(1, min(len(groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
+            met = engine.exchange(engine.map(keys, _Route(groups, parts)), parts, serializer)
+            return engine.map(met, _LookUpSlots(self._ordered(groups), side))
+        asked = engine.collect(keys).group_by(KEYS_SCHEMA.names).aggregate([])
+        if not self.partitioned:
+            asked = asked.group_by("record_key").aggregate([("partition_path", "min")])
+            asked = asked.rename_columns(KEYS_SCHEMA.names)
+        groups, slots, wanted = self._asked(asked)
+        ordered = self._ordered(groups)
         payloads = [
-            json.dumps([number, slice_json.pack([self.buckets[number]]).decode()]).encode()
-            for number in np.unique(group).tolist()
+            json.dumps([number, slice_json.pack([ordered.buckets[number]]).decode()]).encode()
+            for number in np.unique(slots).tolist()
         ]
-        return engine.map(
-            engine.tasks(payloads), _LookUp(self.storage, self.how, engine.side(wanted), side)
-        )
+        step = _LookUp(self.storage, self.how, engine.side(wanted), side)
+        return engine.map(engine.tasks(payloads), step)
 
-    def locations(self, keys: pa.Array) -> pa.Table:
-        """LOCATIONS of ``keys`` (distinct strings), looked up by this process alone."""
-        group = group_of(keys, len(self.buckets))
-        parts = [
-            Bucket(self.storage, self.buckets[n], self.how).get_record_locations(
-                keys.filter(pa.array(group == n))
-            )
-            for n in np.unique(group).tolist()
-        ]
+    def locations(self, keys: pa.Array, partition_paths: pa.Array | None = None) -> pa.Table:
+        """LOCATIONS of ``keys`` (strings), looked up by this process alone. A partitioned index is asked in
+        the path of each key, or without ``partition_paths`` in all."""
+        if partition_paths is not None and self.partitioned:
+            rows = pa.table([keys, partition_paths], schema=KEYS_SCHEMA)
+            asked = rows.group_by(KEYS_SCHEMA.names).aggregate([])
+            groups, slots, wanted = self._asked(asked)
+            ordered = self._ordered(groups)
+        else:
+            ordered, slots, wanted = self, np.zeros(0, np.int32), pa.table({"record_key": keys})
+        parts = []
+        for number, bucket in enumerate(ordered.buckets):
+            mine = self._mine(ordered, number, wanted, slots, partition_paths)
+            if len(mine):
+                found = Bucket(self.storage, bucket, self.how)
+                parts.append(found.get_record_locations(pc.unique(mine)))
         return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+    def _mine(
+        self,
+        ordered: RecordIndex,
+        number: int,
+        wanted: pa.Table,
+        slots: Slots,
+        partition_paths: pa.Array | None,
+    ) -> pa.Array:
+        keys = wanted.column("record_key").combine_chunks()
+        if not self.partitioned:
+            slots = IndexGroups(tuple(s.file_id for s in self.buckets)).slots(keys, None)
+        elif partition_paths is None:
+            alike = [s.file_id for s in self.buckets]
+            prefix = ordered.buckets[number].file_id.rsplit("-", 2)[0]
+            group = [f for f in alike if f.rsplit("-", 2)[0] == prefix]
+            place = group.index(ordered.buckets[number].file_id)
+            slots = IndexGroups(tuple(group)).slots(keys, None)
+            return keys.filter(pa.array(slots == place))
+        return keys.filter(pa.array(slots == number))
+
+    def _groups(self, paths: set[str]) -> IndexGroups:
+        ids = [s.file_id for s in self.buckets]
+        return IndexGroups.of(ids, paths if self.partitioned else None)
+
+    def _asked(self, asked: pa.Table) -> tuple[IndexGroups, Slots, pa.Table]:
+        """The groups of the paths asked about, and the slot of each asked key that has one."""
+        keys, paths = (asked.column(name).combine_chunks() for name in KEYS_SCHEMA.names)
+        groups = self._groups(set(pc.unique(paths).to_pylist()) if self.partitioned else set())
+        slots = groups.slots(keys, paths)
+        wanted = pa.table({"record_key": keys, "slot": pa.array(slots, pa.int32())})
+        known = slots >= 0
+        if not known.all():
+            wanted, slots = wanted.filter(pa.array(known)), slots[known]
+        return groups, slots, wanted
+
+    def _ordered(self, groups: IndexGroups) -> RecordIndex:
+        """The same index with the buckets of ``groups``, in their order."""
+        by_id = {s.file_id: s for s in self.buckets}
+        return evolve(self, buckets=tuple(by_id[i] for i in groups.file_ids))
 
     def changed(self, since: str, until: str | None = None) -> pa.Table:
         """What instants in (``since``, ``until``], by requested time, said of keys: LOCATIONS, of a key the
@@ -185,7 +240,7 @@ def _told(table: pa.Table, layer: Layer) -> pa.Table:
 
 @frozen
 class _Route:
-    groups: int
+    groups: IndexGroups
     parts: int
 
     @property
@@ -194,10 +249,11 @@ class _Route:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            keys = batch.column(KEYS_SCHEMA.names[0])
-            group = group_of(keys, self.groups)
-            part = pa.array((group % self.parts).astype(np.int32))
-            yield pa.record_batch([part, pa.array(group, pa.int32()), keys], schema=_ROUTED)
+            keys, paths = (batch.column(name) for name in KEYS_SCHEMA.names)
+            slot = self.groups.slots(keys, paths)
+            part = pa.array((slot % self.parts).astype(np.int32))
+            routed = pa.record_batch([part, pa.array(slot, pa.int32()), keys], schema=_ROUTED)
+            yield routed if (slot >= 0).all() else routed.filter(pa.array(slot >= 0))
 
 
 @frozen
@@ -248,7 +304,7 @@ class _LookUp:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 number, slices = json.loads(payload)
-                mine = wanted.filter(pc.equal(wanted.column("bucket"), number))
+                mine = wanted.filter(pc.equal(wanted.column("slot"), number))
                 keys = mine.column("record_key").combine_chunks()
                 (slice_,) = slice_json.unpack(slices.encode())
                 yield from _checked(Bucket(self.storage, slice_, self.how), keys, self.there)

@@ -126,6 +126,16 @@ def hoodoo_indexes() -> Iterable[Registration]:
             (options.RECORD_MOVES, options.CHOOSES, options.SEEKS),
             "asks the metadata table, which knows where every key lies",
         ),
+        Registration(
+            "partitioned_record_index",
+            "hoodoo_standard.index.record_index:partitioned_from_settings",
+            (
+                "record_level_index",
+                "org.apache.hudi.index.SparkMetadataTablePartitionedRecordLevelIndex",
+            ),
+            (options.CHOOSES, options.SEEKS),
+            "the same, where a key may lie once in each partition path",
+        ),
     ]  # fmt: skip
 
 

@@ -23,10 +23,7 @@ class RecordLevelIndex:
 
     moves_partitions: bool = False
     how: str = "auto"
-
-    @property
-    def is_global(self) -> bool:
-        return True
+    is_global: bool = True
 
     @property
     def knows_logs(self) -> bool:
@@ -36,9 +33,7 @@ class RecordLevelIndex:
     @classmethod
     def from_settings(cls, settings: Settings) -> RecordLevelIndex:
         moves = (settings.get(RECORD_MOVES.key, RECORD_MOVES.default) or "").lower() == "true"
-        chooses = (settings.get(CHOOSES.key, CHOOSES.default) or "").lower() == "true"
-        seeks = (settings.get(SEEKS.key, SEEKS.default) or "").lower() == "true"
-        return cls(moves, "auto" if chooses else "seek" if seeks else "scan")
+        return cls(moves, _how(settings))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         timeline = context.timeline
@@ -49,6 +44,24 @@ class RecordLevelIndex:
                 "Make it: table.rebuild_index('record_index'), or hoodoo rebuild-index.",
             )
         index = RecordIndex.open(context.storage, timeline, how=self.how)
+        if index.partitioned == self.is_global:
+            kind = "partitioned" if index.partitioned else "global"
+            raise ConfigError(
+                f"table {context.storage.root}",
+                f"has a record index that is {kind}, and was asked for the other kind.",
+                "Use index='partitioned_record_index' for the one, 'record_index' for the other.",
+            )
         return index.locate(
             context.engine, keys, context.slices, context.key_bytes, context.serializer
         )
+
+
+def partitioned_from_settings(settings: Settings) -> RecordLevelIndex:
+    """The index of keys that are unique in their partition path: Hudi's RECORD_LEVEL_INDEX."""
+    return RecordLevelIndex(False, _how(settings), is_global=False)
+
+
+def _how(settings: Settings) -> str:
+    chooses = (settings.get(CHOOSES.key, CHOOSES.default) or "").lower() == "true"
+    seeks = (settings.get(SEEKS.key, SEEKS.default) or "").lower() == "true"
+    return "auto" if chooses else "seek" if seeks else "scan"
