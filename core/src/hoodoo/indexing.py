@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
+
+import pyarrow as pa
+from attrs import evolve
 
 from hoodoo import tables
 from hoodoo.actions.restore_told import Restored
 from hoodoo.actions.rollback import RolledBack
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import compact
+from hoodoo.metadata.asked import KEYED, all_keys
 from hoodoo.metadata.build import build, finish, retire
+from hoodoo.metadata.compare import Comparison, compared
 from hoodoo.metadata.definitions import define, is_partitioned
 from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of
@@ -100,21 +107,53 @@ class Indexing(Writing):
     """A table with its metadata table."""
 
     def rebuild_index(
-        self, name: str | None = None, *, engine: str | Engine | None = None
+        self,
+        name: str | None = None,
+        *,
+        source: Any = None,
+        engine: str | Engine | None = None,
     ) -> tuple[str, ...]:
         """Make the metadata table anew from the table's files, while writers go on; its partitions.
 
         ``name``: one partition (``record_index``) that is to be there, or to be made anew; ``files`` is made
         with it where it is missing. Without it all that there are, at least ``files``. Nobody reads them
-        until they are complete. Raises ConfigError for a partition that Hoodoo does not keep,
+        until they are complete. ``source``: an index (``bloom``, ``simple``, an object) that is asked where
+        keys lie, for a record index that goes by what the one before said. Raises ConfigError for a partition that Hoodoo does not keep,
         UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
         """
         self._check_writable()
         self._refresh()
         wanted = self._wanted(name)
         self._drop_unkept()
-        self._build(wanted, engine)
+        self._build(wanted, engine, source)
         return wanted
+
+    def compare_indexes(
+        self,
+        a: Any,
+        b: Any,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        *,
+        engine: str | Engine | None = None,
+    ) -> Comparison:
+        """Ask two indexes where keys lie, and tell where they differ: names, Java classes or objects.
+
+        All keys of the table, or with ``since`` those of rows that commits after it, up to ``until`` or now,
+        wrote: so a job of its own can follow the writers. Changes nothing. Raises ConfigError for points and
+        names that are none, CorruptTableError where an index can't be read.
+        """
+        target = self._target(None, engine or self._engine)
+        one, other = (resolve("index", index, self._settings).instance for index in (a, b))
+        if since is None:
+            keys = all_keys(target)
+        else:
+            changed = self._changed(since, until)
+            keys = target.engine.source(changed.cast(KEYED))
+        return compared(target, one, other, keys)
+
+    def _changed(self, since: str | datetime, until: str | datetime | None) -> pa.Table:
+        raise NotImplementedError
 
     def compact_metadata(self, *, engine: str | Engine | None = None) -> tuple[str, ...]:
         """Compact the metadata table now; the instants of its compactions. Writes do so by themselves
@@ -172,11 +211,18 @@ class Indexing(Writing):
             return tuple(p for p in KEPT if p in there or p in (FILES, name))
         return (name,)
 
-    def _build(self, wanted: Sequence[str], engine: str | Engine | None = None) -> None:
+    def _build(
+        self,
+        wanted: Sequence[str],
+        engine: str | Engine | None = None,
+        source: Any = None,
+    ) -> None:
         def look() -> WriteTarget:
             return self._target(None, engine or self._engine, mend=False)
 
         size = IndexSize.of(self._options, is_partitioned(self._storage))
+        if source is not None:
+            size = evolve(size, source=resolve("index", source, self._settings).instance)
         self._config = build(self._storage, self._config, wanted, look, size)
         self._timeline = None
 

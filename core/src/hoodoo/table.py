@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+import pyarrow as pa
+
 from hoodoo import tables
 from hoodoo.actions import rewrite_keys
 from hoodoo.actions.rewrite_keys import RewrittenKeys
@@ -19,7 +21,7 @@ from hoodoo.indexing import Indexing, with_metadata
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
+from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.virtual_keys import kept_columns
 from hoodoo.new_table import new_config
 from hoodoo.read.changes import Changes
@@ -276,6 +278,9 @@ class Table(Indexing):
         self._timeline, self._loaded = None, None
 
     # --- inside -----------------------------------------------------------------------------------
+    def _changed(self, since: str | datetime, until: str | datetime | None) -> pa.Table:
+        return self.incremental(since, until, [RECORD_KEY, PARTITION_PATH]).to_arrow()
+
     def _planned(self, plan: Callable[[ReadSource], Read]) -> Read:
         """A read, planned again where others took files away while it was. CommitConflictError where they
         do so faster than the table can be listed."""

@@ -38,7 +38,7 @@ def opened(path: str, options: list[str] | None = None) -> Table:
 def answer(value: Any, as_json: bool, line: str) -> None:
     """What a service did: the value that its method returned, or a line about it."""
     if as_json:
-        show.put_json(attrs.asdict(value))
+        show.put_json(value if isinstance(value, dict) else attrs.asdict(value))
     else:
         show.say(show.console(), line)
 

@@ -75,6 +75,18 @@ class LookupIndex(Index, Protocol):
 
 
 @runtime_checkable
+class Tees(Protocol):
+    """An index that asks two others, which must be of one kind (global or not), and tells where they
+    differ. Writes go by the first: for the time in which a second one has to gain trust (RFC-08)."""
+
+    @property
+    def first(self) -> LookupIndex: ...
+
+    @property
+    def second(self) -> LookupIndex: ...
+
+
+@runtime_checkable
 class ComputedIndex(Index, Protocol):
     """An index where the file group follows from the key alone (a bucket index)."""
 

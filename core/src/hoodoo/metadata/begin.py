@@ -7,6 +7,9 @@ from functools import partial
 
 import pyarrow as pa
 
+from hoodoo.hookspecs.engine import Stream
+from hoodoo.hookspecs.index import LookupIndex
+from hoodoo.metadata.asked import all_keys, locations_of
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.changes import FileChange, entries
 from hoodoo.metadata.file_listing import ALL_PARTITIONS, encode_files, encode_partitions
@@ -31,6 +34,7 @@ from hoodoo.model.meta import with_meta
 from hoodoo.timeline import view
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
+from hoodoo.write.told_keys import INDEX_ROWS
 
 # Below so many bytes of base files the least number of groups is right, whatever the rows.
 _FEW_BYTES = 256 << 20
@@ -93,7 +97,30 @@ def begin_index(
         return ()
     files = GroupFiles(table.storage, pending, text, groups, base=True)
     keys = key_rows(target.engine, target, target.slices)
+    if size.source is not None:
+        keys, known = asked_of(target, size.source)
     return write_index_rows(target.engine, keys, places(known), files, target.serializer)
+
+
+def asked_of(
+    target: WriteTarget, index: LookupIndex
+) -> tuple[Stream, list[tuple[int, str, str, int]]]:
+    """INDEX_ROWS, and the places of their files, as ``index`` says where the keys of the table lie."""
+    found = locations_of(target, index, all_keys(target))
+    groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
+    zone = target.config.timezone
+    instants = {(s.partition_path, s.file_id): s.instant for s in target.slices}
+    known = [
+        (n, g["partition_path"], g["file_id"], millis_of(instants[tuple(g.values())], zone))
+        for n, g in enumerate(groups)
+    ]
+    numbers = pa.table(
+        [pa.array([k[i] for k in known]) for i in (1, 2, 0)], ["partition_path", "file_id", "file"]
+    )
+    rows = found.join(numbers, ["partition_path", "file_id"], use_threads=False)
+    deleted = pa.repeat(pa.scalar(False), rows.num_rows)
+    columns = [rows.column("record_key"), rows.column("file").cast(pa.int64()), deleted]
+    return target.engine.source(pa.table(columns, schema=INDEX_ROWS)), known
 
 
 def _rows_by_path(target: WriteTarget) -> dict[str, int]:

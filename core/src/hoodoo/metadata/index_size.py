@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.metadata.layout import estimated_groups
 
 _INDEX = "hoodie.metadata.record.index"
@@ -24,6 +25,9 @@ class IndexSize:
     growth: float = 2.0
     group_bytes: int = 1 << 30
     partitioned: bool = False  # the numbers are then for each partition path
+    source: LookupIndex | None = (
+        None  # asked where keys lie, in place of the files, when it is made
+    )
 
     @classmethod
     def of(cls, options: Mapping[str, str], partitioned: bool = False) -> IndexSize:

@@ -179,7 +179,9 @@ def _index(
         known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(gone, first)]
     if not streams:
         return ()
-    groups, begun_slots = index_groups(begun.table, target, {path for _n, path, _id, _when in known})
+    groups, begun_slots = index_groups(
+        begun.table, target, {path for _n, path, _id, _when in known}
+    )
     files = GroupFiles(
         begun.table.storage, begun.pending, begun.schema_text, groups, base=False, new=begun_slots
     )

@@ -116,6 +116,7 @@ def plan_scan(
     config = source.config
     bound = None if as_of is None else parse_point(as_of, config.timezone)
     check_reach(source, bound, f"as_of={as_of!r}")
+    given = view is not None
     if view is None:
         view = view_as_of(source, bound)
     found = _slices(view, mode)
@@ -126,7 +127,7 @@ def plan_scan(
         spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
     kept = _by_partition(found, spec, source.key_generator)
     in_paths = len(kept)
-    if spec.where is not None and kept:
+    if spec.where is not None and kept and not given:
         kept = by_keys(source, spec.where, stored, kept, bound)
         kept = by_ranges(source, spec, kept, bound)
     if any(slice_.log_files for slice_ in kept):

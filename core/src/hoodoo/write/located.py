@@ -8,10 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.errors import warn
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext, LookupIndex
+from hoodoo.hookspecs.index import (
+    KEYS_SCHEMA,
+    LOCATIONS_SCHEMA,
+    IndexContext,
+    LookupIndex,
+    Tees,
+)
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import fold, merge_pairs
 from hoodoo.merge.rule import MergeRule
@@ -32,6 +41,10 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     """Where the staged keys lie: rows of LOCATIONS_SCHEMA."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
+    if isinstance(index, Tees):
+        found = locate(target, index.first, staged, arriving)
+        _compare(target, index, found, locate(target, index.second, staged, arriving))
+        return found
     engine = target.engine
     context = IndexContext(
         engine=engine,
@@ -49,6 +62,34 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     if getattr(index, "knows_logs", False):
         return found
     return with_log_keys(target, keys, found, index.is_global)
+
+
+def _compare(target: WriteTarget, index: Tees, found: pa.Table, other: pa.Table) -> None:
+    """Tell where two indexes differ. The write goes by the first."""
+    differences = different(found, other)
+    detail = {"keys": found.num_rows, "differences": differences.num_rows}
+    notify(Event("index.compared", target.config.name, "", detail))
+    if differences.num_rows:
+        one = differences.slice(0, 1).to_pylist()[0]
+        place = f"file group {one['file_id']} of {one['partition_path']!r}"
+        who = ("first", "second")[one["found_by"]]
+        warn(
+            f"table {target.config.name}: its two indexes differ in {differences.num_rows} places; for "
+            f"example only the {who} one finds the key {one['record_key']!r} in {place}. "
+            "table.compare_indexes tells all."
+        )
+
+
+def different(one: pa.Table, other: pa.Table) -> pa.Table:
+    """The rows of LOCATIONS_SCHEMA that only one of the tables has, and ``found_by``: 0 for the first, 1 for
+    the second."""
+    names = LOCATIONS_SCHEMA.names
+    parts = []
+    for number, (mine, theirs) in enumerate(((one, other), (other, one))):
+        lacking = mine.join(theirs.select(names), names, join_type="left anti", use_threads=False)
+        by = pa.repeat(pa.scalar(number, pa.int8()), lacking.num_rows)
+        parts.append(lacking.select(names).append_column("found_by", by))
+    return pa.concat_tables(parts)
 
 
 def tag(target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table) -> Stream:

@@ -129,6 +129,10 @@ BLOOM_MOVES = Option(
     "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True,
 )  # fmt: skip
 BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
+TEE = Option(
+    "hoodoo.index.tee",
+    "The two indexes that the index tee asks, with a comma between; writes go by the first.",
+)
 BUCKETS = Option(
     "hoodie.bucket.index.num.buckets", "Buckets (file groups) in each partition path.",
     "256", table_property=True, assumed=False,

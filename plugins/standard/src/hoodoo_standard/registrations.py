@@ -136,6 +136,10 @@ def hoodoo_indexes() -> Iterable[Registration]:
             (options.CHOOSES, options.SEEKS),
             "the same, where a key may lie once in each partition path",
         ),
+        Registration(
+            "tee", "hoodoo_standard.index.tee:TeeIndex.from_settings",
+            options=(options.TEE,), summary="asks two indexes and tells where they differ",
+        ),
     ]  # fmt: skip
 
 

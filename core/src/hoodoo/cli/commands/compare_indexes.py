@@ -1,0 +1,39 @@
+"""``hoodoo compare-indexes``: do two indexes say the same of where keys lie?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hoodoo.cli import given
+
+_SHOWN = 20
+
+
+def add(app: typer.Typer) -> None:
+    app.command("compare-indexes")(compare_indexes)
+
+
+def compare_indexes(
+    path: given.Path,
+    first: Annotated[str, typer.Argument(help="An index, such as record_index.")],
+    second: Annotated[str, typer.Argument(help="Another one, such as global_bloom.")],
+    since: Annotated[
+        str | None, typer.Option(help="Only keys that commits after this point wrote.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="And up to this one.")] = None,
+    options: given.Options = None,
+    as_json: given.Json = False,
+) -> None:
+    """Ask two indexes where keys lie and tell where they differ. Exit code 1: they do."""
+    found = given.opened(path, options).compare_indexes(first, second, since, until)
+    rows = found.differences.slice(0, _SHOWN).to_pylist()
+    lines = [str(found)]
+    for row in rows:
+        who = (first, second)[row["found_by"]]
+        place = f"{row['file_id']} of {row['partition_path']!r}"
+        lines.append(f"only {who}: {row['record_key']!r} in {place}")
+    told = {"same": found.same, "found": found.found, "differences": rows}
+    given.answer(told, as_json, "\n".join(lines))
+    raise typer.Exit(0 if found.same else 1)

@@ -1,0 +1,106 @@
+"""Asked: where keys of a table lie, as any index says; for comparing indexes, and for building one from another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.engine import Stream, Task
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
+from hoodoo.model import slice_json
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.storage.api import Storage
+from hoodoo.write.located import locate
+from hoodoo.write.summary import Arrivals
+from hoodoo.write.target import WriteTarget
+
+KEYED = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.string())])
+
+
+@frozen
+class _ReadKeys:
+    """Step: payloads of slices in, their record keys out, as KEYED."""
+
+    storage: Storage
+    file_format: BaseFileFormat
+    rule: MergeRule
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return KEYED
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                for slice_ in slice_json.unpack(payload):
+                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                        keys = rows.column(RECORD_KEY).cast(pa.string())
+                        path = pa.repeat(pa.scalar(slice_.partition_path, pa.string()), len(keys))
+                        yield pa.record_batch([keys, path], schema=KEYED)
+
+
+def all_keys(target: WriteTarget) -> Stream:
+    """KEYED of all rows of the newest slices. May be read more than once."""
+    rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY])
+    step = _ReadKeys(target.storage, target.file_format, rule)
+    tasks = target.engine.tasks([slice_json.pack([slice_]) for slice_ in target.slices])
+    return target.engine.map(tasks, step)
+
+
+def locations_of(target: WriteTarget, index: LookupIndex | ComputedIndex, keys: Stream) -> pa.Table:
+    """LOCATIONS_SCHEMA of ``keys`` (KEYED), as ``index`` says. A computed one says of every key which file
+    group it belongs to, if there is one."""
+    if isinstance(index, ComputedIndex):
+        return _computed(target, index, target.engine.collect(keys))
+    if not isinstance(index, LookupIndex):
+        raise ConfigError(
+            f"index {type(index).__qualname__}",
+            "says of no key where it lies.",
+            "Name another one.",
+        )
+    counted = target.engine.collect(target.engine.map(keys, _Count()))
+    rows, size = (pc.sum(counted.column(n)).as_py() or 0 for n in ("rows", "bytes"))
+    found = locate(target, index, keys, Arrivals(rows={"": rows}, key_bytes=size))
+    return found.group_by(LOCATIONS_SCHEMA.names).aggregate([]).select(LOCATIONS_SCHEMA.names)
+
+
+def _computed(target: WriteTarget, index: ComputedIndex, keys: pa.Table) -> pa.Table:
+    held = pa.table(
+        {
+            "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
+            "bucket": pa.array([index.bucket_of(s.file_id) for s in target.slices], pa.int32()),
+            "file_id": pa.array([s.file_id for s in target.slices], pa.string()),
+        }
+    )
+    key = keys.column(RECORD_KEY).combine_chunks()
+    asked = pa.table(
+        {
+            "record_key": key,
+            "partition_path": keys.column(PARTITION_PATH),
+            "bucket": index.bucket(key),
+        }
+    )
+    found = asked.join(held, ["partition_path", "bucket"], join_type="inner", use_threads=False)
+    names = LOCATIONS_SCHEMA.names
+    return found.select(names).group_by(names).aggregate([]).select(names)
+
+
+@frozen
+class _Count:
+    @property
+    def out_schema(self) -> pa.Schema:
+        return pa.schema([("rows", pa.int64()), ("bytes", pa.int64())])
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        rows = size = 0
+        for batch in batches:
+            rows += batch.num_rows
+            size += pc.sum(pc.binary_length(batch.column(RECORD_KEY))).as_py() or 0
+        yield pa.record_batch([pa.array([rows]), pa.array([size])], schema=self.out_schema)
