@@ -46,7 +46,7 @@ class KeyStats:
         text = metadata.get(FILTER)
         if options is None or not text:
             return None
-        kind = metadata.get(FILTER_TYPE, bloom.DYNAMIC)
+        kind = metadata.get(FILTER_TYPE, bloom.SIMPLE)
         started = bloom.Growing.from_footer(text, kind, options, rows)
         return None if started is None else KeyStats(options, started=started)
 
@@ -92,7 +92,7 @@ class KeyFilter:
     def from_footer(metadata: Mapping[str, str], obj: str = "base file") -> KeyFilter:
         """Raises CorruptTableError naming ``obj`` for a filter that can't be read."""
         text = metadata.get(FILTER)
-        kind = metadata.get(FILTER_TYPE, bloom.DYNAMIC)
+        kind = metadata.get(FILTER_TYPE, bloom.SIMPLE)
         return KeyFilter(
             metadata.get(MIN_KEY),
             metadata.get(MAX_KEY),
