@@ -20,10 +20,18 @@ from hoodoo.metadata.asked import KEYED, all_keys
 from hoodoo.metadata.build import build, finish, retire
 from hoodoo.metadata.compare import Comparison, compared
 from hoodoo.metadata.definitions import define, is_partitioned
+from hoodoo.metadata.growing import Growing
 from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of
-from hoodoo.metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS, RECORD_INDEX
-from hoodoo.metadata.table import BUILDING, MetadataTable, names
+from hoodoo.metadata.layout import (
+    COLUMN_STATS,
+    FILES,
+    GROWING_INDEX,
+    INDEXES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, listed, told_as
 from hoodoo.metadata.unkept import ENABLED, KEPT, built, kept_partitions
 from hoodoo.model.config import TableConfig
 from hoodoo.timeline.heartbeat import Liveness
@@ -39,6 +47,7 @@ KEYS_ENABLED = (
 )
 PATHS_ENABLED = "hoodie.metadata.record.level.index.enable"
 PARTITIONED_INDEX = "partitioned_record_index"
+GROWING = "growing_record_index"
 RANGES_ENABLED = "hoodie.metadata.index.column.stats.enable"
 _EVERY = "hoodie.metadata.compact.max.delta.commits"
 _SUPPORTED = 9
@@ -47,9 +56,15 @@ _SUPPORTED = 9
 def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
     """The properties of a new table, with the metadata table that the options or its index ask for as one
     that is to be built. Raises ConfigError, UnsupportedTableError where it can't have one."""
-    keys = _index_of(config) is not None or any(
+    growing = _index_of(config) == GROWING
+    keys = _index_of(config) not in (None, GROWING) or any(
         options.get(key, "").lower() == "true" for key in (*KEYS_ENABLED, PATHS_ENABLED)
     )
+    own = [GROWING_INDEX] if growing else []
+    if growing:
+        refuse_unable(config, True)
+        Growing.of(config)
+        config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
     if options.get(ENABLED, "true" if keys else "false").lower() != "true":
         if keys:
             raise ConfigError(
@@ -70,7 +85,8 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     wanted += [COLUMN_STATS] if ranges else []
     wanted += [RECORD_INDEX] if keys else []
     wanted += [PARTITION_STATS] if ranges and config.partition_fields else []
-    return TableConfig({**config.properties, BUILDING: ",".join(wanted)})
+    begun = {k: v for k, v in told_as((), (*wanted, *own)).items() if v is not None}
+    return TableConfig({**config.properties, **begun})
 
 
 def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
@@ -83,7 +99,7 @@ def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
 def _index_of(config: TableConfig) -> str | None:
     """Which record index the table's own index is, if it is one."""
     named = (config.get(tables.OWN_INDEX) or "").lower()
-    return named if named in (RECORD_INDEX, PARTITIONED_INDEX) else None
+    return named if named in (RECORD_INDEX, PARTITIONED_INDEX, GROWING) else None
 
 
 def refuse_unable(config: TableConfig, keys: bool) -> None:
@@ -197,10 +213,12 @@ class Indexing(Writing):
     # --- inside -----------------------------------------------------------------------------------
     def _wanted(self, name: str | None) -> tuple[str, ...]:
         config = self._config
-        refuse_unable(config, name == RECORD_INDEX)
-        there = {*config.metadata_partitions, *names(config.get(BUILDING))}
+        refuse_unable(config, name in INDEXES)
+        there = {*listed(config), *building(config)}
         if name is None:
             return tuple(p for p in KEPT if p in there or p == FILES)
+        if name in (GROWING, GROWING_INDEX):
+            return (GROWING_INDEX,)
         if name not in KEPT:
             raise ConfigError(
                 f"metadata table partition {name!r}",
@@ -228,7 +246,7 @@ class Indexing(Writing):
 
     def _begin_metadata(self) -> None:
         """Of a new table: make the metadata table that its properties ask for."""
-        if RECORD_INDEX in names(self._config.get(BUILDING)):
+        if RECORD_INDEX in building(self._config):
             partitioned = by_paths(self._config, self._options)
             define(self._storage, [RECORD_INDEX], (), partitioned)
         self._mend()
@@ -236,19 +254,19 @@ class Indexing(Writing):
     def _mend(self) -> None:
         """Complete what was begun to be built, by whomever, and nobody is at."""
         self._refresh()
-        building = [p for p in names(self._config.get(BUILDING)) if p in KEPT]
-        if not building or not self._with_metadata or self._config.version != _SUPPORTED:
+        begun = [p for p in building(self._config) if p in KEPT]
+        if not begun or not self._with_metadata or self._config.version != _SUPPORTED:
             return
         timeline = self.timeline()
         living = Liveness(self._storage)
         if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
             return
-        done = built(self._storage, timeline, building)
+        done = built(self._storage, timeline, begun)
         if done:
             columns = columns_of(self._schema(timeline), self._config, self._options)
             self._config = finish(self._storage, self._config, done, columns)
             self._timeline = None
-        left = [p for p in building if p not in done]
+        left = [p for p in begun if p not in done]
         if left:
             self._build(left)
 

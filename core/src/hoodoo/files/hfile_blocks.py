@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 from attrs import frozen
 
 from hoodoo.files.hfile_checksum import checksums
 from hoodoo.files.hfile_format import HEADER, HEADER_BYTES, Checksum, Codec
+from hoodoo.files.hfile_inflate import InflateError, inflate
 from hoodoo.files.hfile_window import Window
 
 # Deflate makes at most 1032 bytes of one; a size that claims more is damaged, and not allocated.
@@ -97,9 +97,8 @@ def _plain(window: Window, offset: int, data: Bytes, size: int, codec: Codec) ->
     if not 0 <= size <= _RATIO * len(data):
         raise window.corrupt(offset, f"it can't hold {size} bytes")
     try:
-        # One byte more, so that a full buffer is not taken for one that has to grow.
-        found = zlib.decompress(data, wbits=31, bufsize=size + 1)
-    except zlib.error as error:
+        found = inflate(data, size)
+    except InflateError as error:
         raise window.corrupt(offset, f"it can't be decompressed ({error})") from error
     if len(found) != size:
         raise window.corrupt(offset, f"it holds {len(found)} bytes, not {size}")

@@ -1,7 +1,7 @@
 """The entries of some data blocks, as Arrow arrays and as what keys are compared by.
 
-Keys and values are not copied: an Arrow array lies over the blocks' bytes, and what is asked for is
-taken out of it by Arrow.
+The plain bytes of blocks that follow each other are put beside each other, an Arrow array lies over them,
+and what is asked for is taken out of it by Arrow.
 """
 
 from __future__ import annotations
@@ -18,17 +18,37 @@ from hoodoo.files.hfile_heads import heads
 from hoodoo.files.hfile_walk import PAD, Places, cuts_of, places_of, view
 
 
+class Room:
+    """Bytes that are used again: new ones would cost more, page by page, than what is put there."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def filled(self, blocks: Sequence[Bytes], size: int) -> bytearray:
+        """``blocks``, ``size`` bytes in all, one after the other, and PAD zeros; what is behind is old."""
+        if len(self._data) < size + PAD:
+            self._data = bytearray(size + PAD)
+        at = 0
+        with memoryview(self._data) as into:
+            for block in blocks:
+                into[at : at + len(block)] = block
+                at += len(block)
+            into[at : at + PAD] = bytes(PAD)
+        return self._data
+
+
 class Entries:
     """The entries of data blocks that follow each other, ``blocks`` being their plain bytes.
 
-    All raise Nonsense where bytes are no entries. ``size`` is how many there are.
+    All raise Nonsense where bytes are no entries. ``size`` is how many there are. What ``room`` held before
+    is gone.
     """
 
-    def __init__(self, blocks: Sequence[Bytes]) -> None:
+    def __init__(self, blocks: Sequence[Bytes], room: Room) -> None:
         lengths = np.fromiter((len(block) for block in blocks), np.int64, len(blocks))
         ends = lengths.cumsum()
         end = int(ends[-1]) if len(ends) else 0
-        self._data = b"".join([*blocks, bytes(PAD)])
+        self._data = room.filled(blocks, end)
         self._places = places_of(self._data, (ends - lengths)[lengths > 0], end)
         self._ends = np.append(self._places[1:], end)
         self.size = len(self._places)
@@ -36,7 +56,8 @@ class Entries:
     def key(self, row: int) -> bytes:
         """One key."""
         at = int(self._places[row])
-        return self._data[at + 10 : at + 10 + int.from_bytes(self._data[at + 8 : at + 10], "big")]
+        size = int.from_bytes(self._data[at + 8 : at + 10], "big")
+        return bytes(self._data[at + 10 : at + 10 + size])
 
     def heads(self, skipped: int) -> npt.NDArray[np.uint64]:
         """What :func:`hoodoo.files.hfile_heads.heads` says of the keys; ascending."""

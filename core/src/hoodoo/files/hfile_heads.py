@@ -15,7 +15,7 @@ from hoodoo.files.hfile_walk import PAD, Places, view
 Heads = npt.NDArray[np.uint64]
 
 
-def heads(data: bytes, starts: Places, sizes: Places, skipped: int) -> Heads:
+def heads(data: bytes | bytearray, starts: Places, sizes: Places, skipped: int) -> Heads:
     """Of the keys at ``starts`` of ``data``, which has PAD more bytes: eight after ``skipped``."""
     at = starts if not skipped else np.minimum(starts + skipped, len(data) - PAD)
     found = view(data, ">u8")[at].astype(np.uint64)

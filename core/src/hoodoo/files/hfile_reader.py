@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hoodoo.errors import DataError
 from hoodoo.files.hfile_blocks import Bytes, Stored, contents, plain_size
-from hoodoo.files.hfile_entries import Entries
+from hoodoo.files.hfile_entries import Entries, Room
 from hoodoo.files.hfile_format import DATA, ENTRIES, LAST_KEY, META, Nonsense, content
 from hoodoo.files.hfile_heads import Keys, shared
 from hoodoo.files.hfile_layout import Index, Layout, deeper, layout_of
@@ -163,7 +163,9 @@ class HFile:
         return self._window.read(start, stop)
 
     def _entries(self, mask: Mask | None) -> Iterator[Entries]:
-        """The entries of the blocks in ``mask``, or of all, some blocks at a time."""
+        """The entries of the blocks in ``mask``, or of all, some blocks at a time: each is done with when the
+        next is asked for."""
+        room = Room()
         waiting: list[Stored] = []
         waits = count = 0
         for request in self._requests(mask):
@@ -171,12 +173,12 @@ class HFile:
                 waiting.append(block)
                 waits += plain_size(block)
                 if waits >= _AT_ONCE:
-                    found = self._parsed(waiting)
+                    found = self._parsed(waiting, room)
                     count += found.size
                     yield found
                     waiting, waits = [], 0
         if waiting:
-            found = self._parsed(waiting)
+            found = self._parsed(waiting, room)
             count += found.size
             yield found
         if (mask is None or mask.all()) and count != self.entry_count:
@@ -184,9 +186,9 @@ class HFile:
                 self._layout.end, f"the trailer says {self.entry_count} entries; there are {count}"
             )
 
-    def _parsed(self, blocks: list[Stored]) -> Entries:
+    def _parsed(self, blocks: list[Stored], room: Room) -> Entries:
         plain = contents(self._window, blocks, DATA, self._layout.codec)
-        return self._told(Entries, plain)
+        return self._told(lambda found: Entries(found, room), plain)
 
     def _requests(self, mask: Mask | None) -> Iterator[npt.NDArray[np.int64]]:
         """The blocks in ``mask``, those together that one request fetches."""

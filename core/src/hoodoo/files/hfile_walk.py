@@ -21,16 +21,16 @@ PAD = 16
 _LEAST = 4 + 4 + 2 + 1  # an entry without suffix, whose key and value are empty
 _LANES = 1024  # more make steps fewer, and cost more to find than that spares
 _STRIDE = 4096  # bytes between two places where a block is entered
-_KEY = 128  # keys up to so many bytes are looked for
+_KEY = 256  # lengths of keys are looked for so many bytes before their ends
 
 
-def view(data: bytes, kind: str) -> Any:
+def view(data: bytes | bytearray, kind: str) -> Any:
     """``data`` as numbers that begin at each of its bytes."""
     size = np.dtype(kind).itemsize
     return np.ndarray((len(data) - size + 1,), kind, data, strides=(1,))
 
 
-def places_of(data: bytes, starts: Places, end: int) -> Places:
+def places_of(data: bytes | bytearray, starts: Places, end: int) -> Places:
     """Where entries begin. ``starts`` are those of the blocks, none of which is empty; they fill the
     first ``end`` bytes of ``data``, which has PAD more. Raises Nonsense if these are no entries."""
     found = None
@@ -45,22 +45,23 @@ def places_of(data: bytes, starts: Places, end: int) -> Places:
     return found
 
 
-def _entered(data: bytes, starts: Places, end: int) -> Places:
+def _entered(data: bytes | bytearray, starts: Places, end: int) -> Places:
     """``starts``, and places in between that look like the beginning of an entry: a suffix is found, and
     the lengths that lie before it, which say how far it is to them."""
     stride = max(_STRIDE, end // _LANES)
     tail, size = SUFFIX[1:], len(SUFFIX) + 2
     near = [data.find(tail, at, at + stride) for at in range(stride, end - stride, stride)]
-    behind = np.array([at for at in near if at > 0], np.int64) - 1  # where a key ends
-    keys = np.arange(min(_KEY, stride))
-    at = np.maximum(behind[:, None] - 10 - keys, 0)
-    row, key = np.nonzero(view(data, ">u2")[at + 8] == keys)
-    at = behind[row] - 10 - key
-    at = at[(at >= 0) & (view(data, ">u4")[at] == key + size)]
+    behind = [at - 1 for at in near if at > 0]  # where a key ends
+    # The last zero before that is the upper byte of its length, if no byte of the key is one.
+    zeros = np.array([data.rfind(b"\0", max(0, at - _KEY), at) for at in behind], np.int64)
+    keys = np.array(behind, np.int64) - zeros - 2
+    at = zeros - 8
+    keys, at = keys[at >= 0], at[at >= 0]
+    at = at[(view(data, ">u2")[at + 8] == keys) & (view(data, ">u4")[at] == keys + size)]
     return np.union1d(starts, at)
 
 
-def _walk(data: bytes, starts: Places, end: int) -> Places | None:
+def _walk(data: bytes | bytearray, starts: Places, end: int) -> Places | None:
     """All places on the way from each start to the next one; None if a way leads past it."""
     words = view(data, ">u8")
     stops = np.append(starts[1:], end)
@@ -103,7 +104,7 @@ def _in_order(visited: list[Places], owners: list[Places]) -> Places:
     return laid[laid >= 0]
 
 
-def cuts_of(data: bytes, places: Places, ends: Places) -> npt.NDArray[np.int32]:
+def cuts_of(data: bytes | bytearray, places: Places, ends: Places) -> npt.NDArray[np.int32]:
     """Begin and end of the key, and of the value, of the entries from ``places`` to ``ends``."""
     lengths = view(data, ">u4")
     key, value = lengths[places].astype(np.int64), lengths[places + 4].astype(np.int64)

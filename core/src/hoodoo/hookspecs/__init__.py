@@ -7,7 +7,7 @@ the objects made by the registered factories obey and that tasks call directly.
 
 Order of the families, as a row meets them on its way into a table:
 
-storage -> engine -> key generator -> merger -> index -> layout -> serializer -> file format
+storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
 -> conflict -> lock -> compaction -> cleaning -> observer
 """
 
@@ -19,6 +19,7 @@ from hoodoo.hookspecs.conflict import ConflictHooks
 from hoodoo.hookspecs.engine import EngineHooks
 from hoodoo.hookspecs.file_format import FileFormatHooks
 from hoodoo.hookspecs.index import IndexHooks
+from hoodoo.hookspecs.index_hash import IndexHashHooks
 from hoodoo.hookspecs.key_generator import KeyGeneratorHooks
 from hoodoo.hookspecs.layout import LayoutHooks
 from hoodoo.hookspecs.lock import LockHooks
@@ -36,6 +37,7 @@ FAMILIES: dict[str, type] = {
     "key_generator": KeyGeneratorHooks,
     "merger": MergerHooks,
     "index": IndexHooks,
+    "index_hash": IndexHashHooks,
     "layout": LayoutHooks,
     "serializer": SerializerHooks,
     "file_format": FileFormatHooks,

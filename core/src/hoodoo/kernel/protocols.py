@@ -11,6 +11,7 @@ from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
@@ -26,6 +27,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "key_generator": (KeyGenerator,),
     "merger": (Merger,),
     "index": (LookupIndex, ComputedIndex),
+    "index_hash": (KeyHash,),
     "layout": (Layout,),
     "serializer": (Serializer,),
     "file_format": (BaseFileFormat,),

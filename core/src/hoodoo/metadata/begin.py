@@ -13,6 +13,7 @@ from hoodoo.metadata.asked import all_keys, locations_of
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.changes import FileChange, entries
 from hoodoo.metadata.file_listing import ALL_PARTITIONS, encode_files, encode_partitions
+from hoodoo.metadata.growing import Growing
 from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
 from hoodoo.metadata.index_size import IndexSize
@@ -21,6 +22,7 @@ from hoodoo.metadata.keys import file_key
 from hoodoo.metadata.layout import (
     COLUMN_STATS,
     FILES,
+    GROWING_INDEX,
     PARTITION_STATS,
     RECORD_INDEX,
     group_id,
@@ -102,6 +104,32 @@ def begin_index(
     return write_index_rows(target.engine, keys, places(known), files, target.serializer)
 
 
+def begin_growing(
+    target: WriteTarget, table: MetadataTable, pending: Pending, size: IndexSize
+) -> tuple[WriteStat, ...]:
+    """Every record key, in one file group for each bucket."""
+    growing = Growing.of(target.config)
+    zone = target.config.timezone
+    known = [
+        (n, s.partition_path, s.file_id, millis_of(s.instant, zone))
+        for n, s in enumerate(target.slices)
+    ]
+    files = GroupFiles(
+        table.storage,
+        pending,
+        record_schema(target.config.version),
+        growing.groups,
+        base=True,
+        partition=GROWING_INDEX,
+        buckets=((),) * growing.buckets,
+        cap=growing.cap,
+    )
+    keys = key_rows(target.engine, target, target.slices)
+    if size.source is not None:
+        keys, known = asked_of(target, size.source)
+    return write_index_rows(target.engine, keys, places(known), files, target.serializer)
+
+
 def asked_of(
     target: WriteTarget, index: LookupIndex
 ) -> tuple[Stream, list[tuple[int, str, str, int]]]:
@@ -153,4 +181,5 @@ BEGIN: dict[str, Begin] = {
     COLUMN_STATS: partial(begin_ranges, partition=COLUMN_STATS),
     RECORD_INDEX: begin_index,
     PARTITION_STATS: partial(begin_ranges, partition=PARTITION_STATS),
+    GROWING_INDEX: begin_growing,
 }

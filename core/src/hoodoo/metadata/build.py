@@ -23,22 +23,24 @@ from hoodoo.metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo.metadata.definitions import define, is_partitioned
 from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of
-from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.layout import FILES, RECORD_INDEX, is_own
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import (
-    BUILDING,
     FOLDER,
-    LISTED,
     MetadataTable,
     beginning,
+    building,
     is_beginning,
+    listed,
     make_table,
-    names,
+    mark_of,
+    told_as,
 )
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
+from hoodoo.storage.below import Below
 from hoodoo.timeline import codec, codec_avro, partitions, properties, publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.publish import INDEXING, Beside
@@ -84,22 +86,20 @@ def finish(
 ) -> TableConfig:
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
     are kept."""
-    listed = sorted({*config.metadata_partitions, *done})
-    building = [p for p in names(config.get(BUILDING)) if p not in done]
-    define(storage, listed, columns, is_partitioned(storage))
-    changes: dict[str, str | None] = {
-        LISTED: ",".join(listed),
-        BUILDING: ",".join(building) or None,
-        DEFINITIONS: DEFINITIONS_PATH,
-    }
+    ready = {*listed(config), *done}
+    define(storage, sorted(ready), columns, is_partitioned(storage))
+    left = [p for p in building(config) if p not in done]
+    changes = {**told_as(ready, left), DEFINITIONS: DEFINITIONS_PATH}
     return properties.update(storage, config, changes)
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
-    """All partitions wait for being made anew; nobody reads them meanwhile."""
-    if not config.metadata_partitions:
-        return config
-    return properties.update(storage, config, _retire(config, config.metadata_partitions))
+    """All partitions wait for being made anew; nobody reads them meanwhile. What they held is gone: else the
+    next writer would take them for complete."""
+    if ready := listed(config):
+        config = properties.update(storage, config, _retire(config, ready))
+    _wipe(storage, building(config))
+    return config
 
 
 def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
@@ -172,7 +172,10 @@ def _begin(
         for state in (State.REQUESTED, State.INFLIGHT):
             table.storage.put_if_absent(table.timeline.path(instant.at(state)), b"")
         pending = Pending.of(table.timeline, instant.at(State.INFLIGHT))
-        partitions.ensure(table.storage, partition, instant.requested)
+        if is_own(partition):
+            table.storage.put_if_absent(mark_of(partition), b"")
+        else:
+            partitions.ensure(table.storage, partition, instant.requested)
         begun.append((instant, BEGIN[partition](target, table, pending, settings)))
     return begun
 
@@ -187,7 +190,8 @@ def _beside(table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat
         found = []
         for instant, stats in begun:
             mine = evolve(instant, state=State.COMPLETED, completed=done.completed)
-            metadata = CommitMetadata(Operation.BULK_INSERT_PREPPED, stats, extra={"schema": text})
+            told = tuple(stat for stat in stats if not is_own(stat.partition_path))
+            metadata = CommitMetadata(Operation.BULK_INSERT_PREPPED, told, extra={"schema": text})
             content = codec.encode_commit(metadata, "deltacommit", table.timeline.layout)
             found.append((f"{FOLDER}/{table.timeline.path(mine)}", content))
         return tuple(found)
@@ -196,8 +200,12 @@ def _beside(table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat
 
 
 def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
+    for partition in wanted:  # first what tells that it is complete: a wipe may stop half way
+        storage.delete(f"{FOLDER}/{mark_of(partition)}")
     if FILES in wanted:
-        storage.delete_prefix(FOLDER)
+        for entry in Below(storage, FOLDER).list():
+            if not (entry.is_dir and is_own(entry.name) and entry.name not in wanted):
+                storage.delete_prefix(f"{FOLDER}/{entry.path}")
         return
     for partition in wanted:
         storage.delete_prefix(f"{FOLDER}/{partition}")
@@ -205,9 +213,7 @@ def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
 
 def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]:
     """Nobody reads the partitions ``wanted`` from here on."""
-    listed = [p for p in config.metadata_partitions if p not in wanted]
-    building = sorted({*names(config.get(BUILDING)), *wanted})
-    return {LISTED: ",".join(listed) or None, BUILDING: ",".join(building)}
+    return told_as((p for p in listed(config) if p not in wanted), {*building(config), *wanted})
 
 
 def _refuse_another(storage: Storage, timeline: Timeline) -> None:

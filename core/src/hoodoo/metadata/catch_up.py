@@ -8,11 +8,12 @@ from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.metadata.changes import FileChange
 from hoodoo.metadata.commit import Begun
 from hoodoo.metadata.deltas import put_deltas
+from hoodoo.metadata.growing import Growing
 from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
 from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of, grown, key_rows
-from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES
 from hoodoo.metadata.record_locations import millis_of
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
@@ -74,8 +75,8 @@ def catch_up(
     )
     for instant in new:
         _add_files(now, instant, partitions)
-    if new and RECORD_INDEX in partitions:
-        _add_keys(before, now, new[-1], groups, size)
+    for index in (p for p in INDEXES if new and p in partitions):
+        _add_keys(before, now, new[-1], groups, size, index)
 
 
 def _begun(target: WriteTarget, instant: Instant) -> Begun:
@@ -136,7 +137,12 @@ def deleted_by(told: dict[str, object]) -> list[str]:
 
 
 def _add_keys(
-    before: WriteTarget, now: WriteTarget, newest: Instant, groups: list[str], size: IndexSize
+    before: WriteTarget,
+    now: WriteTarget,
+    newest: Instant,
+    groups: list[str],
+    size: IndexSize,
+    index: str,
 ) -> None:
     """The keys of the file slices that are others now: what they were goes, what they are comes."""
     old = {(s.partition_path, s.file_id): s for s in before.slices}
@@ -152,12 +158,20 @@ def _add_keys(
             key_rows(now.engine, now, went, len(came), deleted=True),
         ]
     )
-    paths = {s.partition_path for s in (*came, *went)} if size.partitioned else None
-    there, new_slots = grown(IndexGroups.of(groups, paths), paths, size)
-    groups += [there.file_ids[slot] for slot in sorted(new_slots)]
-    files = GroupFiles(
-        begun.table.storage, begun.pending, begun.schema_text, there, base=False, new=new_slots
-    )
+    if index == GROWING_INDEX:
+        # Its first base files are not committed yet: all of them are the first of their buckets.
+        growing = Growing.of(now.config)
+        files = GroupFiles(
+            begun.table.storage, begun.pending, begun.schema_text, growing.groups, False,
+            partition=index, buckets=((),) * growing.buckets, cap=growing.cap,
+        )  # fmt: skip
+    else:
+        paths = {s.partition_path for s in (*came, *went)} if size.partitioned else None
+        there, new_slots = grown(IndexGroups.of(groups, paths), paths, size)
+        groups += [there.file_ids[slot] for slot in sorted(new_slots)]
+        files = GroupFiles(
+            begun.table.storage, begun.pending, begun.schema_text, there, False, new_slots
+        )
     known = places(_known([*came, *went], now))
     stats = write_index_rows(now.engine, rows, known, files, now.serializer)
     _complete(begun, stats)

@@ -21,7 +21,8 @@ from hoodoo.metadata.file_listing import (
     encode_partitions,
     merge_files,
 )
-from hoodoo.metadata.layout import FILES, PARTITION_STATS
+from hoodoo.metadata.growing import is_first
+from hoodoo.metadata.layout import FILES, GROWING_INDEX, PARTITION_STATS
 from hoodoo.metadata.slice import Layer, layers, merged
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -36,7 +37,8 @@ def combined(storage: Storage, slice_: FileSlice, schema_text: str) -> Iterator[
     if slice_.partition_path == PARTITION_STATS:
         yield from entries(_ranges(found)).to_batches()
         return
-    yield from merged([layer.coded(schema_text) for layer in found])
+    later = slice_.partition_path == GROWING_INDEX and not is_first(slice_.file_id)
+    yield from merged([layer.coded(schema_text) for layer in found], deleted=later)
 
 
 def file_changes(found: Sequence[Layer], wanted: pa.Array | None = None) -> dict[str, FileChanges]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.table import FOLDER, MetadataTable
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
@@ -66,7 +67,9 @@ class Begun:
     def beside(self, stats: Sequence[WriteStat]) -> Beside:
         """What completes it, together with the instant of the data table."""
         metadata = CommitMetadata(
-            Operation.UPSERT_PREPPED, tuple(stats), extra={"schema": self.schema_text}
+            Operation.UPSERT_PREPPED,
+            tuple(stat for stat in stats if not is_own(stat.partition_path)),
+            extra={"schema": self.schema_text},
         )
         content = codec.encode_commit(metadata, DELTACOMMIT, self.table.timeline.layout)
 

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.combine import combined
+from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import FOLDER, MetadataTable
 from hoodoo.model import slice_json
@@ -66,12 +67,13 @@ def compact(
     ``data`` are the data table's."""
     table = MetadataTable.open(storage, data)
     done = [
-        _run(storage, table, pending, engine) for pending in pending_compactions(table.timeline)
+        _run(storage, table, pending, engine, partitions)
+        for pending in pending_compactions(table.timeline)
     ]
     planned = schedule(storage, data, partitions)
     if planned is not None:
         table = MetadataTable.open(storage, data)
-        done.append(_run(storage, table, planned, engine))
+        done.append(_run(storage, table, planned, engine, partitions))
     if done:
         _clean(MetadataTable.open(storage, data), partitions)
     return tuple(done)
@@ -89,8 +91,10 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         told = {i.requested for i in table.timeline.writes()}
         if told & undecided or pending_compactions(table.timeline):
             return Decision()
-        slices = tuple(s for p in partitions for s in table.slices(p) if s.log_files)
-        if not slices:
+        slices = tuple(
+            s for p in partitions if not is_own(p) for s in table.slices(p) if s.log_files
+        )
+        if not slices and not any(s.log_files for p in partitions for s in table.slices(p)):
             return Decision()
         after = max(
             filter(None, (fresh.last_instant_time(), table.timeline.last_instant_time())),
@@ -106,20 +110,40 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
     return made[-1]
 
 
-def _run(storage: Storage, table: MetadataTable, instant: Instant, engine: Engine) -> str:
+def _own_slices(table: MetadataTable, requested: str, partitions: Sequence[str]) -> list[FileSlice]:
+    """Those of Hoodoo's own partitions as they were when ``requested`` was planned; Hudi must not find them
+    in a plan."""
+    found = []
+    for slice_ in (s for p in partitions if is_own(p) for s in table.slices(p)):
+        if slice_.base_file is not None and order_key(slice_.instant) >= order_key(requested):
+            continue
+        logs = tuple(
+            log
+            for log in slice_.log_files
+            if order_key(table.timeline.completion_time(log.instant)) < order_key(requested)
+        )
+        if logs:
+            found.append(evolve(slice_, log_files=logs))
+    return found
+
+
+def _run(
+    storage: Storage,
+    table: MetadataTable,
+    instant: Instant,
+    engine: Engine,
+    partitions: Sequence[str],
+) -> str:
     plan = read_plan(table.storage, table.timeline, instant)
     instant = publish.inflight(table.storage, table.timeline, instant.at(State.REQUESTED))
     pending = Pending.of(table.timeline, instant)
     text = record_schema(table.data.config.version)
-    tasks = engine.tasks(
-        [
-            slice_json.pack([evolve(slice_, partition_path=slice_.partition_path)])
-            for slice_ in plan.slices
-        ]
-    )
+    slices = [*plan.slices, *_own_slices(table, instant.requested, partitions)]
+    tasks = engine.tasks([slice_json.pack([slice_]) for slice_ in slices])
     step = _CompactGroups(table.storage, pending, text)
     stats = read_stats(engine.collect(engine.map(tasks, step)))
-    metadata = CommitMetadata(Operation.COMPACT, stats, extra={"schema": text}, compacted=True)
+    told = tuple(stat for stat in stats if not is_own(stat.partition_path))
+    metadata = CommitMetadata(Operation.COMPACT, told, extra={"schema": text}, compacted=True)
     content = codec.encode_commit(metadata, "commit", table.timeline.layout)
 
     def make(fresh: Timeline) -> Decision:

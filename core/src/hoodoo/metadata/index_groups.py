@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.metadata.layout import RECORD_INDEX, group_id, path_prefix
 from hoodoo.model.java_hash import string_hash
 
@@ -28,6 +29,7 @@ class IndexGroups:
 
     file_ids: tuple[str, ...]
     paths: Mapping[str, tuple[int, int]] | None = None
+    hash: KeyHash | None = None  # None: Hudi's
 
     @classmethod
     def of(cls, file_ids: Sequence[str], paths: Iterable[str] | None) -> IndexGroups:
@@ -65,7 +67,10 @@ class IndexGroups:
         """The slot of each key; NOWHERE for those in a path without groups. The paths are needed for a
         partitioned index only."""
         # In 64 bits there is no integer whose absolute value can't be had; Java's remainder gives the same.
-        spread = np.abs(string_hash(keys).astype(np.int64))
+        if self.hash is None:
+            spread = np.abs(string_hash(keys).astype(np.int64))
+        else:
+            spread = np.asarray(self.hash.spread(keys.cast(pa.string())), np.int64)
         if self.paths is None:
             return (spread % max(1, len(self.file_ids))).astype(np.int32)
         assert partition_paths is not None

@@ -22,6 +22,7 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.deltas import Delta, put_delta
+from hoodoo.metadata.growing import open_group
 from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.metadata.record_locations import encode_locations
@@ -60,6 +61,17 @@ class GroupFiles:
     base: bool
     # Slots of groups that are new, and written though nothing comes into them.
     new: frozenset[int] = frozenset()
+    partition: str = RECORD_INDEX
+    # Of the growing index: the file groups that each bucket has, and how many entries one takes.
+    buckets: tuple[tuple[FileSlice, ...], ...] | None = None
+    cap: int = 0
+
+    def file_id(self, slot: int) -> str:
+        """The file group that takes what comes into ``slot``."""
+        name = self.groups.file_ids[slot]
+        if self.buckets is None:
+            return name
+        return open_group(self.storage, name, self.buckets[slot], self.cap)
 
 
 def write_index_rows(
@@ -138,7 +150,7 @@ class _WriteGroups:
         return stats_batch([self._put(group, _one_each(rows))])
 
     def _put(self, group: int, rows: pa.Table) -> WriteStat:
-        files, file_id = self.files, self.files.groups.file_ids[group]
+        files, file_id = self.files, self.files.file_id(group)
         there = rows.filter(pc.invert(rows.column("deleted"))).combine_chunks()
         entries = _entries(there, self.places.table())
         if files.base:
@@ -146,14 +158,14 @@ class _WriteGroups:
             return put_base(
                 files.storage,
                 files.pending,
-                RECORD_INDEX,
+                files.partition,
                 file_id,
                 batches,
                 files.schema_text,
                 group,
             )
         gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
-        delta = Delta(RECORD_INDEX, file_id, entries, gone)
+        delta = Delta(files.partition, file_id, entries, gone)
         return put_delta(files.storage, files.pending, delta, files.schema_text, group)
 
 

@@ -13,6 +13,7 @@ from hoodoo.metadata.commit import Begun
 from hoodoo.metadata.definitions import is_partitioned
 from hoodoo.metadata.deltas import Delta, put_deltas
 from hoodoo.metadata.found_ranges import indexed_columns
+from hoodoo.metadata.growing import KEPT_BY, Growing, by_bucket
 from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import (
     GroupFiles,
@@ -22,7 +23,7 @@ from hoodoo.metadata.index_rows import (
     write_index_rows,
 )
 from hoodoo.metadata.index_size import IndexSize
-from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX, is_own
 from hoodoo.metadata.record_locations import millis_of
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
@@ -50,7 +51,12 @@ class Keeper:
 
     @property
     def keys(self) -> bool:
-        return RECORD_INDEX in self.partitions
+        return any(index in self.partitions for index in INDEXES)
+
+    @property
+    def noted(self) -> Mapping[str, str]:
+        own = [p for p in self.partitions if is_own(p)]
+        return {KEPT_BY: ",".join(own)} if own else {}
 
     def begin(
         self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written
@@ -61,7 +67,7 @@ class Keeper:
             begun, target.storage, FileChange.written(metadata.stats), target.engine, target.schema
         )
         if self.keys:
-            stats += _index(begun, target, instant, metadata, written)
+            stats += _indexes(begun, target, instant, metadata, written, self.partitions)
         return begun.beside(stats)
 
     def compacted(
@@ -149,14 +155,15 @@ def columns_of(schema: pa.Schema, config: TableConfig, options: Mapping[str, str
     return indexed_columns(schema, options, config.version, meta=meta)
 
 
-def _index(
+def _indexes(
     begun: Begun,
     target: WriteTarget,
     instant: Instant,
     metadata: CommitMetadata,
     written: Written,
+    partitions: Sequence[str],
 ) -> tuple[WriteStat, ...]:
-    """The log files of ``record_index``: keys that came, and those that went, also with the file groups
+    """The log files of the record indexes: keys that came, and those that went, also with the file groups
     that the commit replaces."""
     millis = millis_of(instant.requested, target.config.timezone)
     streams: list[Stream] = []
@@ -179,14 +186,27 @@ def _index(
         known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(gone, first)]
     if not streams:
         return ()
-    groups, begun_slots = index_groups(
-        begun.table, target, {path for _n, path, _id, _when in known}
-    )
-    files = GroupFiles(
-        begun.table.storage, begun.pending, begun.schema_text, groups, base=False, new=begun_slots
-    )
     rows = target.engine.union(streams) if len(streams) > 1 else streams[0]
-    return write_index_rows(target.engine, rows, places(known), files, target.serializer)
+    stats: tuple[WriteStat, ...] = ()
+    paths = {path for _n, path, _id, _when in known}
+    for partition in (index for index in INDEXES if index in partitions):
+        files = index_files(begun, target, partition, paths)
+        stats += write_index_rows(target.engine, rows, places(known), files, target.serializer)
+    return stats
+
+
+def index_files(begun: Begun, target: WriteTarget, partition: str, paths: set[str]) -> GroupFiles:
+    """Where the index rows of partition ``paths`` go."""
+    table = begun.table
+    if partition == GROWING_INDEX:
+        growing = Growing.of(target.config)
+        buckets = by_bucket(table.slices(partition), growing.buckets)
+        return GroupFiles(
+            table.storage, begun.pending, begun.schema_text, growing.groups, False,
+            partition=partition, buckets=buckets, cap=growing.cap,
+        )  # fmt: skip
+    groups, new = index_groups(table, target, paths)
+    return GroupFiles(table.storage, begun.pending, begun.schema_text, groups, False, new)
 
 
 def index_groups(

@@ -18,6 +18,9 @@ FILES = "files"
 COLUMN_STATS = "column_stats"
 PARTITION_STATS = "partition_stats"
 RECORD_INDEX = "record_index"
+# Hoodoo's own: a record index whose buckets get more file groups as they grow.
+GROWING_INDEX = "hoodoo_record_index"
+INDEXES = (RECORD_INDEX, GROWING_INDEX)
 
 _PREFIXES = {
     FILES: "files-",
@@ -44,6 +47,16 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
         )
     within = "" if data_partition is None else f"{_escape(data_partition)}-"
     return f"{prefix}{within}{number:04d}-0"
+
+
+def bucket_id(bucket: int) -> str:
+    """How the file ids of a bucket of the growing record index begin; its file groups are numbered."""
+    return f"hoodoo-record-index-{bucket:04d}"
+
+
+def is_own(partition: str) -> bool:
+    """Whether a partition is Hoodoo's, which Hudi must not come to know of."""
+    return partition == GROWING_INDEX
 
 
 def path_prefix(data_partition: str) -> str:

@@ -18,10 +18,12 @@ from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
+from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.metadata.definitions import is_partitioned
+from hoodoo.metadata.growing import Growing, by_bucket, refuse_strangers
 from hoodoo.metadata.index_groups import IndexGroups, Slots
-from hoodoo.metadata.layout import RECORD_INDEX
+from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX, bucket_id
 from hoodoo.metadata.record_locations import LOCATIONS, decode_locations
 from hoodoo.metadata.slice import FIX, Layer, layers
 from hoodoo.metadata.table import MetadataTable
@@ -41,11 +43,11 @@ _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.s
 
 @frozen
 class Bucket:
-    """One file group of the index, as it is at one moment. ``how`` its HFiles are looked into: ``seek``,
+    """One bucket of the index, as it is at one moment: a file group, or several, the oldest first. ``how`` its HFiles are looked into: ``seek``,
     ``scan``, or ``auto``, by the share of its keys that is asked for."""
 
     storage: Storage
-    slice: FileSlice
+    slices: tuple[FileSlice, ...]
     how: str = "auto"
 
     def get_record_locations(self, keys: pa.Array) -> pa.Table:
@@ -53,7 +55,7 @@ class Bucket:
 
         Raises CorruptTableError naming the file for what can't be read.
         """
-        found = layers(self.storage, self.slice)
+        found = [x for slice_ in reversed(self.slices) for x in layers(self.storage, slice_)]
         asked = keys.cast(pa.binary())
         parts: list[pa.Table] = []
         known: list[pa.Array] = []
@@ -86,29 +88,41 @@ class RecordIndex:
     """The index of a table at one moment. ``buckets``: in the order in which the hash counts them."""
 
     storage: Storage
-    buckets: tuple[FileSlice, ...]
+    buckets: tuple[tuple[FileSlice, ...], ...]
     how: str = "auto"
     partitioned: bool = False
+    hash: KeyHash | None = None
 
     @classmethod
     def open(
-        cls, storage: Storage, timeline: Timeline, as_of: str | None = None, how: str = "auto"
+        cls,
+        storage: Storage,
+        timeline: Timeline,
+        as_of: str | None = None,
+        how: str = "auto",
+        partition: str = RECORD_INDEX,
     ) -> RecordIndex:
         """The index of the data table in ``storage``, whose ``timeline`` was looked at before; ``as_of``: as
-        its instants up to that one, by requested time, left it.
+        its instants up to that one, by requested time, left it. ``partition``: ``record_index`` or the growing
+        one.
 
         Raises CorruptTableError where the index is not there.
         """
         table = MetadataTable.open(storage, timeline)
-        slices = table.slices(RECORD_INDEX, as_of)
-        partitioned = is_partitioned(storage)
+        slices = table.slices(partition, as_of)
+        partitioned = partition == RECORD_INDEX and is_partitioned(storage)
         if not slices and not partitioned:
             raise CorruptTableError(
-                f"{table.storage.root}/{RECORD_INDEX}",
+                f"{table.storage.root}/{partition}",
                 "there is no record index" + (f" as of {as_of}." if as_of else "."),
                 FIX,
             )
-        return cls(table.storage, slices, how, partitioned)
+        if partition == GROWING_INDEX:
+            refuse_strangers(storage, timeline)
+            growing = Growing.of(timeline.config)
+            found = by_bucket(slices, growing.buckets)
+            return cls(table.storage, found, how, hash=growing.hash)
+        return cls(table.storage, tuple((s,) for s in slices), how, partitioned)
 
     def locate(
         self,
@@ -136,7 +150,7 @@ class RecordIndex:
         groups, slots, wanted = self._asked(asked)
         ordered = self._ordered(groups)
         payloads = [
-            json.dumps([number, slice_json.pack([ordered.buckets[number]]).decode()]).encode()
+            json.dumps([number, slice_json.pack(ordered.buckets[number]).decode()]).encode()
             for number in np.unique(slots).tolist()
         ]
         step = _LookUp(self.storage, self.how, engine.side(wanted), side)
@@ -170,18 +184,20 @@ class RecordIndex:
     ) -> pa.Array:
         keys = wanted.column("record_key").combine_chunks()
         if not self.partitioned:
-            slots = IndexGroups(tuple(s.file_id for s in self.buckets)).slots(keys, None)
+            slots = self._groups(set()).slots(keys, None)
         elif partition_paths is None:
-            alike = [s.file_id for s in self.buckets]
-            prefix = ordered.buckets[number].file_id.rsplit("-", 2)[0]
-            group = [f for f in alike if f.rsplit("-", 2)[0] == prefix]
-            place = group.index(ordered.buckets[number].file_id)
+            alike = [bucket[0].file_id for bucket in self.buckets]
+            mine = ordered.buckets[number][0].file_id
+            group = [f for f in alike if f.rsplit("-", 2)[0] == mine.rsplit("-", 2)[0]]
+            place = group.index(mine)
             slots = IndexGroups(tuple(group)).slots(keys, None)
             return keys.filter(pa.array(slots == place))
         return keys.filter(pa.array(slots == number))
 
     def _groups(self, paths: set[str]) -> IndexGroups:
-        ids = [s.file_id for s in self.buckets]
+        if self.hash is not None:
+            return IndexGroups(tuple(map(bucket_id, range(len(self.buckets)))), None, self.hash)
+        ids = [bucket[0].file_id for bucket in self.buckets]
         return IndexGroups.of(ids, paths if self.partitioned else None)
 
     def _asked(self, asked: pa.Table) -> tuple[IndexGroups, Slots, pa.Table]:
@@ -197,7 +213,9 @@ class RecordIndex:
 
     def _ordered(self, groups: IndexGroups) -> RecordIndex:
         """The same index with the buckets of ``groups``, in their order."""
-        by_id = {s.file_id: s for s in self.buckets}
+        if self.hash is not None:
+            return self
+        by_id = {bucket[0].file_id: bucket for bucket in self.buckets}
         return evolve(self, buckets=tuple(by_id[i] for i in groups.file_ids))
 
     def changed(self, since: str, until: str | None = None) -> pa.Table:
@@ -205,7 +223,7 @@ class RecordIndex:
         newest; without file id where it is gone. Of instants that were compacted with others since, nothing
         can be said: CorruptTableError."""
         parts: list[pa.Table] = []
-        for slice_ in self.buckets:
+        for slice_ in (s for bucket in self.buckets for s in bucket):
             base = slice_.base_file
             if base is not None and order_key(base.instant) > order_key(since):
                 raise CorruptTableError(
@@ -281,8 +299,8 @@ class _LookUpSlots:
 
     def _look_up(self, held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys = pa.chunked_array([batch.column("record_key") for batch in held]).unique()
-        slice_ = self.index.buckets[int(held[0].column(SLOT)[0].as_py())]
-        bucket = Bucket(self.index.storage, slice_, self.index.how)
+        slices = self.index.buckets[int(held[0].column(SLOT)[0].as_py())]
+        bucket = Bucket(self.index.storage, slices, self.index.how)
         yield from _checked(bucket, keys, self.there)
 
 
@@ -306,8 +324,8 @@ class _LookUp:
                 number, slices = json.loads(payload)
                 mine = wanted.filter(pc.equal(wanted.column("slot"), number))
                 keys = mine.column("record_key").combine_chunks()
-                (slice_,) = slice_json.unpack(slices.encode())
-                yield from _checked(Bucket(self.storage, slice_, self.how), keys, self.there)
+                groups = tuple(slice_json.unpack(slices.encode()))
+                yield from _checked(Bucket(self.storage, groups, self.how), keys, self.there)
 
 
 def _checked(bucket: Bucket, keys: pa.Array, there: Side) -> Iterator[pa.RecordBatch]:
@@ -318,7 +336,7 @@ def _checked(bucket: Bucket, keys: pa.Array, there: Side) -> Iterator[pa.RecordB
     if not pc.all(known, min_count=0).as_py():
         lost = found.filter(pc.invert(known)).slice(0, 1).to_pylist()[0]
         raise CorruptTableError(
-            f"{bucket.storage.root}/{bucket.slice.partition_path}/{bucket.slice.file_id}",
+            f"{bucket.storage.root}/{bucket.slices[0].partition_path}/{bucket.slices[0].file_id}",
             f"says that the key {lost['record_key']!r} lies in the file group {lost['file_id']} of "
             f"{lost['partition_path']!r}, which the table does not have.",
             FIX,

@@ -64,6 +64,10 @@ class Layer:
             yield from self._coded(pa.Table.from_batches([batch])).to_batches()
 
     def _coded(self, found: pa.Table) -> pa.Table:
+        empty = pc.equal(pc.binary_length(found.column("value")), 0)
+        if pc.any(empty).as_py():  # the growing index keeps what is deleted so
+            values = pc.if_else(empty, pa.scalar(None, pa.binary()), found.column("value"))
+            found = found.set_column(1, ENTRIES.field(1), values)
         if not self.recoded:
             return found
         # Row by row: it happens once, where an older version of Hudi wrote the group.
@@ -134,15 +138,18 @@ def newest(found: Sequence[Layer], keys: pa.Array, how: str = "auto") -> pa.Tabl
     return whole.filter(pc.is_valid(whole.column("value")))
 
 
-def merged(found: Sequence[Layer]) -> Iterator[pa.RecordBatch]:
+def merged(found: Sequence[Layer], deleted: bool = False) -> Iterator[pa.RecordBatch]:
     """All entries, ascending, the newest value of each key. What is in log files is held in memory; the
-    base file passes through."""
+    base file passes through. ``deleted``: deleted ones, too, with an empty value."""
     over = _over(found[:-1] if found and found[-1].hfile is not None else found)
     base = found[-1] if found and found[-1].hfile is not None else None
+    live = _kept if deleted else _live
     done = 0
     keys = over.column("key").combine_chunks()
     if base is not None:
         for batch in base.scan():
+            if not batch.num_rows:
+                continue
             upto = _count_upto(keys, batch.column(0)[-1])
             kept = batch
             if upto > done:
@@ -151,11 +158,11 @@ def merged(found: Sequence[Layer]) -> Iterator[pa.RecordBatch]:
                 both = pa.concat_tables(
                     [pa.Table.from_batches([kept]), over.slice(done, upto - done)]
                 )
-                yield from _live(both.sort_by("key"))
+                yield from live(both.sort_by("key"))
                 done = upto
             elif kept.num_rows:
-                yield kept
-    yield from _live(over.slice(done))
+                yield from live(pa.Table.from_batches([kept]))
+    yield from live(over.slice(done))
 
 
 def _over(found: Sequence[Layer]) -> pa.Table:
@@ -187,3 +194,9 @@ def _count_upto(keys: pa.Array, last: pa.Scalar) -> int:
 def _live(table: pa.Table) -> Iterator[pa.RecordBatch]:
     kept = table.filter(pc.is_valid(table.column("value"))).combine_chunks()
     yield from (b for b in kept.to_batches() if b.num_rows)
+
+
+def _kept(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    values = pc.fill_null(table.column("value"), b"")
+    whole = table.set_column(1, ENTRIES.field(1), values).combine_chunks()
+    yield from (b for b in whole.to_batches() if b.num_rows)

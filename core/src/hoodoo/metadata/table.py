@@ -7,24 +7,30 @@ over, as Hudi passes them over.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
 
 from attrs import frozen
 
 from hoodoo.errors import TableExistsError
+from hoodoo.metadata.layout import is_own
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.partitions import path_of
 from hoodoo.timeline.timeline import Timeline, load
 
 FOLDER = ".hoodie/metadata"
 # Properties of the data table: the partitions that may be read, and those that are being built.
 LISTED = "hoodie.table.metadata.partitions"
 BUILDING = "hoodie.table.metadata.partitions.inflight"
+# The same of Hoodoo's own partitions.
+OWN_LISTED = "hoodoo.metadata.partitions"
+OWN_BUILDING = "hoodoo.metadata.partitions.inflight"
 _MADE = {
     "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
     "hoodie.table.keygenerator.type": "HOODIE_TABLE_METADATA",
@@ -97,6 +103,12 @@ def make_table(storage: Storage, data: TableConfig) -> None:
             properties.create(storage, TableConfig(kept))
 
 
+def mark_of(partition: str) -> str:
+    """The file, below the metadata table, without which a partition is not complete. Hudi finds partitions by
+    theirs."""
+    return f"{partition}/.hoodoo_partition" if is_own(partition) else path_of(partition)
+
+
 def is_beginning(instant: str) -> bool:
     """Whether a partition began with ``instant``, which is before all time."""
     return instant.startswith(BEGINNING)
@@ -123,6 +135,26 @@ def own_config(config: TableConfig) -> TableConfig:
             "hoodie.populate.meta.fields": "false",
         }
     )
+
+
+def listed(config: TableConfig) -> tuple[str, ...]:
+    """The partitions that may be read, Hoodoo's own among them."""
+    return (*config.metadata_partitions, *names(config.get(OWN_LISTED)))
+
+
+def building(config: TableConfig) -> tuple[str, ...]:
+    """The partitions that are being built, Hoodoo's own among them."""
+    return (*names(config.get(BUILDING)), *names(config.get(OWN_BUILDING)))
+
+
+def told_as(ready: Iterable[str], begun: Iterable[str]) -> dict[str, str | None]:
+    """The changes of properties that say which partitions may be read and which are being built."""
+    changes: dict[str, str | None] = {}
+    for found, hudis, ours in ((ready, LISTED, OWN_LISTED), (begun, BUILDING, OWN_BUILDING)):
+        partitions = sorted(set(found))
+        changes[hudis] = ",".join(p for p in partitions if not is_own(p)) or None
+        changes[ours] = ",".join(p for p in partitions if is_own(p)) or None
+    return changes
 
 
 def names(text: str | None) -> tuple[str, ...]:

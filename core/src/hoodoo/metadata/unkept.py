@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from hoodoo.errors import CommitConflictError, warn
-from hoodoo.metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS, RECORD_INDEX
-from hoodoo.metadata.table import BUILDING, FOLDER, LISTED, MetadataTable, names
+from hoodoo.metadata.layout import (
+    COLUMN_STATS,
+    FILES,
+    GROWING_INDEX,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    is_own,
+)
+from hoodoo.metadata.table import (
+    BUILDING,
+    FOLDER,
+    LISTED,
+    OWN_LISTED,
+    MetadataTable,
+    building,
+    listed,
+    mark_of,
+    told_as,
+)
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
@@ -12,7 +29,7 @@ from hoodoo.timeline.timeline import Timeline
 
 # The option, Hudi's, without which there is no metadata table.
 ENABLED = "hoodie.metadata.enable"
-KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS)
+KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS, GROWING_INDEX)
 _VERSION = 9
 
 
@@ -22,44 +39,43 @@ def kept_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     config = timeline.config
     if config.version != _VERSION:
         return ()
-    listed = config.metadata_partitions
-    kept = [p for p in KEPT if p in listed]
-    building = [p for p in names(config.get(BUILDING)) if p in KEPT and p not in listed]
-    if building:
-        kept += built(storage, timeline, building)
+    ready = listed(config)
+    kept = [p for p in KEPT if p in ready]
+    begun = [p for p in building(config) if p in KEPT and p not in ready]
+    if begun:
+        kept += built(storage, timeline, begun)
     return tuple(kept)
 
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
-    """Those of ``partitions`` whose first base files are committed."""
+    """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe."""
     table = MetadataTable.open(storage, timeline)
-    return [p for p in partitions if table.slices(p)]
+    found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
+    return [p for p in found if table.slices(p)]
 
 
 def drop_unkept(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
     """Take partitions that are not kept out of the properties, then their files; the properties as they are
     then. ``wanted``: whether there is to be a metadata table at all."""
     mine = KEPT if wanted and config.version == _VERSION else ()
-    listed, building = config.metadata_partitions, names(config.get(BUILDING))
-    left = [p for p in listed if p in mine] if FILES in listed else []
-    if mine and FILES in building:
-        left = [p for p in listed if p in mine]
-    being = [p for p in building if p in mine]
-    gone = [p for p in (*listed, *building) if p not in (*left, *being)]
+    ready, begun = listed(config), building(config)
+    # Without `files` the others of Hudi's are no use.
+    whole = FILES in ready or (bool(mine) and FILES in begun)
+    left = [p for p in ready if p in mine and (whole or is_own(p))]
+    being = [p for p in begun if p in mine]
+    gone = [p for p in (*ready, *begun) if p not in (*left, *being)]
     if gone:
         what = "is not kept by this version of Hoodoo and is" if wanted else "is not wanted and is"
         warn(
             f"table {config.name}: its metadata table ({', '.join(gone)}) {what} removed before the first "
             "write; `hoodoo rebuild-index`, or Hudi, makes it anew."
         )
-        changes: dict[str, str | None] = {
-            LISTED: ",".join(left) or None, BUILDING: ",".join(being) or None
-        }  # fmt: skip
+        changes = told_as(left, being)
         try:
             config = properties.update(storage, config, changes)
         except CommitConflictError:  # another writer is at it, or has done it
             config = properties.load(storage)
-            if set(config.metadata_partitions) - set(left):
+            if set(listed(config)) - set(left):
                 raise
     if not left and not being:
         if gone or storage.list(FOLDER):
@@ -72,5 +88,5 @@ def drop_unkept(storage: Storage, config: TableConfig, wanted: bool) -> TableCon
 
 def unlisted(config: TableConfig) -> TableConfig:
     """``config`` of a reader that does not want the metadata table."""
-    kept = {k: v for k, v in config.properties.items() if k not in (LISTED, BUILDING)}
+    kept = {k: v for k, v in config.properties.items() if k not in (LISTED, BUILDING, OWN_LISTED)}
     return TableConfig(kept)

@@ -305,6 +305,8 @@ def _publish(
     def content(fresh: Timeline) -> bytes:
         """With ``extraMetadata``: the schema, and which batches are in the table."""
         told = batches.extra_metadata(target.storage, fresh, instant, order.batch)
+        if target.keeping is not None:
+            told = {**told, **target.keeping.noted}
         whole = evolve(metadata, extra={"schema": text, **told})
         return codec.encode_commit(whole, instant.action, target.config.layout_version)
 

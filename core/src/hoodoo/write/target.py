@@ -60,6 +60,10 @@ class Keeping(Protocol):
     def keys(self) -> bool:
         """Whether tasks are to tell which record keys came and went."""
 
+    @property
+    def noted(self) -> Mapping[str, str]:
+        """What commits say of it in their ``extraMetadata``."""
+
     def begin(self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written) -> Beside:  # fmt: skip
         """Begin to keep what ``metadata``, the commit of ``instant``, says; its completion, which is decided
         together with that of ``instant``."""

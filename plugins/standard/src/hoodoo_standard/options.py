@@ -129,6 +129,20 @@ BLOOM_MOVES = Option(
     "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True,
 )  # fmt: skip
 BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
+GROWING = (
+    Option(
+        "hoodoo.index.buckets", "Buckets of a growing record index.", "10", table_property=True
+    ),
+    Option(
+        "hoodoo.index.bucket.cap",
+        "Entries in a file group of a bucket, at which it is sealed and another one takes what comes.",
+        "1000000", table_property=True,
+    ),
+    Option(
+        "hoodoo.index.hash", "The hash of record keys, a plugin of the family index_hash.", "java",
+        table_property=True,
+    ),
+)  # fmt: skip
 TEE = Option(
     "hoodoo.index.tee",
     "The two indexes that the index tee asks, with a comma between; writes go by the first.",

@@ -137,8 +137,28 @@ def hoodoo_indexes() -> Iterable[Registration]:
             "the same, where a key may lie once in each partition path",
         ),
         Registration(
+            "growing_record_index",
+            "hoodoo_standard.index.growing_index:GrowingIndex.from_settings",
+            options=(*options.GROWING, options.RECORD_MOVES, options.CHOOSES, options.SEEKS),
+            summary="a record index whose buckets get more file groups; Hoodoo alone keeps it",
+        ),
+        Registration(
             "tee", "hoodoo_standard.index.tee:TeeIndex.from_settings",
             options=(options.TEE,), summary="asks two indexes and tells where they differ",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_index_hashes() -> Iterable[Registration]:
+    return [
+        Registration(
+            "java", "hoodoo_standard.index.hashes:JavaHash.from_settings",
+            summary="the hash of Hudi's record index"
+        ),
+        Registration(
+            "mixed", "hoodoo_standard.index.hashes:MixedHash.from_settings",
+            summary="the same with its bits mixed, for short or similar keys",
         ),
     ]  # fmt: skip
 

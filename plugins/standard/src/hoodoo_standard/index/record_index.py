@@ -33,7 +33,7 @@ class RecordLevelIndex:
     @classmethod
     def from_settings(cls, settings: Settings) -> RecordLevelIndex:
         moves = (settings.get(RECORD_MOVES.key, RECORD_MOVES.default) or "").lower() == "true"
-        return cls(moves, _how(settings))
+        return cls(moves, how_of(settings))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         timeline = context.timeline
@@ -58,10 +58,11 @@ class RecordLevelIndex:
 
 def partitioned_from_settings(settings: Settings) -> RecordLevelIndex:
     """The index of keys that are unique in their partition path: Hudi's RECORD_LEVEL_INDEX."""
-    return RecordLevelIndex(False, _how(settings), is_global=False)
+    return RecordLevelIndex(False, how_of(settings), is_global=False)
 
 
-def _how(settings: Settings) -> str:
+def how_of(settings: Settings) -> str:
+    """``auto``, ``seek`` or ``scan``, by the two options of RFC-08."""
     chooses = (settings.get(CHOOSES.key, CHOOSES.default) or "").lower() == "true"
     seeks = (settings.get(SEEKS.key, SEEKS.default) or "").lower() == "true"
     return "auto" if chooses else "seek" if seeks else "scan"

@@ -1,0 +1,54 @@
+"""Growing record index: a record index whose buckets get more file groups as they grow. Global.
+
+For tables that outgrow the number of file groups that a record index was made with, and for hashes of
+one's own. Only Hoodoo knows it: another engine that writes to the table does not keep it.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.engine import Stream
+from hoodoo.hookspecs.index import IndexContext
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.metadata.layout import GROWING_INDEX
+from hoodoo.metadata.record_index import RecordIndex
+from hoodoo.metadata.table import listed
+
+from hoodoo_standard.index.record_index import how_of
+from hoodoo_standard.options import RECORD_MOVES
+
+
+@frozen
+class GrowingIndex:
+    """``how`` HFiles are looked into: ``auto``, ``seek`` or ``scan``."""
+
+    moves_partitions: bool = False
+    how: str = "auto"
+
+    @property
+    def is_global(self) -> bool:
+        return True
+
+    @property
+    def knows_logs(self) -> bool:
+        """Keys that only log files have are found, too."""
+        return True
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> GrowingIndex:
+        moves = (settings.get(RECORD_MOVES.key, RECORD_MOVES.default) or "").lower() == "true"
+        return cls(moves, how_of(settings))
+
+    def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        timeline = context.timeline
+        if timeline is None or GROWING_INDEX not in listed(timeline.config):
+            raise ConfigError(
+                f"table {context.storage.root}",
+                "has no growing record index, and its index is that one.",
+                "Make it: table.rebuild_index('growing_record_index').",
+            )
+        index = RecordIndex.open(context.storage, timeline, how=self.how, partition=GROWING_INDEX)
+        return index.locate(
+            context.engine, keys, context.slices, context.key_bytes, context.serializer
+        )
