@@ -17,7 +17,7 @@ from hoodoo.metadata.base import put_base
 from hoodoo.metadata.combine import combined
 from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.schema import record_schema
-from hoodoo.metadata.table import FOLDER, MetadataTable
+from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning
 from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
@@ -32,6 +32,7 @@ from hoodoo.timeline.compaction_plan import (
 )
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision
+from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.pending import Pending
 from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
@@ -75,7 +76,9 @@ def compact(
         table = MetadataTable.open(storage, data)
         done.append(_run(storage, table, planned, engine, partitions))
     if done:
-        _clean(MetadataTable.open(storage, data), partitions)
+        table = MetadataTable.open(storage, data)
+        _clean(table, partitions)
+        _shorten(table)
     return tuple(done)
 
 
@@ -208,3 +211,26 @@ def _clean(table: MetadataTable, partitions: Sequence[str]) -> None:
                     table.storage.delete(log.path)
                 if slice_.base_file is not None:
                     table.storage.delete(slice_.base_file.path)
+
+
+def _shorten(table: MetadataTable) -> None:
+    """Take off the timeline what no file is of any more: it is listed with each look. All from the compaction
+    before the newest on stays, and how partitions began.
+
+    Nothing is archived: what the metadata table was, nobody asks; it is made of the table's own history.
+    """
+    compactions = [i.requested for i in table.timeline.writes() if i.action == "commit"]
+    if len(compactions) <= KEPT_SLICES:
+        return
+    limit = order_key(sorted(compactions, key=order_key)[-KEPT_SLICES])
+    folders = [e.path for e in table.storage.list() if e.is_dir and not e.name.startswith(".")]
+    parsed = (parse_path(e.path) for folder in folders for e in table.storage.list(folder))
+    needed = {file.instant for file in parsed if file is not None}
+    for instant in table.timeline.writes():
+        old = order_key(instant.completion_order) < limit and not is_beginning(instant.requested)
+        if old and instant.requested not in needed:
+            pending = COMPACTION if instant.action == "commit" else instant.action
+            for state in (State.REQUESTED, State.INFLIGHT):
+                begun = Instant(instant.requested, pending, state)
+                table.storage.delete(table.timeline.path(begun))
+            table.storage.delete(table.timeline.path(instant))
