@@ -11,7 +11,7 @@ from hoodoo.files.hfile import write_hfile
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
-from hoodoo.write.markers import CREATE
+from hoodoo.write.markers import NO_MARKER
 from hoodoo.write.pending import Pending
 from hoodoo.write.scratch import scratch_file
 
@@ -34,7 +34,7 @@ def put_base(
     with scratch_file(storage) as local:
         with open(local, "wb") as sink:
             size = write_hfile(sink, counted, schema_text=schema_text).size
-        size = pending.put_sized(storage, partition, base.name, local, CREATE, size)
+        size = pending.put_sized(storage, partition, base.name, local, NO_MARKER, size)
     return WriteStat(
         partition_path=partition,
         file_id=file_id,

@@ -18,7 +18,7 @@ from hoodoo.files.log_writer import LogWriter
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
 from hoodoo.storage.api import Storage
-from hoodoo.write.markers import CREATE
+from hoodoo.write.markers import NO_MARKER
 from hoodoo.write.pending import Pending
 from hoodoo.write.scratch import scratch_file
 
@@ -60,7 +60,7 @@ def put_delta(
             size = writer.close()
         token = f"{number}-{_checksum(local)}-0"
         log = LogFile(delta.partition, delta.file_id, instant, 1, token)
-        size = pending.put_sized(storage, delta.partition, log.name, local, CREATE, size)
+        size = pending.put_sized(storage, delta.partition, log.name, local, NO_MARKER, size)
     gone = 0 if delta.deleted is None else len(delta.deleted)
     return WriteStat(
         partition_path=delta.partition,

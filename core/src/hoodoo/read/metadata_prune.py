@@ -207,5 +207,6 @@ def _promises(
         if counts["nulls"] >= counts["values"]:
             yield n, here.is_null()
         elif least.is_valid and greatest.is_valid:
-            inside = (here >= least) & (here <= greatest)
+            one = least.equals(greatest)
+            inside = here == least if one else (here >= least) & (here <= greatest)
             yield n, inside | here.is_null() if counts["nulls"] else inside

@@ -12,6 +12,8 @@ from hoodoo.write.target import MARKERS
 CREATE = "CREATE"  # a base file of a new file group
 MERGE = "MERGE"  # a base file in place of another one
 APPEND = "APPEND"  # a log file
+# Of the metadata table: who undoes something there, Spark Hudi too, lists its files.
+NO_MARKER = ""
 
 
 def mark(storage: Storage, instant: str, partition_path: str, name: str, kind: str) -> None:

@@ -33,7 +33,7 @@ class Pending:
         return cls(instant.requested, timeline.path(instant), door)
 
     def put(self, storage: Storage, partition_path: str, name: str, local: str, kind: str) -> bool:
-        """Put the ``local`` file under its final name, after its marker of ``kind``.
+        """Put the ``local`` file under its final name, after its marker of ``kind`` (empty: without one).
 
         False: an earlier attempt of the same task has left the file. Raises CommitConflictError,
         with no file left, if the instant does not stand any more, or the door is closed and the
@@ -44,7 +44,8 @@ class Pending:
         self._check(storage)
         if self.door is not None and not self.door.is_open(storage):
             raise self._late()
-        mark(storage, self.requested, partition_path, name, kind)
+        if kind:
+            mark(storage, self.requested, partition_path, name, kind)
         path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
             return False
