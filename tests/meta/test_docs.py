@@ -27,6 +27,7 @@ from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
 from hoodoo.hookspecs import serializer as serializer_family
+from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
@@ -293,9 +294,11 @@ TYPES: dict[str, tuple[type, ...]] = {
     "index": (
         index_family.Index,
         index_family.LookupIndex,
+        index_family.Tees,
         index_family.ComputedIndex,
         index_family.IndexContext,
     ),
+    "index_hash": (KeyHash,),
     "layout": (Layout, Slot),
     "serializer": (serializer_family.Serializer, serializer_family.BoundSerializer),
     "file_format": (
@@ -453,7 +456,9 @@ def test_tox_environments_that_pages_name_exist() -> None:
 
 def test_the_table_of_options_is_what_is_declared() -> None:
     text = (REPO / "docs/writing.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(hood[\w.]+)` \| (?:`(.*?)`)? ?\| (\w*) ?\| (.*) \|$", text, re.M)
+    rows = re.findall(
+        r"^\| `((?:hood|record\.)[\w.]+)` \| (?:`(.*?)`)? ?\| (\w*) ?\| (.*) \|$", text, re.M
+    )
     written = {key: (default or None, kind == "table") for key, default, kind, _ in rows}
     ours = {o.key: o for o in declared_options() if not o.key.startswith("hoodoo.keep_first")}
     assert written == {k: (o.default, o.table_property) for k, o in ours.items()}

@@ -1,0 +1,27 @@
+"""The standard hashes of record keys."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hoodoo.hookspecs.index_hash import KeyHash
+from hoodoo.metadata.layout import group_of
+from hoodoo.testing.contracts.index_hash import KeyHashContract
+from hoodoo_standard.index.hashes import JavaHash, MixedHash
+
+
+class TestJavaHash(KeyHashContract):
+    @pytest.fixture
+    def key_hash(self) -> KeyHash:
+        return JavaHash()
+
+
+class TestMixedHash(KeyHashContract):
+    @pytest.fixture
+    def key_hash(self) -> KeyHash:
+        return MixedHash()
+
+
+def test_java_is_what_the_record_index_goes_by() -> None:
+    keys = pa.array([f"k{n}" for n in range(500)])
+    assert [n % 7 for n in JavaHash().spread(keys).to_pylist()] == group_of(keys, 7).tolist()
