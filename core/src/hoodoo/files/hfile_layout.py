@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ from hoodoo.files.hfile_window import Window
 TAIL = 64 << 10
 _LEVELS = 8
 _NAMES = {item.value: item.name for item in Codec}
+
+Numbers = list[int] | npt.NDArray[np.int64]
 
 
 @frozen
@@ -168,6 +171,9 @@ def _codec(window: Window, trailer: Mapping[int, int | bytes]) -> Codec:
 def root_index(data: bytes, count: int | None, end: int) -> Index:
     """A root index of ``count`` blocks that lie before ``end``; without ``count``, of as many as fit,
     and 16 bytes may follow, which point to the middle of the file. Raises Nonsense."""
+    alike = _alike(data, count, end) if count else None
+    if alike is not None:
+        return alike
     offsets: list[int] = []
     sizes: list[int] = []
     keys: list[bytes] = []
@@ -188,6 +194,29 @@ def root_index(data: bytes, count: int | None, end: int) -> Index:
     if count is not None and (len(keys) != count or at != size):
         raise Nonsense(f"the index has not the {count} blocks that the trailer says")
     return _checked(offsets, sizes, keys, end)
+
+
+def _alike(data: bytes, count: int, end: int) -> Index | None:
+    """The same of one whose keys are equally long, all at once; None if they are not, or if anything is
+    not as it should be."""
+    each, rest = divmod(len(data), count)
+    if rest or each < 16:
+        return None
+    length, begin = vint(data, 12)
+    if begin + length != each or length < 2:
+        return None
+    rows = np.frombuffer(data, np.uint8).reshape(count, each)
+    if (rows[:, 12 : begin + 2] != rows[0, 12 : begin + 2]).any():
+        return None
+    size = int.from_bytes(data[begin : begin + 2], "big")
+    if size > length - 2:
+        return None
+    offsets = np.ascontiguousarray(rows[:, :8]).view(">u8")[:, 0]
+    if (offsets > end).any():
+        return None
+    sizes = np.ascontiguousarray(rows[:, 8:12]).view(">u4")[:, 0].astype(np.int64)
+    first = range(begin + 2, len(data), each)
+    return _checked(offsets.astype(np.int64), sizes, [data[a : a + size] for a in first], end)
 
 
 def leaf_index(data: bytes, end: int) -> Index:
@@ -229,14 +258,17 @@ def deeper(window: Window, layout: Layout) -> Index:
     return index
 
 
-def _checked(offsets: list[int], sizes: list[int], keys: list[bytes], end: int) -> Index:
-    if any(o > end or s > end or s < HEADER_BYTES for o, s in zip(offsets, sizes)):
-        raise Nonsense("the index names a block outside of the file")
-    index = Index(np.array(offsets, np.int64), np.array(sizes, np.int64), keys)
+def _checked(offsets: Numbers, sizes: Numbers, keys: list[bytes], end: int) -> Index:
+    outside = "the index names a block outside of the file"
+    if isinstance(offsets, list) and max(offsets, default=0) > end:  # perhaps too big for NumPy
+        raise Nonsense(outside)
+    index = Index(np.asarray(offsets, np.int64), np.asarray(sizes, np.int64), keys)
+    if ((index.offsets > end) | (index.sizes > end) | (index.sizes < HEADER_BYTES)).any():
+        raise Nonsense(outside)
     ends = index.offsets + index.sizes
     if (ends[:-1] > index.offsets[1:]).any() or (len(keys) and ends[-1] > end):
         raise Nonsense("the blocks that the index names overlap")
-    if any(a > b for a, b in zip(keys, keys[1:])):
+    if not all(map(le, keys, keys[1:])):
         raise Nonsense("the keys of the index don't ascend")
     return index
 

@@ -60,7 +60,7 @@ def _between(size: int, low: Any, high: Any) -> Mask:
 def _heads(index: Index, keys: pa.Array, fill: int = 0) -> tuple[Any, Any]:
     """The first bytes of the index's keys and of ``keys``, the latter padded with ``fill``."""
     known = pa.array(index.keys, pa.binary())
-    width = min(_WIDTH, max((len(key) for key in index.keys), default=1) + 1)
+    width = min(_WIDTH, max(map(len, index.keys), default=1) + 1)
     return _head(known, width, 0), _head(keys, width, fill)
 
 

@@ -8,6 +8,8 @@ import pyarrow as pa
 from attrs import define
 
 from hoodoo.files.hfile import write_hfile
+from hoodoo.files.hfile_write import BLOCK_BYTES
+from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
@@ -16,6 +18,16 @@ from hoodoo.write.pending import Pending
 from hoodoo.write.scratch import scratch_file
 
 EXTENSION = ".hfile"
+# Blocks of partitions whose single keys are sought. Measured on 1 M entries, one core: with half as many
+# bytes in a block as usual, seeking 1,000 keys takes 67 ms instead of 90, scanning all 4 % more, and an entry
+# 27 bytes instead of 24. With a quarter: 47 ms, 28 % more, 30 bytes.
+SOUGHT_BLOCK_BYTES = BLOCK_BYTES // 2
+_SOUGHT = frozenset({RECORD_INDEX, GROWING_INDEX})
+
+
+def block_bytes(partition: str) -> int:
+    """How many plain bytes are in a data block of a base file of ``partition``."""
+    return SOUGHT_BLOCK_BYTES if partition in _SOUGHT else BLOCK_BYTES
 
 
 def put_base(
@@ -33,7 +45,9 @@ def put_base(
     counted = _Counted(iter(batches))
     with scratch_file(storage) as local:
         with open(local, "wb") as sink:
-            size = write_hfile(sink, counted, schema_text=schema_text).size
+            size = write_hfile(
+                sink, counted, schema_text=schema_text, block_bytes=block_bytes(partition)
+            ).size
         size = pending.put_sized(storage, partition, base.name, local, NO_MARKER, size)
     return WriteStat(
         partition_path=partition,

@@ -23,6 +23,7 @@ from hoodoo.metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo.metadata.definitions import define, is_partitioned
 from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.keep import columns_of
+from hoodoo.metadata.kept_by import UNIQUE
 from hoodoo.metadata.layout import FILES, RECORD_INDEX, is_own
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import (
@@ -71,25 +72,32 @@ def build(
         mine = publish.request(storage, timeline, INDEXING, plan, named=beats.add)
         try:
             config = properties.update(storage, config, _retire(config, wanted))
-            columns = _build(storage, mine, wanted, look, settings)
+            repeated: list[int] = []
+            columns = _build(storage, mine, wanted, look, evolve(settings, told=repeated.append))
         except BaseException:
             with suppress(HoodooError):
                 withdraw(storage, timeline, mine)
             raise
-    config = finish(storage, properties.load(storage), wanted, columns)
+    config = finish(storage, properties.load(storage), wanted, columns, repeated == [0])
     notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
     return config
 
 
 def finish(
-    storage: Storage, config: TableConfig, done: Sequence[str], columns: Sequence[str]
+    storage: Storage,
+    config: TableConfig,
+    done: Sequence[str],
+    columns: Sequence[str],
+    unique: bool = False,
 ) -> TableConfig:
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
-    are kept."""
+    are kept; ``unique``: no record key is in two places."""
     ready = {*listed(config), *done}
     define(storage, sorted(ready), columns, is_partitioned(storage))
     left = [p for p in building(config) if p not in done]
     changes = {**told_as(ready, left), DEFINITIONS: DEFINITIONS_PATH}
+    if RECORD_INDEX in done:
+        changes[UNIQUE] = "true" if unique else None
     return properties.update(storage, config, changes)
 
 
@@ -139,6 +147,7 @@ def _build(
         except Behind:
             now = look()
             catch_up(target, now, wanted, groups, settings)
+            settings.told(-1)  # whether what came is unique was not looked at
             target = now
             continue
         publish.refuse_unknown(

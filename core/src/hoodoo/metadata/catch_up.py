@@ -173,7 +173,7 @@ def _add_keys(
             begun.table.storage, begun.pending, begun.schema_text, there, False, new_slots
         )
     known = places(_known([*came, *went], now))
-    stats = write_index_rows(now.engine, rows, known, files, now.serializer)
+    stats, _repeated = write_index_rows(now.engine, rows, known, files, now.serializer)
     _complete(begun, stats)
 
 

@@ -39,6 +39,7 @@ from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
 
 # File slices of a group that are kept: readers may be at the one before the newest.
 KEPT_SLICES = 2
+_MB = 1 << 20
 
 
 def commits_since(table: MetadataTable) -> int:
@@ -107,10 +108,24 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         instant = Instant(requested, COMPACTION, State.REQUESTED)
         made[-1] = instant
         path = f"{FOLDER}/{table.timeline.path(instant)}"
-        return Decision(path, CompactionPlan(slices).encode())
+        plan = CompactionPlan(slices, metrics=tuple(_metrics(s) for s in slices))
+        return Decision(path, plan.encode())
 
     ledger.decide(storage, data, make)
     return made[-1]
+
+
+def _metrics(slice_: FileSlice) -> dict[str, float]:
+    """As Hudi's plans have them: it fails to run one without."""
+    logged = sum(log.size for log in slice_.log_files)
+    read = (logged + (slice_.base_file.size if slice_.base_file else 0)) / _MB
+    return {
+        "TOTAL_LOG_FILES": float(len(slice_.log_files)),
+        "TOTAL_LOG_FILES_SIZE": float(logged),
+        "TOTAL_IO_READ_MB": read,
+        "TOTAL_IO_WRITE_MB": read,
+        "TOTAL_IO_MB": 2 * read,
+    }
 
 
 def _own_slices(table: MetadataTable, requested: str, partitions: Sequence[str]) -> list[FileSlice]:

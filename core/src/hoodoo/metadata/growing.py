@@ -16,22 +16,17 @@ from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata.index_groups import IndexGroups
+from hoodoo.metadata.kept_by import stranger
 from hoodoo.metadata.layout import GROWING_INDEX, bucket_id
 from hoodoo.metadata.slice import layers
-from hoodoo.model.commit import Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 
 BUCKETS = "hoodoo.index.buckets"
 CAP = "hoodoo.index.bucket.cap"
 HASH = "hoodoo.index.hash"
-# In the extra metadata of a commit: which of Hoodoo's own indexes its writer kept.
-KEPT_BY = "hoodoo.metadata.kept"
-_MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 _DEFAULTS = {BUCKETS: 10, CAP: 1_000_000}
 
 
@@ -58,20 +53,10 @@ class Growing:
 def refuse_strangers(storage: Storage, timeline: Timeline) -> None:
     """Raises CorruptTableError where somebody wrote who does not keep this index: it does not know all keys.
     Reads the metadata of commits since it was made."""
-    made = ""
-    for instant in timeline.completed():
-        if instant.action == INDEXING:
-            infos = timeline.contents(storage, instant).get("indexPartitionInfos") or ()
-            if any(info.get("metadataPartitionPath") == GROWING_INDEX for info in infos):
-                made = max(made, order_key(instant.completion_order))
-    for write in timeline.writes():
-        if order_key(write.completion_order) <= made:
-            continue
-        metadata = timeline.metadata(storage, write)
-        if metadata.operation in _MOVES_NO_KEY or GROWING_INDEX in metadata.extra.get(KEPT_BY, ""):
-            continue
+    found = stranger(storage, timeline, GROWING_INDEX)
+    if found is not None:
         raise CorruptTableError(
-            f"{storage.root}: commit {write.requested}",
+            f"{storage.root}: commit {found.requested}",
             "was written by an engine that does not keep the growing record index.",
             "Make it anew: table.rebuild_index('growing_record_index').",
         )

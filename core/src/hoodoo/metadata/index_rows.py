@@ -21,6 +21,7 @@ from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.metadata.base import put_base
+from hoodoo.metadata.bucket import Bucket
 from hoodoo.metadata.deltas import Delta, put_delta
 from hoodoo.metadata.growing import open_group
 from hoodoo.metadata.index_groups import IndexGroups
@@ -46,6 +47,8 @@ PLACES = pa.schema(
         ("millis", pa.int64()),
     ]
 )
+_REPEATED = "repeated"
+_DONE = pa.schema([*STATS_SCHEMA, pa.field(_REPEATED, pa.int64())])
 _TASKS_PER_CORE = 2
 
 
@@ -65,6 +68,8 @@ class GroupFiles:
     # Of the growing index: the file groups that each bucket has, and how many entries one takes.
     buckets: tuple[tuple[FileSlice, ...], ...] | None = None
     cap: int = 0
+    # File groups by slot, where it has to be told which keys lie elsewhere already.
+    known: tuple[tuple[FileSlice, ...], ...] | None = None
 
     def file_id(self, slot: int) -> str:
         """The file group that takes what comes into ``slot``."""
@@ -80,13 +85,18 @@ def write_index_rows(
     places: pa.Table,
     files: GroupFiles,
     serializer: Serializer | None = None,
-) -> tuple[WriteStat, ...]:
-    """``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than once, the one that is not deleted counts."""
+) -> tuple[tuple[WriteStat, ...], int]:
+    """The stats of the files, and how many keys were found in more than one place: always for a new index, else
+    where ``files`` says which groups know of older places.
+
+    ``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than once, the one that is not deleted counts."""
     side = engine.side(places)
     parts = max(1, min(len(files.groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
     routed = engine.map(rows, _Route(files.groups, parts, side))
     met = engine.exchange(routed, parts, serializer)
-    return read_stats(engine.collect(engine.map(met, _WriteGroups(files, parts, side))))
+    done = engine.collect(engine.map(met, _WriteGroups(files, parts, side)))
+    repeated = pc.sum(done.column(_REPEATED)).as_py() or 0
+    return read_stats(done.drop_columns([_REPEATED])), repeated
 
 
 @frozen
@@ -125,7 +135,7 @@ class _WriteGroups:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return STATS_SCHEMA
+        return _DONE
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         left = set(range(task.number, len(self.files.groups.file_ids), self.parts))
@@ -141,13 +151,47 @@ class _WriteGroups:
             yield self._write(held, left)
         for group in sorted(left):
             if self.files.base or group in self.files.new:
-                yield stats_batch([self._put(group, pa.Table.from_batches([], INDEX_ROWS))])
+                empty = pa.Table.from_batches([], INDEX_ROWS)
+                yield _done(self._put(group, empty), 0)
 
     def _write(self, held: list[pa.RecordBatch], left: set[int]) -> pa.RecordBatch:
         group = int(held[0].column(SLOT)[0].as_py())
         left.discard(group)
         rows = pa.Table.from_batches(held).select(INDEX_ROWS.names).combine_chunks()
-        return stats_batch([self._put(group, _one_each(rows))])
+        one_each = _one_each(rows)
+        if self.files.base:
+            repeated = rows.num_rows - one_each.num_rows
+        else:
+            repeated = self._elsewhere(group, rows, one_each)
+        return _done(self._put(group, one_each), repeated)
+
+    def _elsewhere(self, slot: int, rows: pa.Table, one_each: pa.Table) -> int:
+        """How many keys come into one place and lie in another one already, or come into two."""
+        if self.files.known is None:
+            return 0
+        came = rows.filter(pc.invert(rows.column("deleted")))
+        distinct = came.group_by(["record_key", "file"]).aggregate([]).num_rows
+        keys = pc.unique(came.column("record_key"))
+        within = distinct - len(keys)
+        gone = rows.filter(rows.column("deleted")).column("record_key")
+        asked = keys.filter(pc.invert(pc.is_in(keys, value_set=gone.combine_chunks())))
+        slices = self.files.known[slot]
+        if not slices or not len(asked):
+            return within
+        found = Bucket(self.files.storage, slices).get_record_locations(asked)
+        at = pc.index_in(
+            found.column("record_key"), value_set=one_each.column("record_key").combine_chunks()
+        )
+        places = self.places.table()
+        file = one_each.column("file").take(at)
+        place = pc.index_in(file, value_set=_flat(places.column("file")))
+        same = pc.and_(
+            pc.equal(found.column("file_id"), _flat(places.column("file_id")).take(place)),
+            pc.equal(
+                found.column("partition_path"), _flat(places.column("partition_path")).take(place)
+            ),
+        )
+        return within + found.num_rows - int(pc.sum(same).as_py() or 0)
 
     def _put(self, group: int, rows: pa.Table) -> WriteStat:
         files, file_id = self.files, self.files.file_id(group)
@@ -167,6 +211,11 @@ class _WriteGroups:
         gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
         delta = Delta(files.partition, file_id, entries, gone)
         return put_delta(files.storage, files.pending, delta, files.schema_text, group)
+
+
+def _done(stat: WriteStat, repeated: int) -> pa.RecordBatch:
+    columns = [*stats_batch([stat]).columns, pa.array([repeated], pa.int64())]
+    return pa.record_batch(columns, schema=_DONE)
 
 
 def _entries(rows: pa.Table, places: pa.Table) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -25,9 +25,10 @@ class IndexSize:
     growth: float = 2.0
     group_bytes: int = 1 << 30
     partitioned: bool = False  # the numbers are then for each partition path
-    source: LookupIndex | None = (
-        None  # asked where keys lie, in place of the files, when it is made
-    )
+    # Asked where keys lie, in place of the files, when the index is made.
+    source: LookupIndex | None = None
+    # Is told how many keys were found in more than one place then.
+    told: Callable[[int], None] = lambda repeated: None
 
     @classmethod
     def of(cls, options: Mapping[str, str], partitioned: bool = False) -> IndexSize:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from hoodoo.hookspecs.engine import Engine, Stream
 from hoodoo.metadata.changes import FileChange
@@ -13,7 +13,7 @@ from hoodoo.metadata.commit import Begun
 from hoodoo.metadata.definitions import is_partitioned
 from hoodoo.metadata.deltas import Delta, put_deltas
 from hoodoo.metadata.found_ranges import indexed_columns
-from hoodoo.metadata.growing import KEPT_BY, Growing, by_bucket
+from hoodoo.metadata.growing import Growing, by_bucket
 from hoodoo.metadata.index_groups import IndexGroups
 from hoodoo.metadata.index_rows import (
     GroupFiles,
@@ -23,22 +23,27 @@ from hoodoo.metadata.index_rows import (
     write_index_rows,
 )
 from hoodoo.metadata.index_size import IndexSize
-from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX, is_own
+from hoodoo.metadata.kept_by import KEPT_BY, UNIQUE
+from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX
 from hoodoo.metadata.record_locations import millis_of
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.metadata.told_ranges import RANGE_GROUPS, RangeRows, range_deltas, read_ranges
-from hoodoo.model.commit import CommitMetadata, WriteStat
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Beside
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.target import WriteTarget
 from hoodoo.write.told_keys import Written
+
+# Operations that look keys up.
+_ASKS = (Operation.UPSERT, Operation.DELETE)
 
 
 @frozen
@@ -55,8 +60,8 @@ class Keeper:
 
     @property
     def noted(self) -> Mapping[str, str]:
-        own = [p for p in self.partitions if is_own(p)]
-        return {KEPT_BY: ",".join(own)} if own else {}
+        kept = [p for p in self.partitions if p in INDEXES]
+        return {KEPT_BY: ",".join(kept)} if kept else {}
 
     def begin(
         self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written
@@ -189,10 +194,29 @@ def _indexes(
     rows = target.engine.union(streams) if len(streams) > 1 else streams[0]
     stats: tuple[WriteStat, ...] = ()
     paths = {path for _n, path, _id, _when in known}
+    # A write that asked an index of the same kind lets no key come twice.
+    asked = metadata.operation in _ASKS and target.computed is None
+    by_paths = is_partitioned(target.storage)
+    unique = (target.config.get(UNIQUE) or "").lower() == "true"
+    watched = unique and not (asked and (by_paths or target.index.is_global))
     for partition in (index for index in INDEXES if index in partitions):
         files = index_files(begun, target, partition, paths)
-        stats += write_index_rows(target.engine, rows, places(known), files, target.serializer)
+        if partition == RECORD_INDEX and watched:
+            files = evolve(files, known=groups_by_slot(begun.table, files.groups))
+        told, repeated = write_index_rows(
+            target.engine, rows, places(known), files, target.serializer
+        )
+        stats += told
+        if repeated and partition == RECORD_INDEX:
+            # First, so that nobody takes the index for complete; of a commit that fails then, it does no harm.
+            properties.update(target.storage, target.config, {UNIQUE: None})
     return stats
+
+
+def groups_by_slot(table: MetadataTable, groups: IndexGroups) -> tuple[tuple[FileSlice, ...], ...]:
+    """The file group of each slot, where there is one."""
+    there = {slice_.file_id: slice_ for slice_ in table.slices(RECORD_INDEX)}
+    return tuple((there[i],) if i in there else () for i in groups.file_ids)
 
 
 def index_files(begun: Begun, target: WriteTarget, partition: str, paths: set[str]) -> GroupFiles:

@@ -1,8 +1,12 @@
-"""Listing: the files of a table as its metadata table tells them; no directory of the table is listed."""
+"""Listing: the files of a table as its metadata table tells them; no directory of the table is listed.
+
+While a clean is half done its files are looked for: the metadata table says that they are gone when all are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import pyarrow as pa
 
@@ -13,8 +17,10 @@ from hoodoo.metadata.layout import FILES
 from hoodoo.metadata.slice import FIX, layers
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model.filegroup import path_of
+from hoodoo.model.instant import State
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
+from hoodoo.timeline.clean_plan import CLEAN, read_plan
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -29,13 +35,31 @@ def list_data(
     if timeline.layout < 2 or FILES not in timeline.config.metadata_partitions:
         return view.list_data(storage, partitions)
     try:
-        return told_files(MetadataTable.open(storage, timeline), partitions)
+        told = told_files(MetadataTable.open(storage, timeline), partitions)
+        return _still_there(storage, timeline, told)
     except (CorruptTableError, FileNotFoundError):
         # It is made anew, or compacted, while we look.
         fresh = properties.load(storage)
         if FILES not in fresh.metadata_partitions:
             return view.list_data(storage, partitions)
-        return told_files(MetadataTable.open(storage, timeline), partitions)
+        told = told_files(MetadataTable.open(storage, timeline), partitions)
+        return _still_there(storage, timeline, told)
+
+
+def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> list[Entry]:
+    """``told`` without what a clean has deleted that has not come to say so. Lists directories only while
+    a clean is at work, or was left half done."""
+    planned: set[str] = set()
+    for instant in timeline.pending():
+        if instant.action == CLEAN and instant.state is State.INFLIGHT:
+            with suppress(FileNotFoundError):  # archived since the look
+                planned.update(read_plan(storage, timeline, instant).files)
+    doubtful = planned & {entry.path for entry in told}
+    if not doubtful:
+        return told
+    folders = {path.rpartition("/")[0] for path in doubtful}
+    there = {entry.path for entry in view.list_data(storage, folders)}
+    return [e for e in told if e.path not in doubtful or e.path in there]
 
 
 def build(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +19,12 @@ from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.metadata.bucket import Bucket, decoded
 from hoodoo.metadata.definitions import is_partitioned
 from hoodoo.metadata.growing import Growing, by_bucket, refuse_strangers
 from hoodoo.metadata.index_groups import IndexGroups, Slots
 from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX, bucket_id
-from hoodoo.metadata.record_locations import LOCATIONS, decode_locations
+from hoodoo.metadata.record_locations import LOCATIONS
 from hoodoo.metadata.slice import FIX, Layer, layers
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model import slice_json
@@ -35,52 +35,8 @@ from hoodoo.timeline.timeline import Timeline
 
 # Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
 _SIDE_BYTES = 64 << 20
-# HFiles of a bucket that are looked into at the same time: their reading waits for the store.
-_AT_ONCE = 4
 _TASKS_PER_CORE = 2
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
-
-
-@frozen
-class Bucket:
-    """One bucket of the index, as it is at one moment: a file group, or several, the oldest first. ``how`` its HFiles are looked into: ``seek``,
-    ``scan``, or ``auto``, by the share of its keys that is asked for."""
-
-    storage: Storage
-    slices: tuple[FileSlice, ...]
-    how: str = "auto"
-
-    def get_record_locations(self, keys: pa.Array) -> pa.Table:
-        """LOCATIONS of those of ``keys`` (distinct strings of this bucket) that are in the table.
-
-        Raises CorruptTableError naming the file for what can't be read.
-        """
-        found = [x for slice_ in reversed(self.slices) for x in layers(self.storage, slice_)]
-        asked = keys.cast(pa.binary())
-        parts: list[pa.Table] = []
-        known: list[pa.Array] = []
-        for layer, table in zip(found, _looked_up(found, asked, self.how), strict=True):
-            for older in known:
-                table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
-            if table.num_rows:
-                known.append(table.column("key").combine_chunks())
-                parts.append(_decoded(table.filter(pc.is_valid(table.column("value"))), layer))
-        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
-
-
-def _looked_up(found: Sequence[Layer], keys: pa.Array, how: str) -> list[pa.Table]:
-    if len(found) < 2:
-        return [layer.get(keys, how) for layer in found]
-    with ThreadPoolExecutor(min(_AT_ONCE, len(found)), "hoodoo-lookup") as pool:
-        return list(pool.map(lambda layer: layer.get(keys, how), found))
-
-
-def _decoded(table: pa.Table, layer: Layer) -> pa.Table:
-    path, file_id, millis = decode_locations(
-        table.column("value").combine_chunks(), layer.schema_text or None
-    )
-    key = table.column("key").combine_chunks().cast(pa.string())
-    return pa.table([key, path, file_id, millis], schema=LOCATIONS)
 
 
 @frozen
@@ -250,7 +206,7 @@ def _within(instant: str, since: str, until: str | None) -> bool:
 
 def _told(table: pa.Table, layer: Layer) -> pa.Table:
     if layer.hfile is not None:
-        return _decoded(table, layer)
+        return decoded(table, layer)
     keys = table.column("key").combine_chunks().cast(pa.string())
     nulls = [pa.nulls(len(keys), LOCATIONS.field(n).type) for n in LOCATIONS.names[1:]]
     return pa.table([keys, *nulls], schema=LOCATIONS)

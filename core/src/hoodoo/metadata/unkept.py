@@ -48,10 +48,13 @@ def kept_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
 
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
-    """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe."""
+    """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe. Where
+    ``files`` is still to be made, Hudi's others are made anew with it."""
     table = MetadataTable.open(storage, timeline)
     found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
-    return [p for p in found if table.slices(p)]
+    found = [p for p in found if table.slices(p)]
+    whole = FILES in found or FILES not in partitions
+    return [p for p in found if whole or is_own(p)]
 
 
 def drop_unkept(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.metadata.column_ranges import ColumnRange, decode_ranges, range_table
+from hoodoo.metadata.kept_by import knows_all_places
 from hoodoo.metadata.keys import column_key
 from hoodoo.metadata.layout import COLUMN_STATS, RECORD_INDEX, group_of
 from hoodoo.metadata.record_index import RecordIndex
@@ -48,7 +49,7 @@ def by_keys(
     if RECORD_INDEX not in source.timeline.config.metadata_partitions or generator is None:
         return slices
     keys = asked_keys(where, schema, generator)
-    if keys is None:
+    if keys is None or not knows_all_places(source.storage, source.timeline):
         return slices
     index = RecordIndex.open(source.storage, source.timeline)
     if bound is not None:

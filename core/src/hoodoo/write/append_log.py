@@ -35,7 +35,8 @@ class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
     partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read. ``teller``
     is told which keys came and went, as far as that is known: a delete that stored rows may outlast is not
-    told, and an update of a group that the index computes is told as if it came."""
+    told, and an update is told as if it came where the index finds keys that a log file has deleted, or
+    computes where they belong."""
 
     schema: pa.Schema
     storage: Storage
@@ -60,7 +61,7 @@ class AppendLog:
             size = self._blocks(local, data, gone, target)
             marker = self.settings.marker
             size = self.pending.put_sized(self.storage, partition, name, local, marker, size)
-        self._tell(data, gone, is_new or target["bucket"] is not None)
+        self._tell(data, gone, is_new or not self.settings.index_is_told)
         puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
         return WriteStat(
             partition_path=partition,

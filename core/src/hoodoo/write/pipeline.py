@@ -184,7 +184,8 @@ def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
     if target.logs is None:
         return LogSettings("")
     text = avro_text(stored, target.config.name, meta=True)
-    return evolve(target.logs, schema_text=text, virtual=target.virtual)
+    told = bool(getattr(target.index, "knows_logs", False))
+    return evolve(target.logs, schema_text=text, virtual=target.virtual, index_is_told=told)
 
 
 def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan | None:

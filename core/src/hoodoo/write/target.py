@@ -51,6 +51,8 @@ class LogSettings:
     virtual: KeyGenerator | None = None
     # Rows that are marked as deleted delete whatever is stored, without being compared with it.
     deletes_win: bool = False
+    # Whether the table's index knows of a key what it was told of it: that a log file has deleted it, too.
+    index_is_told: bool = False
 
 
 class Keeping(Protocol):
