@@ -242,8 +242,7 @@ def test_a_file_that_it_does_not_list_is_not_seen(tmp_path: Path) -> None:
     table.upsert(rows(range(9), 1))
     (tmp_path / "aside").mkdir()
     listed = [
-        e.path
-        for e in told_files(MetadataTable.open(LocalStorage(str(path)), table.timeline()))
+        e.path for e in told_files(MetadataTable.open(LocalStorage(str(path)), table.timeline()))
     ]
     assert sorted(listed) == sorted(
         str(p.relative_to(path)) for p in path.rglob("*.parquet") if ".hoodie" not in str(p)

@@ -161,7 +161,8 @@ def test_partitioned_a_key_may_lie_in_each_path(tmp_path: Path, kind: str) -> No
     assert table.upsert(rows([1, 2, 3], 3, "a")).updated == 2
     assert table.read().to_arrow().num_rows == 5
     names = {
-        p.name.split("-0000-0")[0] for p in (path / ".hoodie/metadata/record_index").glob(".record*")
+        p.name.split("-0000-0")[0]
+        for p in (path / ".hoodie/metadata/record_index").glob(".record*")
     }
     assert names == {".record-index-a", ".record-index-b%2D%5F%25%2Fc"}
     defined = json.loads((path / ".hoodie/.index_defs/index.json").read_text())
