@@ -1,0 +1,52 @@
+"""The metadata table and the record index on Spark: index rows and lookups cross Spark's exchanges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from indexed_tables import create, lying, rows, told
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+def test_kept_and_asked_on_spark(spark: Any, tmp_path: Path, index: str) -> None:
+    path = tmp_path / "t"
+    more = {"hoodoo.index.bucket.cap": "20"} if index == "growing_record_index" else None
+    table = create(path, index, engine="spark", options=more)
+    table.upsert(spark.createDataFrame(rows(range(90), 1).to_pandas()))
+    again = table.upsert(spark.createDataFrame(rows(range(60, 120), 2).to_pandas()))
+    assert (again.inserted, again.updated) == (30, 30)
+    table.bulk_insert(spark.createDataFrame(rows(range(200, 230), 3).to_pandas()))
+    table.delete(rows([3, 205], 4).select(["id", "part"]))
+    assert table.upsert(rows([205, 206], 5)).inserted == 1
+    where = lying(path)
+    assert len(where) == 149
+    if index == "record_index":
+        assert told(path, where) == where
+    assert table.compare_indexes(index, "simple").same
+    table.compact_metadata()
+    table.rebuild_index()
+    assert hoodoo.open(str(path)).verify().findings == ()
+    if index != "growing_record_index":
+        scan = table.read(where=pc.field("id") == "k206")
+        assert len(scan.plan.slices) == 1
+        assert scan.to_spark(spark).count() == 1
+
+
+def test_many_asked_keys_meet_by_bucket(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoodoo.metadata import record_index
+
+    monkeypatch.setattr(record_index, "_SIDE_BYTES", 0)
+    for index in ("record_index", "partitioned_record_index"):
+        table = create(tmp_path / index, index, engine="spark")
+        table.upsert(rows(range(50), 1))
+        done = table.upsert(pa.concat_tables([rows(range(40, 60), 2), rows([7], 2)]))
+        assert (done.inserted, done.updated) == (10, 11)
