@@ -277,9 +277,9 @@ class Indexing(Writing):
             self._config, self._timeline = found, None
 
     def _holds_for_good(self, instant: str) -> bool:
-        """Whether a compaction has put ``instant`` into base files of the metadata table."""
+        """Whether base files of the metadata table hold rows of the completed ``instant``."""
         timeline = self.timeline()
-        if not kept_partitions(self._storage, timeline):
+        if timeline.find(instant) is None or not kept_partitions(self._storage, timeline):
             return False
         return compact.holds(MetadataTable.open(self._storage, timeline), instant)
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from hoodoo import tables
 from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
@@ -150,8 +151,14 @@ class OpenTable:
             self._config, self._timeline, self._loaded = found, None, None
 
     def _keeper(self, timeline: Timeline) -> Keeper | None:
-        """Keeps the metadata table of the table that ``timeline`` is of; None if it has none."""
-        partitions = kept_partitions(self._storage, timeline)
+        """Keeps the metadata table of the table that ``timeline`` is of; None if it has none.
+
+        The properties are read after the timeline: of a partition that came before it they tell, and one that
+        comes later is met at the decision."""
+        if not self._with_metadata:
+            return None
+        now = evolve(timeline, config=properties.load(self._storage))
+        partitions = kept_partitions(self._storage, now)
         return Keeper(partitions, self._options) if partitions else None
 
     def _drop_unkept(self) -> None:

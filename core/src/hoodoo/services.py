@@ -94,7 +94,7 @@ class Services(OpenTable):
             file_format=plugins.file_format,
             before_publish=self._drop_unkept,
             generator=plugins.generator,
-            keeper=self._keeper(self._look()),
+            keeper=self._keeper,
         )
         return compaction.run(target, instant)
 
@@ -127,7 +127,7 @@ class Services(OpenTable):
         threads = CleanSettings.of(self._options).threads
         return clean_run.run(
             self._storage, self.timeline(), instant, threads, self._drop_unkept,
-            keeper=self._keeper(self._look()), schema=self._schema(self._look()),
+            keeper=self._keeper, schema=self._schema(self._look()),
         )  # fmt: skip
 
     def archive(self) -> Archived:
@@ -238,7 +238,7 @@ class Services(OpenTable):
         def run(timeline: Timeline, requested: str) -> Cleaned:
             return clean_run.run(
                 self._storage, timeline, requested, how.settings.threads, self._drop_unkept,
-                done_is_fine=True, keeper=self._keeper(timeline), schema=self._schema(timeline),
+                done_is_fine=True, keeper=self._keeper, schema=self._schema(timeline),
             )  # fmt: skip
 
         cleaned = Cleaned()

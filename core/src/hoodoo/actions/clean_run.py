@@ -68,7 +68,7 @@ def run(
     threads: int,
     before_delete: Callable[[], None],
     done_is_fine: bool = False,
-    keeper: Keeper | None = None,
+    keeper: Callable[[Timeline], Keeper | None] = lambda timeline: None,
     schema: pa.Schema | None = None,
 ) -> Cleaned:
     """Run a planned clean, or finish one that somebody began.
@@ -80,6 +80,7 @@ def run(
     begun = time.monotonic()
     known = heeded(timeline)
     timeline = reload(storage, timeline)
+    keeping = keeper(timeline)
     found = [i for i in pending_cleans(timeline) if i.requested == requested]
     if not found and done_is_fine:
         return Cleaned()
@@ -110,8 +111,8 @@ def run(
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
     beside = None
-    if keeper is not None:
-        beside = keeper.cleaned(storage, timeline, requested, going, schema or pa.schema([]))
+    if keeping is not None:
+        beside = keeping.cleaned(storage, timeline, requested, going, schema or pa.schema([]))
     outcome = publish.complete(storage, timeline, instant, content, beside=beside)
     publish.refuse_unknown(
         outcome,

@@ -77,7 +77,7 @@ class CompactionTarget:
     file_format: BaseFileFormat
     before_publish: Callable[[], None]
     generator: KeyGenerator
-    keeper: Keeper | None = None
+    keeper: Callable[[Timeline], Keeper | None] = lambda timeline: None
 
 
 def schedule(
@@ -140,6 +140,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
             f"compaction {requested}", "is not pending in this table.",
             "table.timeline().pending() lists what is.",
         )  # fmt: skip
+    keeper = target.keeper(timeline)
     plan = read_plan(storage, timeline, found[0])
     instant = publish.inflight(storage, timeline, found[0].at(State.REQUESTED))
     notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
@@ -183,8 +184,8 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
     beside = None
-    if target.keeper is not None:
-        beside = target.keeper.compacted(storage, timeline, requested, stats, target.engine, schema)
+    if keeper is not None:
+        beside = keeper.compacted(storage, timeline, requested, stats, target.engine, schema)
     return _publish(storage, timeline, instant, metadata, check, beside)
 
 

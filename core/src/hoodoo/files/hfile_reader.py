@@ -196,13 +196,15 @@ class HFile:
         rows = np.arange(len(index.keys)) if mask is None else np.flatnonzero(mask)
         ends = (index.offsets + index.sizes)[rows]
         starts = index.offsets[rows]
-        at = 0
-        while at < len(rows):
-            stop = int(np.searchsorted(ends, starts[at] + _REQUEST, "right"))
-            gaps = starts[at + 1 : stop] - ends[at : max(at, stop - 1)] > _GAP
-            stop = at + 1 + int(gaps.argmax()) if gaps.any() else max(stop, at + 1)
-            yield rows[at:stop]
-            at = stop
+        apart = np.flatnonzero(starts[1:] - ends[:-1] > _GAP) + 1
+        bounds = [0, *apart.tolist(), len(rows)]
+        for at, high in zip(bounds, bounds[1:]):
+            while at < high:
+                stop = high
+                if stop - at > 1:
+                    stop = int(np.searchsorted(ends[:high], starts[at] + _REQUEST, "right"))
+                yield rows[at : max(stop, at + 1)]
+                at = max(stop, at + 1)
 
     def _fetched(self, rows: npt.NDArray[np.int64]) -> Iterator[Stored]:
         """The blocks ``rows``, by one request."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import timedelta
 
 from attrs import evolve
 
@@ -37,6 +38,7 @@ from hoodoo.metadata.table import (
     mark_of,
     told_as,
 )
+from hoodoo.metadata.undo import forget
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
@@ -44,12 +46,14 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
 from hoodoo.timeline import codec, codec_avro, partitions, properties, publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
+from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.publish import INDEXING, Beside
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
 
 _ATTEMPTS = 50
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def build(
@@ -69,7 +73,7 @@ def build(
     _refuse_another(storage, timeline)
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": _infos(wanted, timeline)})
     with Beating(storage) as beats:
-        mine = publish.request(storage, timeline, INDEXING, plan, named=beats.add)
+        mine = _request(storage, timeline, plan, beats)
         try:
             config = properties.update(storage, config, _retire(config, wanted))
             repeated: list[int] = []
@@ -81,6 +85,28 @@ def build(
     config = finish(storage, properties.load(storage), wanted, columns, repeated == [0])
     notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
     return config
+
+
+def _request(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:
+    """The indexing action, requested: before the newest completed instant, if there is one. Spark Hudi 1.2 goes
+    wrong where an indexing action is the newest: it then makes every partition that it adds at that instant, and
+    undoes the one before."""
+    done = [i.requested for i in timeline.completed()]
+    if not done:
+        return publish.request(storage, timeline, INDEXING, plan, named=beats.add)
+    zone = timeline.config.timezone
+    taken = {i.requested for i in timeline.instants}
+    moment = to_datetime(max(done, key=order_key), zone)
+    for _ in range(_ATTEMPTS):
+        moment -= _MILLISECOND
+        instant = Instant(from_datetime(moment, zone), INDEXING, State.REQUESTED)
+        if instant.requested in taken or not beats.add(instant.requested):
+            continue
+        if storage.put_if_absent(timeline.path(instant), plan):
+            return instant
+    raise CommitConflictError(
+        f"{storage.root}: indexing", "no free instant was found.", "Build again."
+    )
 
 
 def finish(
@@ -172,6 +198,9 @@ def _begin(
     settings: IndexSize,
 ) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
     """Pending deltacommits of pseudo instants, one for each partition, with their base files."""
+    for left in table.timeline.pending():  # of a process that died: nobody else is at it
+        if is_beginning(left.requested):
+            forget(target.storage, target.config, left.requested)
     free = 1 + max(
         (int(i.requested) for i in table.timeline.instants if is_beginning(i.requested)), default=-1
     )

@@ -52,14 +52,19 @@ def commits_since(table: MetadataTable) -> int:
 
 
 def holds(table: MetadataTable, instant: str) -> bool:
-    """Whether a compaction was planned after ``instant`` was completed here: its rows may be in base files."""
+    """Whether base files may hold rows of ``instant``, which is completed in the data table: a compaction was
+    planned after it was completed here, or a partition was made of the table when it was there. (What is
+    caught up with while a partition is made is told by the newest instant alone.)"""
+    writes = table.timeline.writes()
+    compactions = [i.requested for i in writes if i.action == "commit"]
+    made = [i.completion_order for i in writes if is_beginning(i.requested)]
+    planned = [i.requested for i in pending_compactions(table.timeline)]
+    held = (*compactions, *planned, *made)
     found = table.timeline.find(instant)
     if found is None:
-        return False
-    compactions = [i for i in table.timeline.writes() if i.action == "commit"]
-    planned = (*compactions, *pending_compactions(table.timeline))
+        return bool(held)
     completed = order_key(found.completion_order)
-    return any(order_key(i.requested) > completed for i in planned)
+    return any(order_key(when) > completed for when in held)
 
 
 def compact(
@@ -71,6 +76,7 @@ def compact(
     done = [
         _run(storage, table, pending, engine, partitions)
         for pending in pending_compactions(table.timeline)
+        if _stands(table, pending)
     ]
     planned = schedule(storage, data, partitions)
     if planned is not None:
@@ -81,6 +87,20 @@ def compact(
         _clean(table, partitions)
         _shorten(table)
     return tuple(done)
+
+
+def _stands(table: MetadataTable, instant: Instant) -> bool:
+    """Whether the files that a plan names are there. If not, the metadata table was made anew since, and the plan
+    goes."""
+    plan = read_plan(table.storage, table.timeline, instant)
+    there = {e.path for p in {s.partition_path for s in plan.slices} for e in table.storage.list(p)}
+    for slice_ in plan.slices:
+        files = (slice_.base_file, *slice_.log_files)
+        if any(file is not None and file.path not in there for file in files):
+            for state in (State.INFLIGHT, State.REQUESTED):
+                table.storage.delete(table.timeline.path(instant.at(state)))
+            return False
+    return True
 
 
 def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Instant | None:

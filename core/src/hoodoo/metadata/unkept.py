@@ -7,6 +7,7 @@ from hoodoo.metadata.layout import (
     COLUMN_STATS,
     FILES,
     GROWING_INDEX,
+    INDEXES,
     PARTITION_STATS,
     RECORD_INDEX,
     is_own,
@@ -39,12 +40,19 @@ def kept_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     config = timeline.config
     if config.version != _VERSION:
         return ()
-    ready = listed(config)
-    kept = [p for p in KEPT if p in ready]
-    begun = [p for p in building(config) if p in KEPT and p not in ready]
+    ready, mine = listed(config), keepable(config)
+    kept = [p for p in mine if p in ready]
+    begun = [p for p in building(config) if p in mine and p not in ready]
     if begun:
         kept += built(storage, timeline, begun)
     return tuple(kept)
+
+
+def keepable(config: TableConfig) -> tuple[str, ...]:
+    """The partitions that Hoodoo keeps of a table. Spark Hudi leaves the record index of virtual keys empty."""
+    if config.version != _VERSION:
+        return ()
+    return tuple(p for p in KEPT if config.populate_meta_fields or p not in INDEXES)
 
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
@@ -60,7 +68,7 @@ def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[s
 def drop_unkept(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
     """Take partitions that are not kept out of the properties, then their files; the properties as they are
     then. ``wanted``: whether there is to be a metadata table at all."""
-    mine = KEPT if wanted and config.version == _VERSION else ()
+    mine = keepable(config) if wanted else ()
     ready, begun = listed(config), building(config)
     # Without `files` the others of Hudi's are no use.
     whole = FILES in ready or (bool(mine) and FILES in begun)

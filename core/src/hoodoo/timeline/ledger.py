@@ -125,12 +125,23 @@ def settle(storage: Storage, config: TableConfig) -> int:
     folder = decision.path.rpartition("/")[0] or config.timeline_path
     there = {e.path for e in storage.list(folder)}
     stands = there.issuperset(decision.needs)
-    if decision.path and stands and decision.path not in there:
+    if decision.path and stands and not _is_there(decision.path, there):
         log.info("ledger_helps", root=storage.root, number=last, path=decision.path)
         for path, content in (*decision.before, (decision.path, decision.content)):
             storage.put_if_absent(path, content)
     storage.put(_done(last), token.encode())
     return last
+
+
+def _is_there(path: str, there: set[str]) -> bool:
+    """Whether the file that a decision puts is among the paths ``there``; or, of an instant that another engine has
+    completed since, one of another completion time."""
+    if path in there:
+        return True
+    folder, _, name = path.rpartition("/")
+    requested, found, rest = name.partition("_")
+    start, end = f"{folder}/{requested}_", "." + rest.rpartition(".")[2]
+    return bool(found) and any(o.startswith(start) and o.endswith(end) for o in there)
 
 
 def settled(storage: Storage, config: TableConfig) -> Timeline:

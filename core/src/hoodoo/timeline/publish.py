@@ -327,7 +327,9 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
     for step in _held(instant):
         if not fresh.has_file(step):
             return f"{fresh.path(step)} is gone: another writer rolled it back"
-    for other in fresh.instants:
+    # Indexing is of the table as it is when it completes, whatever its own time.
+    others = () if instant.action == INDEXING else fresh.instants
+    for other in others:
         later = order_key(other.requested) > order_key(instant.requested)
         # Compactions that were planned before the point of a restore stay: what they read does, too.
         restored = other.action == "restore" and instant.action in ROLLBACK_ACTIONS
