@@ -2,7 +2,7 @@
 
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
                                                             logs,logs_spark,reads,serializers,
-                                                            growth,writers,keys]
+                                                            growth,writers,keys,hfile,index]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -23,7 +23,7 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys",
+    "growth", "writers", "keys", "hfile", "index",
 )  # fmt: skip
 
 
@@ -47,16 +47,34 @@ def main() -> None:
     )
     parser.add_argument("--only", default=",".join(PARTS), help="parts, comma separated")
     parser.add_argument("--json", default="bench.json", help="where the figures go")
+    parser.add_argument(
+        "--entries", type=int, default=1_000_000, help="of the part hfile: entries of an HFile"
+    )
+    parser.add_argument(
+        "--keys", type=int, default=20_000_000, help="of the part index: rows of its largest table"
+    )
+    parser.add_argument("--images", help="a folder for the plots")
     chosen = parser.parse_args()
     # Here, as these import the contenders.
-    from tests.bench import contention, growth, keys, memory, merged, merges, writes
+    from tests.bench import (
+        contention,
+        data,
+        growth,
+        hfiles,
+        index,
+        keys,
+        memory,
+        merged,
+        merges,
+        writes,
+    )  # fmt: skip
 
     if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     pa.set_cpu_count(2)
     parts = set(chosen.only.split(","))
     report = Report()
-    folder = tempfile.mkdtemp(prefix="hoodoo-bench-")
+    folder = tempfile.mkdtemp(prefix="hoodoo-bench-", dir=data.cache())
     try:
         if parts & {"bulk", "merge", "logs_spark", "serializers"}:
             spark = session(folder)
@@ -85,6 +103,10 @@ def main() -> None:
             contention.run(report, folder, chosen.scale)
         if "keys" in parts:
             keys.run(report, folder, chosen.scale, chosen.runs)
+        if "hfile" in parts:
+            hfiles.run(report, chosen.entries, chosen.runs, chosen.images)
+        if "index" in parts:
+            index.run(report, folder, chosen.keys, chosen.runs)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
