@@ -23,6 +23,7 @@ from hoodoo.timeline.ledger import KEPT
 from hoodoo.timeline.names import parse_instant, parse_path
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
+from metadata_leaks import is_metadata, metadata_leaks
 
 TEMPORARY = ".hoodie/.temp"
 LOCKS = ".hoodie/.hoodoo/locks"
@@ -42,6 +43,7 @@ def leaks(path: Path, services: bool = False) -> list[str]:
     found = [f"pending {instant}" for instant in pending if instant.requested not in running]
     found += _data(storage, timeline, running)
     found += _temporaries(storage, running)
+    found += metadata_leaks(storage, timeline, services)
     return [*found, *_ledger(storage), *_beside(storage, timeline, services)]
 
 
@@ -112,7 +114,7 @@ def _beside(storage: LocalStorage, timeline: Timeline, services: bool) -> Iterat
             yield f"heartbeat {entry.name}"
         elif entry.path.startswith(f"{LOCKS}/"):
             locks[folder] = locks.get(folder, 0) + 1
-        elif not _explained(entry, timeline, archive):
+        elif not is_metadata(entry.path) and not _explained(entry, timeline, archive):
             yield f"foreign file {entry.path}"
     for folder, count in locks.items():
         if count > LOCK_NUMBERS:

@@ -11,10 +11,12 @@ CLEAN, PLAN_CLEAN, ARCHIVE = "clean", "plan a clean", "archive"
 SAVEPOINT, UNSAVE = "savepoint", "delete_savepoint"
 RESTORE, UNDO, UNPLAN, HEAL = "restore", "roll the newest back", "drop a plan", "rollback"
 
+REBUILD, COMPACT_INDEX = "rebuild_index", "compact_metadata"
+
 # Few columns, so that a life costs little: what types there are is another trial's.
 PAYLOAD = ("w", "f", "text", "inner")
 _SERVICES = [CLEAN] * 3 + [ARCHIVE] * 2 + [SAVEPOINT] * 2 + [RESTORE] * 2 + [UNDO] * 2
-_SERVICES += [PLAN_CLEAN, UNSAVE, UNPLAN, HEAL]
+_SERVICES += [PLAN_CLEAN, UNSAVE, UNPLAN, HEAL, REBUILD, COMPACT_INDEX]
 
 
 @frozen

@@ -22,8 +22,10 @@ from hoodoo.write.commit import Commit
 from life_draws import (
     ARCHIVE,
     CLEAN,
+    COMPACT_INDEX,
     HEAL,
     PLAN_CLEAN,
+    REBUILD,
     RESTORE,
     SAVEPOINT,
     UNDO,
@@ -83,6 +85,7 @@ class Life(Trial):
     active: set[str] = field(factory=set)
     cleans: set[str] = field(factory=set)
     thorough: bool = False
+    indexings: set[str] = field(factory=set)
     policy: tuple[str, int] | None = None  # of the step, where it is not the table's
     number: int = 0
 
@@ -105,6 +108,7 @@ class Life(Trial):
             else:
                 self._do(step, where)
             TALLY.add(step.kind)
+            self._index_anew()
             self._look(where)
         self._end()
         TALLY.add("lives")
@@ -221,9 +225,26 @@ class Life(Trial):
             self._undo(where)
         elif step.kind == UNPLAN:
             self._unplan(where)
+        elif step.kind == REBUILD:
+            if self.setup.has_metadata:
+                self.table.rebuild_index()
+        elif step.kind == COMPACT_INDEX:
+            self.table.compact_metadata()
         else:
             assert step.kind == HEAL
             self.table.rollback()
+
+    def _index_anew(self) -> None:
+        """What a record index that was made anew does not know any more."""
+        found = {i.requested for i in self.table.timeline().completed() if i.action == "indexing"}
+        new, self.indexings = found - self.indexings, found
+        if not new:
+            return
+        TALLY.add("indexed anew")
+        kept = [m for p in (self.points.first, *self.points.all) for m in (p.raw, p.seen)]
+        for model in (self.model, *kept, *([self.plan[0]] if self.plan else [])):
+            if isinstance(model, LogModel):
+                model.indexed_anew()
 
     def _clean(self, step: Service) -> None:
         name = ("by_commits", "by_versions", "by_hours")[step.which % 3]
@@ -373,6 +394,8 @@ class Life(Trial):
         8 on those of archived deltacommits: it asks the active timeline alone when they completed."""
         if not self.setup.merge_on_read:
             return True
+        if self.setup.is_lost_on_hudi:
+            return False
         if self.setup.version == 6:
             return not self.pending
         return all(map(self._is_active, self.points.all))
@@ -416,6 +439,7 @@ class Life(Trial):
             self._travel(point, "at the end")
         # Undoes what has crashed, settles what was decided.
         self._do(Op(draws.UPSERT, (Draw(key=1, payload=1),)), "the last write")
+        self._index_anew()
         self._look("after the last write")
         self._verify("after the last write")
         if self.pending is not None:

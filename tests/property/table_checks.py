@@ -177,6 +177,7 @@ def check_stats(path: Path, setup: Setup, commit: Commit, where: str, tidy: bool
         assert sum(s["numDeletes"] for s in stats) == commit.deleted, where
     found = [*path.rglob(f"*_{commit.instant}.parquet"), *path.rglob(f".*_{commit.instant}.log.*")]
     written = {str(f.relative_to(path)) for f in found}
+    written = {name for name in written if not name.startswith(".hoodie/")}
     if setup.version == 6:  # logs are named by their slice
         written |= {s["path"] for s in stats if s.get("logVersion") is not None}
         written &= {s["path"] for s in stats} | {w for w in written if w.endswith(".parquet")}

@@ -62,24 +62,34 @@ def merged_setups(draw: st.DrawFn) -> Setup:
 def setups(draw: st.DrawFn) -> Setup:
     version = draw(st.sampled_from([9, 6]))
     index = draw(st.sampled_from(["simple", "global_simple", "bucket"]))
-    kinds = st.sampled_from(sorted(ORDERED))
+    partition = draw(st.sampled_from([(), ("p",), ("p",), ("p", "q")]))
+    virtual, metadata = draw(_VIRTUAL), ""
+    if version == 9 and draw(st.booleans()):
+        virtual = ""  # Hudi keeps no record index of virtual keys
+        metadata = draw(st.sampled_from(["files", "keys", ""]))
+        if not metadata:
+            kinds = ["record_index", *(["partitioned_record_index"] if partition else [])]
+            index = draw(st.sampled_from(kinds))
+    ordered = st.sampled_from(sorted(ORDERED))
     most = 2 if version >= 9 else 1
-    ordering = tuple(draw(st.lists(kinds, max_size=most)))
+    ordering = tuple(draw(st.lists(ordered, max_size=most)))
     return Setup(
         version=version,
         key=draw(st.sampled_from([("k",), ("k",), ("k", "k2")])),
-        partition=draw(st.sampled_from([(), ("p",), ("p",), ("p", "q")])),
+        partition=partition,
         index=index,
         event_time=bool(ordering) and draw(st.sampled_from([True, True, False])),
         ordering=tuple(f"o{i}" for i in range(len(ordering))),
         ordering_types=ordering,
         hive=draw(st.booleans()),
         url=draw(st.booleans()),
-        moves=not index.startswith("global_") or draw(st.sampled_from([True, True, False])),
+        moves=index in ("simple", "bucket", "partitioned_record_index")
+        or draw(st.sampled_from([True, True, False])),
         small_file_limit=draw(st.sampled_from([None, 0])),
         max_file_size=draw(st.sampled_from([None, 1500])),
         bloom=draw(st.sampled_from([False, False, False, True])),
-        virtual=draw(_VIRTUAL),
+        virtual=virtual,
+        metadata=metadata,
     )
 
 

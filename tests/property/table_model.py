@@ -41,12 +41,29 @@ class Setup:
     # Keys are not stored: "rfc" (RFC-21's setting), "hudi" (Hudi's property alone), "later" (from the
     # second write on).
     virtual: str = ""
+    # The metadata table: "files" (and ranges), "keys" (also a record index); none: only what ``index`` is.
+    metadata: str = ""
     payload: tuple[str, ...] = ()  # names in table_values.PAYLOAD; none: all of them
     more: tuple[tuple[str, str], ...] = ()  # options
 
     @property
     def is_global(self) -> bool:
-        return self.index.startswith("global_")
+        return self.index.startswith("global_") or self.index == "record_index"
+
+    @property
+    def by_records(self) -> bool:
+        """Whether keys are looked up in the record index."""
+        return self.index in ("record_index", "partitioned_record_index")
+
+    @property
+    def has_metadata(self) -> bool:
+        return bool(self.metadata) or self.by_records
+
+    @property
+    def is_lost_on_hudi(self) -> bool:
+        """Whether it has file groups of log files alone, which `hudi` 0.5 does not see where a metadata
+        table lists them."""
+        return self.merge_on_read and self.has_metadata and self.index == "bucket"
 
     @property
     def is_strict(self) -> bool:

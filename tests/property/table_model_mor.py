@@ -28,11 +28,18 @@ class Entry:
 
 @define
 class Copy:
-    """A key in one file group. ``planned``: how many entries a pending compaction will take in."""
+    """A key in one file group. ``planned``: how many entries a pending compaction will take in.
+    ``told``: what a record index was told last, that the key is here."""
 
     base: Stored | None = None
     entries: list[Entry] = field(factory=list)
     planned: int = 0
+    told: bool = True
+
+    def delete(self) -> None:
+        """By key."""
+        self.entries.append(Entry(None))
+        self.told = False
 
     @property
     def is_known(self) -> bool:
@@ -89,11 +96,16 @@ class LogModel(Model):
             for place, copies in self.copies.items()
             if place[1] == key and (self.setup.is_global or place[0] == path)
             for copy in copies
-            if self.setup.index == "bucket" or copy.is_known
+            if self._finds(copy)
         ]
         if len(found) > 1:
             found = [(place, copy) for place, copy in found if self._alive(copy) is not None]
         return found[0] if found else None
+
+    def _finds(self, copy: Copy) -> bool:
+        if self.setup.by_records:
+            return copy.told
+        return self.setup.index == "bucket" or copy.is_known
 
     def _add(self, row: Row, path: str, key: str, instant: str) -> None:
         """A new row: in a base file, or in the log of its bucket."""
@@ -129,7 +141,7 @@ class LogModel(Model):
                 lying = self._alive(copy)
                 if lying is not None and not self._wins(lying.rank, row.rank):
                     continue
-                copy.entries.append(Entry(None))
+                copy.delete()
                 self._add(row, path, key, instant)
                 deleted += 1
                 inserted += 1
@@ -140,6 +152,8 @@ class LogModel(Model):
                     continue
             stored = Stored(row.values, row.rank, place[0], key, instant)
             copy.entries.append(Entry(stored, row.dead))
+            # Where a stored row may outlast the mark, the index is not told.
+            copy.told = not row.dead or self.setup.event_time
             updated += not row.dead
             deleted += row.dead
         self._look()
@@ -169,7 +183,7 @@ class LogModel(Model):
 
     def _deleted(self, gone: list[Copy]) -> Counts:
         for copy in gone:
-            copy.entries.append(Entry(None))
+            copy.delete()
         self._look()
         return 0, 0, len(gone)
 
@@ -224,10 +238,19 @@ class LogModel(Model):
                 copy.base = self._merged(copy.base, copy.entries[: copy.planned])
                 copy.entries = copy.entries[copy.planned :]
                 copy.planned = 0
-            self.copies[place] = [c for c in copies if c.base is not None or c.entries]
+            known = self.setup.by_records
+            self.copies[place] = [
+                c for c in copies if c.base is not None or c.entries or (known and c.told)
+            ]
             if not self.copies[place]:
                 del self.copies[place]
         self._look()
+
+    def indexed_anew(self) -> None:
+        """The record index is made of the rows that there are."""
+        for copies in self.copies.values():
+            for copy in copies:
+                copy.told = self._alive(copy) is not None
 
     def stored(self) -> Iterable[Stored]:
         for copies in self.copies.values():

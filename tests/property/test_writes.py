@@ -23,6 +23,7 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
     for line in (setup, *ops):
         note(repr(line))
     event(f"virtual keys: {setup.virtual or 'no'}")
+    event(f"metadata table: {(setup.metadata or setup.index) if setup.has_metadata else 'no'}")
     for op in ops:
         event(op.kind)
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))

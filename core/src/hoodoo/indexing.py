@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from attrs import evolve
 from hoodoo import tables
 from hoodoo.actions.restore_told import Restored
 from hoodoo.actions.rollback import RolledBack
-from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import compact
@@ -185,9 +186,13 @@ class Indexing(Writing):
 
     # --- what undoes more than a metadata table can follow -----------------------------------------
     def rollback(self, instant: str | None = None) -> Any:
-        if instant is not None and self._holds_for_good(instant):
+        held = instant is not None and self._holds_for_good(instant)
+        if held:
             self._retire()
         done: tuple[str, ...] | RolledBack = super().rollback(instant)  # type: ignore[arg-type]  # as there
+        if held:  # who has made it anew before may have seen what is undone
+            self._refresh()
+            self._retire()
         self._mend()
         return done
 
@@ -205,6 +210,8 @@ class Indexing(Writing):
         self._refresh()
         self._retire()
         done = super().run_restore(instant)
+        self._refresh()
+        self._retire()
         self._mend()
         return done
 
@@ -268,7 +275,8 @@ class Indexing(Writing):
             self._timeline = None
         left = [p for p in begun if p not in done]
         if left:
-            self._build(left)
+            with suppress(CommitConflictError):  # another one is at it, or undoes something
+                self._build(left)
 
     def _retire(self) -> None:
         """Nobody reads the metadata table until it has been made anew."""

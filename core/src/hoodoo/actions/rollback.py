@@ -16,6 +16,7 @@ from attrs import frozen
 from hoodoo.actions.undo_check import (
     data_files,
     refuse_begun_slices,
+    refuse_kept_for_good,
     refuse_missing,
     refuse_unless_newest,
 )
@@ -136,6 +137,7 @@ def announce(
             )
         if instant.is_completed and not sliced:
             refuse_unless_newest(storage, fresh, instant)
+            refuse_kept_for_good(storage, fresh, instant.requested)
 
     encoded = codec_avro.encode_rollback_plan(plan)
     named = beats.add if beats is not None else None

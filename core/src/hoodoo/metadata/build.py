@@ -15,6 +15,7 @@ from datetime import timedelta
 from attrs import evolve
 
 from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.metadata.begin import BEGIN
@@ -75,12 +76,20 @@ def build(
     with Beating(storage) as beats:
         mine = _request(storage, timeline, plan, beats)
         try:
+            # Two that began at once have not seen each other before.
+            _refuse_another(storage, reload(storage, timeline), mine)
             config = properties.update(storage, config, _retire(config, wanted))
             repeated: list[int] = []
             columns = _build(storage, mine, wanted, look, evolve(settings, told=repeated.append))
-        except BaseException:
+        except BaseException as error:
             with suppress(HoodooError):
                 withdraw(storage, timeline, mine)
+            if isinstance(error, FileNotFoundError) or NOT_THERE in str(error):
+                raise CommitConflictError(
+                    f"metadata table of {config.name}",
+                    f"a file that it was made of was taken away meanwhile ({error}).",
+                    "Build it again.",
+                ) from error
             raise
     config = finish(storage, properties.load(storage), wanted, columns, repeated == [0])
     notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
@@ -118,6 +127,8 @@ def finish(
 ) -> TableConfig:
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
     are kept; ``unique``: no record key is in two places."""
+    # One whose mark is gone was retired since it was completed.
+    done = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
     ready = {*listed(config), *done}
     define(storage, sorted(ready), columns, is_partitioned(storage))
     left = [p for p in building(config) if p not in done]
@@ -128,11 +139,13 @@ def finish(
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
-    """All partitions wait for being made anew; nobody reads them meanwhile. What they held is gone: else the
-    next writer would take them for complete."""
+    """All partitions wait for being made anew; nobody reads them meanwhile. Their marks go first: else the next
+    writer would take them for complete. Their files stay for whoever makes them anew, who is alone then: another
+    one may be at it, or have done it, as soon as the properties say so."""
+    for partition in {*listed(config), *building(config)}:
+        storage.delete(f"{FOLDER}/{mark_of(partition)}")
     if ready := listed(config):
         config = properties.update(storage, config, _retire(config, ready))
-    _wipe(storage, building(config))
     return config
 
 
@@ -164,7 +177,7 @@ def _build(
     for _ in range(_ATTEMPTS):
 
         def check(fresh: Timeline, seen: Timeline = target.timeline) -> None:
-            covers(seen, fresh)
+            covers(storage, seen, fresh)
 
         try:
             outcome = publish.complete(
@@ -254,10 +267,10 @@ def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]
     return told_as((p for p in listed(config) if p not in wanted), {*building(config), *wanted})
 
 
-def _refuse_another(storage: Storage, timeline: Timeline) -> None:
+def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = None) -> None:
     living = Liveness(storage)
     for other in timeline.pending():
-        if other.action != INDEXING:
+        if other.action != INDEXING or (mine is not None and other.requested == mine.requested):
             continue
         if living.is_alive(other.requested):
             raise CommitConflictError(

@@ -18,6 +18,7 @@ from hoodoo.metadata.combine import combined
 from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning
+from hoodoo.metadata.undo import undoing
 from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
@@ -113,7 +114,8 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         made.append(None)
         undecided = {i.requested for i in fresh.pending()}
         told = {i.requested for i in table.timeline.writes()}
-        if told & undecided or pending_compactions(table.timeline):
+        waits = told & undecided or pending_compactions(table.timeline)
+        if waits or undoing(storage, fresh):
             return Decision()
         slices = tuple(
             s for p in partitions if not is_own(p) for s in table.slices(p) if s.log_files

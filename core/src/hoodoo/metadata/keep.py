@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
 
+from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Engine, Stream
 from hoodoo.metadata.changes import FileChange
 from hoodoo.metadata.commit import Begun
@@ -26,6 +27,7 @@ from hoodoo.metadata.index_size import IndexSize
 from hoodoo.metadata.kept_by import KEPT_BY, UNIQUE
 from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX
 from hoodoo.metadata.record_locations import millis_of
+from hoodoo.metadata.replaced import told_rows
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.metadata.told_ranges import RANGE_GROUPS, RangeRows, range_deltas, read_ranges
@@ -187,7 +189,10 @@ def _indexes(
     ]
     if gone:
         first = 1 + max((number for number, *_ in known), default=-1)
-        streams.append(key_rows(target.engine, target, gone, first, deleted=True))
+        if target.logs is not None and not target.logs.deletes_win and RECORD_INDEX in partitions:
+            streams.append(target.engine.source(told_rows(begun.table, gone, first)))
+        else:
+            streams.append(key_rows(target.engine, target, gone, first, deleted=True))
         known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(gone, first)]
     if not streams:
         return ()
@@ -240,6 +245,12 @@ def index_groups(
     new: where the index is partitioned, each path gets its own when it first has rows."""
     ids = [slice_.file_id for slice_ in table.slices(RECORD_INDEX)]
     if not is_partitioned(target.storage):
+        if not ids:
+            raise CommitConflictError(
+                f"{table.storage.root}/{RECORD_INDEX}",
+                "has been taken away since this write looked at the table: it is made anew.",
+                "Repeat the write.",
+            )
         return IndexGroups.of(ids, None), frozenset()
     size = IndexSize.of(target.options, partitioned=True)
     return grown(IndexGroups.of(ids, paths), paths, size)

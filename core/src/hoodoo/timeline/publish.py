@@ -261,14 +261,14 @@ def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
 
 
 def _refuse_unkept(seen: Timeline, fresh: Timeline, instant: Instant) -> None:
-    """CommitConflictError where a partition of the metadata table was made since the timeline ``seen``:
-    whoever decides from then on has to keep it."""
-    known = {i.requested for i in seen.completed() if i.action == INDEXING}
-    for other in fresh.completed():
-        if other.action == INDEXING and other.requested not in known:
+    """CommitConflictError where a partition of the metadata table was made, or began to be made anew, since the
+    timeline ``seen``: whoever decides from then on has to keep it, and what it was begun with may be gone."""
+    known = {(i.requested, i.is_completed) for i in seen.instants if i.action == INDEXING}
+    for other in fresh.instants:
+        if other.action == INDEXING and (other.requested, other.is_completed) not in known:
             raise CommitConflictError(
                 f"instant {instant.requested}",
-                f"the metadata table has got partitions meanwhile, by indexing {other.requested}.",
+                f"the metadata table gets partitions meanwhile, by indexing {other.requested}.",
                 "Repeat it: it keeps them then.",
             )
 

@@ -11,7 +11,13 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError, StorageError
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptTableError,
+    HoodooError,
+    StorageError,
+)
 from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Workspace
@@ -22,7 +28,7 @@ from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import batches, codec, codec_avro, partitions, publish
+from hoodoo.timeline import batches, codec, codec_avro, partitions, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.names import parse_path
@@ -243,15 +249,17 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
 
 def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:
     """The conflict that ``error`` comes from, if one: a file that the write had seen was cleaned, or
-    taken away with an instant that was undone, while it was at work."""
-    missing = isinstance(error, FileNotFoundError) or any(
+    taken away with an instant that was undone or a metadata table that is made anew, while it was at work."""
+    missing = isinstance(error, FileNotFoundError | CorruptTableError) or any(
         text in str(error)
         for text in ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
     )
     if not missing:
         return None
     fresh = reload(target.storage, target.timeline)
-    if {i for i in fresh.completed() if i != instant} == set(target.timeline.completed()):
+    same = {i for i in fresh.completed() if i != instant} == set(target.timeline.completed())
+    listed = properties.load(target.storage).metadata_partitions
+    if same and listed == target.timeline.config.metadata_partitions:
         return None
     return CommitConflictError(
         f"instant {instant.requested}",

@@ -7,12 +7,13 @@ RECORD_INDEX of before.
 from __future__ import annotations
 
 from attrs import frozen
-from hoodoo.errors import ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.metadata.record_index import RecordIndex
+from hoodoo.metadata.table import building
 
 from hoodoo_standard.options import CHOOSES, RECORD_MOVES, SEEKS
 
@@ -37,6 +38,12 @@ class RecordLevelIndex:
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         timeline = context.timeline
+        if timeline is not None and RECORD_INDEX in building(timeline.config):
+            raise CommitConflictError(
+                f"table {context.storage.root}",
+                "the record index, by which keys are looked up, is being made.",
+                "Repeat the write when it is done.",
+            )
         if timeline is None or RECORD_INDEX not in timeline.config.metadata_partitions:
             raise ConfigError(
                 f"table {context.storage.root}",
