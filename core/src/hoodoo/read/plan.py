@@ -80,12 +80,14 @@ class ScanPlan:
         bound = f" since {self.since}" if self.since else ""
         bound += f" as of {self.as_of}" if self.as_of else ""
         where = self.spec.where
+        left_out = self.pruned_by_metadata
+        told = f"{left_out} by the metadata table, " if left_out else ""
         lines = [
             f"{self.mode} read of {self.table}{bound}, instant {self.instant or 'none'}",
             f"  columns  {', '.join(self.spec.columns) or '(none)'}",
             f"  filter   {where if where is not None else '(none)'}",
             f"  files    {self.considered} considered, {self.pruned_by_partition} pruned by partition, "
-            f"{self.pruned_by_metadata} by the metadata table, {len(self.slices)} to read ({self.size} bytes)",
+            f"{told}{len(self.slices)} to read ({self.size} bytes)",
         ]
         return "\n".join(lines)
 
