@@ -102,6 +102,8 @@ def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:
     with LogReader(storage, log.path, log.size or None) as reader:
         if reader.damages:
             raise CorruptTableError(f"{storage.root}/{log.path}", str(reader.damages[0]), FIX)
+        if not reader.blocks:  # who commits a log file has written one
+            raise CorruptTableError(f"{storage.root}/{log.path}", "holds no block.", FIX)
         for block in reader.blocks:
             if block.kind is BlockKind.HFILE:
                 window = Window.of(storage, log.path, block.content_start, block.content_size)
