@@ -32,6 +32,7 @@ def settings(keys: str, partitions: str) -> Settings:
                 "hoodie.table.ordering.fields": "ts",
                 "hoodie.keygen.timebased.timestamp.type": "UNIX_TIMESTAMP",
                 "hoodie.keygen.timebased.output.dateformat": "yyyy/MM",
+                "hoodoo.index.tee": "bloom,simple",
             }
         )
     )
