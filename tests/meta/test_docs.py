@@ -21,6 +21,7 @@ from attrs import frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs import cleaning as cleaning_family
+from hoodoo.hookspecs import clustering as clustering_family
 from hoodoo.hookspecs import compaction as compaction_family
 from hoodoo.hookspecs import conflict as conflict_family
 from hoodoo.hookspecs import engine as engine_family
@@ -309,6 +310,18 @@ TYPES: dict[str, tuple[type, ...]] = {
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
     "lock": (Lock, Held),
     "compaction": (compaction_family.CompactionStrategy, compaction_family.Candidate),
+    "clustering_plan": (
+        clustering_family.ClusteringPlanner,
+        clustering_family.Clusterable,
+        clustering_family.GroupSizes,
+        clustering_family.ClusteringGroup,
+    ),
+    "clustering": (
+        clustering_family.Clustering,
+        clustering_family.ClusteredFile,
+        clustering_family.ClusteredGroup,
+    ),
+    "clustering_updates": (clustering_family.ClusteringUpdates, clustering_family.PendingPlan),
     "cleaning": (
         cleaning_family.CleaningPolicy,
         cleaning_family.History,

@@ -8,12 +8,17 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> conflict -> lock -> compaction -> cleaning -> observer
+-> conflict -> lock -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> observer
 """
 
 from __future__ import annotations
 
 from hoodoo.hookspecs.cleaning import CleaningHooks
+from hoodoo.hookspecs.clustering import (
+    ClusteringHooks,
+    ClusteringPlanHooks,
+    ClusteringUpdatesHooks,
+)
 from hoodoo.hookspecs.compaction import CompactionHooks
 from hoodoo.hookspecs.conflict import ConflictHooks
 from hoodoo.hookspecs.engine import EngineHooks
@@ -44,6 +49,9 @@ FAMILIES: dict[str, type] = {
     "conflict": ConflictHooks,
     "lock": LockHooks,
     "compaction": CompactionHooks,
+    "clustering_plan": ClusteringPlanHooks,
+    "clustering": ClusteringHooks,
+    "clustering_updates": ClusteringUpdatesHooks,
     "cleaning": CleaningHooks,
     "observer": ObserverHooks,
 }

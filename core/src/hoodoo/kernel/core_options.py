@@ -6,6 +6,7 @@ Options of what core registers (the base file format, the local engine) stand wi
 from __future__ import annotations
 
 from hoodoo.hookspecs import Option
+from hoodoo.kernel.clustering_options import CLUSTERING_OPTIONS
 
 # No defaults where a table that does not say is inferred from its other properties.
 CORE_OPTIONS: tuple[Option, ...] = (
@@ -95,8 +96,12 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "File groups that a partitioned record index gets at most for each partition path.",
         default="10",
     ),
-    Option("hoodie.metadata.record.index.min.filegroup.count", "The older name of the option above it."),
-    Option("hoodie.metadata.record.index.max.filegroup.count", "The older name of the option above it."),
+    Option(
+        "hoodie.metadata.record.index.min.filegroup.count", "The older name of the option above it."
+    ),
+    Option(
+        "hoodie.metadata.record.index.max.filegroup.count", "The older name of the option above it."
+    ),
     Option(
         "hoodie.metadata.record.index.growth.factor",
         "How many times its rows a table may come to have: for the number of file groups.",
@@ -216,4 +221,5 @@ CORE_OPTIONS: tuple[Option, ...] = (
         "So many versions of the archived timeline stay for its readers.",
         default="3",
     ),
+    *CLUSTERING_OPTIONS,
 )

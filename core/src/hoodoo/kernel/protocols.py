@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from hoodoo.hookspecs.cleaning import CleaningPolicy
+from hoodoo.hookspecs.clustering import Clustering, ClusteringPlanner, ClusteringUpdates
 from hoodoo.hookspecs.compaction import CompactionStrategy
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Engine
@@ -34,6 +35,9 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "conflict": (ConflictStrategy,),
     "lock": (Lock,),
     "compaction": (CompactionStrategy,),
+    "clustering_plan": (ClusteringPlanner,),
+    "clustering": (Clustering,),
+    "clustering_updates": (ClusteringUpdates,),
     "cleaning": (CleaningPolicy,),
 }
 

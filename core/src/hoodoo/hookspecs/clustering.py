@@ -1,0 +1,176 @@
+"""Clustering: which file slices are rewritten together, in which order their rows come, and what becomes
+of writers that meet a plan (RFC-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+from attrs import Factory, field, frozen
+
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+
+# What is known of a column in a slice: its least and greatest value; None where all are null, or it isn't known.
+Bounds = tuple[Any, Any] | None
+
+
+@frozen
+class Clusterable:
+    """A file slice that may be clustered. ``bounds``: of the columns that the strategy asked for (values
+    as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them."""
+
+    slice: FileSlice
+    bounds: Mapping[str, Bounds] = field(factory=dict, eq=False)
+    rows: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return self.slice.size
+
+
+@frozen
+class GroupSizes:
+    """What groups should come to, in bytes. ``target``: of a file that clustering makes; ``group``: the most
+    that one group reads; a group's bytes should be a multiple of ``target`` where that can be had."""
+
+    target: int
+    group: int
+
+    def outputs(self, size: int) -> int:
+        """How many files ``size`` bytes become."""
+        return max(1, -(-size // self.target))
+
+
+@frozen
+class ClusteringGroup:
+    """Slices of one partition path that are rewritten together."""
+
+    slices: tuple[Clusterable, ...]
+
+    @property
+    def partition_path(self) -> str:
+        return self.slices[0].slice.partition_path
+
+    @property
+    def size(self) -> int:
+        return sum(item.size for item in self.slices)
+
+
+@runtime_checkable
+class ClusteringPlanner(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.clustering_plan``. Pure: answers depend on the arguments."""
+
+    @property
+    def bounds_of(self) -> tuple[str, ...]:
+        """The columns whose bounds it wants to see. ``_hoodie_record_key`` is one."""
+
+    def group(
+        self, candidates: Sequence[Clusterable], sizes: GroupSizes
+    ) -> Sequence[ClusteringGroup]:
+        """Groups of ``candidates``, which are of one partition path and sorted by file id. Each
+        candidate comes at most once. A group of more than one slice has at most ``sizes.group`` bytes."""
+
+    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
+        """Those of the ``groups`` of all partition paths that are worth their rewriting, the most urgent
+        first. Core plans the first of them, as many as the options allow."""
+
+
+@frozen
+class ClusteredFile:
+    """A file that a clustering made; ``bounds``: of the columns that the order names."""
+
+    stat: WriteStat
+    bounds: Mapping[str, Bounds] = field(factory=dict, eq=False)
+
+
+@frozen
+class ClusteredGroup:
+    """What became of a group of the plan."""
+
+    slices: tuple[FileSlice, ...]
+    files: tuple[ClusteredFile, ...]
+
+
+@runtime_checkable
+class Clustering(Protocol):
+    """How a group is rewritten. Contract suite: ``hoodoo.testing.contracts.clustering``. Picklable, pure.
+
+    All that it goes by is in the plan: its factory's settings hold the plan's parameters as options."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that :meth:`keys` looks at; none: rows stay in the order in which they come."""
+
+    @property
+    def sample_rows(self) -> int:
+        """About how many rows :meth:`fitted` wants to see; 0: it isn't asked."""
+
+    def fitted(self, sample: pa.Table) -> Clustering:
+        """One that knows how values are spread. ``sample``: rows from all over the group, of ``columns``;
+        the same for each attempt. Called at most once for each group; may answer itself."""
+
+    def keys(self, rows: pa.Table) -> Sequence[pa.ChunkedArray | pa.Array]:
+        """What rows are sorted by, ascending, nulls first, the most significant first: arrays as long as
+        ``rows``, of types that Arrow sorts. ``rows`` has ``columns``, perhaps more."""
+
+    def told(self, groups: Sequence[ClusteredGroup]) -> Mapping[str, str]:
+        """What the commit shall say of it, besides what core says."""
+
+
+@frozen
+class PendingPlan:
+    """A clustering that is planned. ``groups``: partition path and file id of its slices; ``action``: as
+    the timeline files it. ``is_foreign``: another tool's, which does not look at what came in meanwhile."""
+
+    instant: str
+    strategy: str
+    groups: frozenset[tuple[str, str]] = frozenset()
+    params: Mapping[str, str] = Factory(dict)
+    action: str = "clustering"
+    is_foreign: bool = False
+
+
+@runtime_checkable
+class ClusteringUpdates(Protocol):
+    """What becomes of a write that changes rows of file groups that a pending clustering will rewrite.
+    Contract suite: ``hoodoo.testing.contracts.clustering_updates``."""
+
+    def refuse(self, plan: PendingPlan, touched: Iterable[tuple[str, str]]) -> str | None:
+        """Why the write can't go on, a clause about the plan for the message; None: it can, and the
+        clustering gives way. ``touched``: the groups of the plan that the write changes; never empty."""
+
+
+class ClusteringHooks:
+    @hookspec
+    def hoodoo_clusterings(self) -> Iterable[Registration]:
+        """Offer ways to order and write the rows of a group. When: a clustering is run. Default: ``linear``.
+
+        Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan. The
+        factory returns a :class:`Clustering`; its settings' options are the plan's parameters.
+        """
+
+
+class ClusteringPlanHooks:
+    @hookspec
+    def hoodoo_clustering_plans(self) -> Iterable[Registration]:
+        """Offer ways to group file slices. When: a clustering is scheduled. Default: ``size``.
+
+        Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
+        a :class:`ClusteringPlanner`.
+        """
+
+
+class ClusteringUpdatesHooks:
+    @hookspec
+    def hoodoo_clustering_updates(self) -> Iterable[Registration]:
+        """Offer what becomes of writers that meet a pending clustering. When: a write has been planned.
+        Default: ``reject``.
+
+        Names and aliases are looked up with ``hoodie.clustering.updates.strategy``. The factory returns a
+        :class:`ClusteringUpdates`.
+        """
