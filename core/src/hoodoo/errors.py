@@ -126,6 +126,10 @@ class CommitConflictError(CommitError):
     """Another writer's instant stands in the way; this write left nothing behind."""
 
 
+class PendingClusteringError(CommitError):
+    """A write would change rows that a pending clustering rewrites; it left nothing behind."""
+
+
 class CommitUnknownError(CommitError):
     """It is not known whether the commit was published: read the timeline before trying again."""
 

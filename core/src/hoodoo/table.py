@@ -13,11 +13,12 @@ import pyarrow as pa
 from hoodoo import tables
 from hoodoo.actions import rewrite_keys
 from hoodoo.actions.rewrite_keys import RewrittenKeys
+from hoodoo.clusterings import Clusterings
 from hoodoo.errors import CommitConflictError, ConfigError, DataError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.indexing import Indexing, with_metadata
+from hoodoo.indexing import with_metadata
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.filegroup import FileSlice
@@ -41,7 +42,7 @@ from hoodoo.writing import LOOKS
 Read = TypeVar("Read")
 
 
-class Table(Indexing):
+class Table(Clusterings):
     """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
 
     Every call looks at the table as it is then: two objects of one table see each other's commits.

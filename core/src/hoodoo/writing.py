@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +10,9 @@ from hoodoo import tables
 from hoodoo.actions import compaction
 from hoodoo.actions.heal import heal
 from hoodoo.errors import CommitConflictError, HoodooError, warn
+from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.kernel.clustering_options import UNDONE, UPDATES
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import listing
 from hoodoo.model.filegroup import FileSlice
@@ -18,6 +20,7 @@ from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.clustering_plan import PLANNER, pending_clusterings
 from hoodoo.timeline.compaction_plan import pending_groups
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
@@ -78,6 +81,7 @@ class Writing(Services):
         cleaning = self._inline_cleaning()
         archiving = self._inline_archiving()
         metadata = self._metadata_compaction()
+        clustering = self._inline_clustering()
 
         def after(engine: Callable[[], Engine]) -> None:
             def compacting(timeline: Timeline) -> bool:
@@ -87,9 +91,13 @@ class Writing(Services):
             def compacting_metadata(timeline: Timeline) -> bool:
                 return metadata(timeline, engine)
 
+            def clustered(timeline: Timeline) -> bool:
+                return clustering is not None and clustering(timeline, engine)
+
             timeline: Timeline | None = None  # one look serves all that have nothing to do
             for what, method, service in (
                 ("compaction", "compact", compacting if every else None),
+                ("clustering", "cluster", clustered if clustering else None),
                 ("cleaning", "clean", cleaning),
                 ("archiving", "archive", archiving),
                 ("metadata compaction", "compact_metadata", compacting_metadata),
@@ -109,27 +117,40 @@ class Writing(Services):
 
         return after
 
-    def _target(self, data: Any, engine: str | Engine | None, mend: bool = True) -> WriteTarget:
-        """``mend``: a metadata table that is not complete is completed first."""
+    def _target(
+        self,
+        data: Any,
+        engine: str | Engine | None,
+        mend: bool = True,
+        spare: Collection[str] = (),
+    ) -> WriteTarget:
+        """``mend``: a metadata table that is not complete is completed first. ``spare``: abandoned clusterings
+        that are not given up."""
         self._check_writable()
         for _ in range(LOOKS - 1):
             with suppress(FileNotFoundError):  # others archived between a listing and its reading
-                return self._looked_at(data, engine, mend)
-        return self._looked_at(data, engine, mend)
+                return self._looked_at(data, engine, mend, spare)
+        return self._looked_at(data, engine, mend, spare)
 
     def _metadata_compaction(self) -> Callable[[Timeline, Callable[[], Engine]], bool]:
         """The compaction of the metadata table, should one be due. ConfigError for its options."""
         return lambda timeline, engine: False
 
+    def _inline_clustering(self) -> Callable[[Timeline, Callable[[], Engine]], bool] | None:
+        """The clustering that follows a write, should one be due then. ConfigError for its options."""
+        return None
+
     def _mend(self) -> None:
         """Complete a metadata table that somebody began to make."""
 
-    def _looked_at(self, data: Any, engine: str | Engine | None, mend: bool) -> WriteTarget:
+    def _looked_at(
+        self, data: Any, engine: str | Engine | None, mend: bool, spare: Collection[str]
+    ) -> WriteTarget:
         runner = self._resolve_engine(data, engine)
         properties.recover(self._storage)
         self._refresh()
         plugins = self._plugins()
-        heal(self._storage, self._config)
+        heal(self._storage, self._config, spare)
         if mend:
             self._mend()
         timeline, slices = self._seen()
@@ -160,10 +181,30 @@ class Writing(Services):
             by_path=lambda: resolve("index", "simple", settings).instance,
             logs=tables.log_settings(settings, schema),
             compacting=pending_groups(self._storage, timeline),
+            clusterings=self._pending_plans(timeline),
+            updates=lambda: (
+                resolve(
+                    "clustering_updates", self._options.get(UPDATES, "reject"), settings
+                ).instance
+            ),
             serializer=serializer.instance,
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
             keeping=self._keeper(timeline),
+        )
+
+    def _pending_plans(self, timeline: Timeline) -> tuple[PendingPlan, ...]:
+        undone = self._options.get(UNDONE, "false").lower() == "true"
+        return tuple(
+            PendingPlan(
+                instant=instant.requested,
+                strategy=plan.strategy,
+                groups=plan.file_groups,
+                params=plan.params,
+                action=instant.action,
+                is_foreign=undone or PLANNER not in plan.extra,
+            )
+            for instant, plan in pending_clusterings(self._storage, timeline)
         )
 
     def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:

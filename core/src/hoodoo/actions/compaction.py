@@ -19,6 +19,13 @@ from attrs import frozen
 
 from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_result
 from hoodoo.actions.compaction_slices import slices_now
+from hoodoo.actions.overtaken_plan import (
+    ATTEMPTS,
+    OvertakenError,
+    refuse_overtaken,
+    refuse_undoing,
+    too_many,
+)
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -44,6 +51,7 @@ from hoodoo.model.meta import with_meta, without_meta
 from hoodoo.model.schema_avro import arrow_schema, avro_text
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, publish
+from hoodoo.timeline.clustering_plan import clustered_groups, is_clustering
 from hoodoo.timeline.compaction_plan import (
     COMPACTION,
     CompactionPlan,
@@ -61,7 +69,6 @@ from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS
 
-_ATTEMPTS = 5
 _MB = 1024 * 1024
 
 
@@ -90,12 +97,12 @@ def schedule(
     come in faster than a plan can be made.
     """
     known: frozenset[str] | None = None
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         timeline = settled(storage, config)
         pending = pending_compactions(timeline)
         if known is None:
             known = frozenset(i.requested for i in pending)
-        busy = pending_groups(storage, timeline)
+        busy = {*pending_groups(storage, timeline), *clustered_groups(storage, timeline)}
         candidates = [
             Candidate(s)
             for s in build(storage, timeline).slices
@@ -112,17 +119,14 @@ def schedule(
         try:
             instant = publish.request(
                 storage, timeline, COMPACTION, plan.encode(),
-                check=partial(_refuse_overtaken, storage, timeline, plan),
+                check=partial(_refuse, storage, timeline, plan),
             )  # fmt: skip
-        except _OvertakenError:
+        except OvertakenError:
             continue
         notify(Event("compaction.scheduled", config.name, instant.requested,
                      {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
         return instant
-    raise CommitConflictError(
-        f"{storage.root}: compaction", f"writes came in between {_ATTEMPTS} times.",
-        "Schedule it again when there are fewer.",
-    )  # fmt: skip
+    raise too_many(storage, COMPACTION)
 
 
 def run(target: CompactionTarget, requested: str) -> Commit:
@@ -279,45 +283,18 @@ def _reconcile(
             target.storage.delete(path)
 
 
-def _refuse_writers(storage: Storage, timeline: Timeline) -> None:
-    for other in timeline.pending():
-        if other.action in ("restore", "rollback"):
-            raise CommitConflictError(
-                f"{storage.root}: compaction",
-                f"{other} is under way, and may take away what a compaction planned now would read.",
-                "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
-            )
-        if other.action in WRITE_ACTIONS and timeline.layout == 1:
+def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline) -> None:
+    """OvertakenError where the plan is not right any more; CommitConflictError under writes of version 6."""
+    refuse_overtaken(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
+    refuse_undoing(storage, now, COMPACTION)
+    for other in now.pending() if now.layout == 1 else ():
+        if other.action in WRITE_ACTIONS and not is_clustering(storage, now, other):
             raise CommitConflictError(
                 f"{storage.root}: compaction",
                 f"{other} is under way, and in table version 6 a compaction planned now would lose "
                 "its log files.",
                 "Schedule it when the write has ended; if its writer died, table.rollback() first.",
             )
-
-
-class _OvertakenError(Exception):
-    """The plan is of a table that is not there any more."""
-
-
-def _refuse_overtaken(
-    storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline
-) -> None:
-    """_OvertakenError if a write of file groups of the plan has completed since it was made, or a
-    compaction has been planned, perhaps of the same; CommitConflictError under writes of version 6."""
-    known = {i.requested for i in (*before.writes(), *pending_compactions(before))}
-    if any(i.requested not in known for i in pending_compactions(now)):
-        raise _OvertakenError
-    planned = {(s.partition_path, s.file_id) for s in plan.slices}
-    for other in now.writes():
-        if other.requested not in known:
-            told = now.metadata(storage, other)
-            gone = {(path, i) for path, ids in told.replaced.items() for i in ids}
-            if planned & (gone | {(s.partition_path, s.file_id) for s in told.stats}):
-                raise _OvertakenError
-    if {i.requested for i in before.writes()} - {i.requested for i in now.writes()}:
-        raise _OvertakenError  # something was undone, or archived
-    _refuse_writers(storage, now)
 
 
 def _metrics(candidate: Candidate) -> dict[str, float]:

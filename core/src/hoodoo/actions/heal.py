@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from contextlib import suppress
 
 from hoodoo.actions import restore
@@ -12,8 +13,9 @@ from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.metadata.build import withdraw
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
-from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
+from hoodoo.model.instant import ROLLBACK_ACTIONS, State
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.clustering_plan import PLANNER, is_clustering, pending_clusterings
 from hoodoo.timeline.compaction_plan import pending_compactions, read_plan
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
@@ -32,12 +34,16 @@ _TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
 
 
-def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
+def heal(
+    storage: Storage, config: TableConfig, spare: Collection[str] = ()
+) -> tuple[RolledBack, ...]:
     """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
     back writes whose writers are gone, sweep strays.
 
-    Pending table services are left alone: their plans are run, not undone. Costs a few small reads and
-    listings when there is nothing to do. Raises CommitConflictError while a restore is at work.
+    Pending table services are left alone: their plans are run, not undone. But a clustering of Hoodoo that
+    was begun, and whose process is gone, is undone, but for those of ``spare``: it stands in the way of
+    writers, and can be planned anew at any time. Costs a few small reads and listings when there is
+    nothing to do. Raises CommitConflictError while a restore is at work.
     """
     timeline = settled(storage, config)
     living = Liveness(storage)
@@ -58,10 +64,13 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
     for instant in reversed(timeline.pending()):
         if instant.action not in ROLLBACK_ACTIONS or instant.requested in undoing:
             continue
-        if living.is_alive(instant.requested) or _is_clustering(storage, timeline, instant):
+        if living.is_alive(instant.requested) or is_clustering(storage, timeline, instant):
             continue
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
             done.append(rollback(storage, timeline, instant))
+        timeline = reload(storage, timeline)
+    done += _abandoned(storage, timeline, spare)
+    if done:
         timeline = reload(storage, timeline)
     for building in timeline.pending():
         if building.action == INDEXING and not living.is_alive(building.requested):
@@ -75,6 +84,17 @@ def heal(storage: Storage, config: TableConfig) -> tuple[RolledBack, ...]:
             storage.delete(timeline.path(saved))
     _sweep(storage, timeline, Liveness(storage))
     return tuple(done)
+
+
+def _abandoned(storage: Storage, timeline: Timeline, spare: Collection[str]) -> list[RolledBack]:
+    done: list[RolledBack] = []
+    living = Liveness(storage)
+    for instant, plan in pending_clusterings(storage, timeline):
+        begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
+        if begun and instant.requested not in spare and not living.is_alive(instant.requested):
+            with suppress(CommitConflictError):  # it was completed, or another one undoes it
+                done.append(rollback(storage, timeline, instant))
+    return done
 
 
 def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> None:
@@ -142,14 +162,3 @@ def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
                 with suppress(FileNotFoundError):
                     found.update(timeline.contents(storage, instant).get(told) or ())
     return found - {i.requested for i in timeline.instants if i.action not in _TELLS}
-
-
-def _is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:
-    """Layout 1 files a pending clustering, which is a plan to be run, as a replacecommit."""
-    if timeline.layout > 1 or instant.action != "replacecommit":
-        return False
-    try:
-        plan = timeline.contents(storage, instant.at(State.REQUESTED))
-    except FileNotFoundError:
-        return False
-    return plan.get("clusteringPlan") is not None

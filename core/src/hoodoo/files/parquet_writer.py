@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +20,9 @@ from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import conform, plain_schema
 
 _MAX_ROWS = 1 << 20
+# What the footer says of one column of one row group. Measured on tables of 8 to 20 columns: 90 to 200.
+_CHUNK_BYTES = 140
+_MOST_BITS = 1 << 27  # of a bloom filter
 
 
 @frozen
@@ -58,6 +63,22 @@ class ParquetWriter:
         }
         self._stored: pa.Schema | None = None
         self._file: pq.ParquetWriter | None = None
+        self._sink: pa.NativeFile | None = None
+        self._groups = 0
+
+    @property
+    def written(self) -> int:
+        """Bytes of the file if it ended with the rows that are in it: those put down, and the footer
+        as it may be expected."""
+        put = 0 if self._sink is None else int(self._sink.tell())
+        texts = sum(len(text) for text in self._footer.values())
+        chunks = self._groups * _leaves(self._schema)
+        return put + texts + chunks * _CHUNK_BYTES + _filter_bytes(self._stats)
+
+    def flush(self) -> int:
+        """End the row group: rows that wait are put into the file. :attr:`written` then."""
+        self._flush()
+        return self.written
 
     def _open(self) -> tuple[pq.ParquetWriter, pa.Schema]:
         """The file, opened when its first rows are there: they say how each column is best encoded."""
@@ -69,8 +90,9 @@ class ParquetWriter:
         if self._options.dictionary:
             dictionaries = dictionary_leaves(stored, self._pending, distinct)
         try:
+            self._sink = pa.OSFile(self._local, "wb")
             self._file = pq.ParquetWriter(
-                self._local,
+                self._sink,
                 stored,
                 compression=self._options.codec,
                 compression_level=self._options.level,
@@ -115,6 +137,7 @@ class ParquetWriter:
         ]
         table = pa.Table.from_arrays(columns, schema=stored).unify_dictionaries()
         self._pending, self._rows, self._bytes = [], 0, 0
+        self._groups += 1
         try:
             file.write_table(table, row_group_size=_MAX_ROWS)
         except OSError as error:
@@ -129,6 +152,8 @@ class ParquetWriter:
         try:
             file.add_key_value_metadata(self._footer)
             file.close()
+            if self._sink is not None:
+                self._sink.close()
             return os.path.getsize(self._local)
         except OSError as error:
             raise self._failed(error) from error
@@ -139,6 +164,30 @@ class ParquetWriter:
             f"it could not be written ({error}).",
             "Check space and permissions of the directory; nothing was published.",
         )
+
+
+def _filter_bytes(keys: KeyStats | None) -> int:
+    """Bytes of the bloom filter over the keys that have come so far, as the footer's text."""
+    if keys is None or keys.options is None or keys.low is None:
+        return 0
+    options = keys.options
+    sized = options.entries or max(keys.rows, 1000)
+    if options.max_entries is not None:
+        sized = min(sized, options.max_entries) if options.entries is None else sized
+    rows = 1
+    if options.entries is not None:
+        rows = min(-(-keys.rows // sized), -(-(options.max_entries or 100_000) // sized))
+    bits = min(sized * -math.log(options.fpp) / math.log(2) ** 2, _MOST_BITS)
+    return int(max(1, rows) * bits / 8 * 4 / 3)
+
+
+def _leaves(fields: Iterable[pa.Field]) -> int:
+    """Columns of the file that ``fields`` become."""
+    counted = 0
+    for field in fields:
+        inner = [field.type.field(i) for i in range(field.type.num_fields)]
+        counted += _leaves(inner) if inner else 1
+    return counted
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -54,6 +54,15 @@ class BaseFileWriter(Protocol):
         may come as a dictionary. ``known``: rows of the ``base`` given at creation, whose keys need
         not be looked at again."""
 
+    @property
+    def written(self) -> int:
+        """Bytes that the file would have if it ended with the rows that have been put into it so far,
+        its footer included as far as that can be guessed. Rows that wait in memory don't count."""
+
+    def flush(self) -> int:
+        """Put the rows that wait into the file, as a part of it that can be read without the others
+        (a row group); :attr:`written` then."""
+
     def close(self) -> int:
         """Finish the file, footer included; its size in bytes."""
 

@@ -152,5 +152,12 @@ class _Writer:
     def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
         self.inner.write(emptied(batch, self.filled), known)
 
+    @property
+    def written(self) -> int:
+        return self.inner.written
+
+    def flush(self) -> int:
+        return self.inner.flush()
+
     def close(self) -> int:
         return self.inner.close()

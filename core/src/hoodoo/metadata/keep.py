@@ -75,6 +75,8 @@ class Keeper:
         )
         if self.keys:
             stats += _indexes(begun, target, instant, metadata, written, self.partitions)
+        if metadata.operation is Operation.CLUSTER:  # an earlier run of it may have come as far
+            begun.reconcile(stats, self.partitions)
         return begun.beside(stats)
 
     def compacted(
@@ -182,10 +184,12 @@ def _indexes(
         new = [_slice_of(stat) for stat in written.stats]
         streams.append(key_rows(target.engine, target, new))
         known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(new)]
+    # A clustering puts each key of what it replaces somewhere else.
+    moved = metadata.operation is Operation.CLUSTER
     gone = [
         slice_
         for slice_ in target.slices
-        if slice_.file_id in metadata.replaced.get(slice_.partition_path, ())
+        if not moved and slice_.file_id in metadata.replaced.get(slice_.partition_path, ())
     ]
     if gone:
         first = 1 + max((number for number, *_ in known), default=-1)
@@ -203,7 +207,7 @@ def _indexes(
     asked = metadata.operation in _ASKS and target.computed is None
     by_paths = is_partitioned(target.storage)
     unique = (target.config.get(UNIQUE) or "").lower() == "true"
-    watched = unique and not (asked and (by_paths or target.index.is_global))
+    watched = unique and not moved and not (asked and (by_paths or target.index.is_global))
     for partition in (index for index in INDEXES if index in partitions):
         files = index_files(begun, target, partition, paths)
         if partition == RECORD_INDEX and watched:

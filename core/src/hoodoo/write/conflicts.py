@@ -124,6 +124,8 @@ class CommitCheck:
         the index computes file groups, both touch the same one, and the strategy has seen it."""
         if not self.kind.looks_up or self.target.computed is not None:
             return
+        if not metadata.operation.can_change_schema:
+            return  # a service brings no key
         # A row that is appended beside its delete comes back, and the other may have moved it.
         mine, theirs = _appended(self.metadata), _appended(metadata)
         for group in mine.keys() & theirs.keys():

@@ -273,7 +273,9 @@ def _tagged(
         least = 1 if target.logs is None else 0
         weights = {path: max(least, rows) for path, rows in new.items() if max(least, rows)}
         layout = target.filling_layout if prepared.kind.fills else target.new_layout
-        slots.add_slots(layout.plan(weights, slices, _row_bytes(target, arriving)))
+        busy = target.clustered
+        free = [s for s in slices if (s.partition_path, s.file_id) not in busy]
+        slots.add_slots(layout.plan(weights, free, _row_bytes(target, arriving)))
         for path in sorted(new.keys() - weights.keys()):
             slots.new(path, 1)
     return stream

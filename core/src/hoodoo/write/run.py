@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
-from hoodoo.model.instant import Instant
+from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import batches, codec, codec_avro, partitions, properties, publish
@@ -35,6 +35,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
+from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
 from hoodoo.write.operation import Replaces, WriteKind
@@ -92,9 +93,10 @@ def drop_partitions(order: Order, paths: Sequence[str]) -> Commit:
     """A replacecommit that leaves the file groups of the partition ``paths`` behind and adds none."""
 
     def attempt(target: WriteTarget, beats: Beating) -> Commit:
+        replaced = replaced_groups(target.slices, paths)
+        _give_way(order, target, (), replaced)
         instant = _request(target, order.kind, beats)
         _tell(target, "write.started", instant, operation=order.kind.operation.value)
-        replaced = replaced_groups(target.slices, paths)
         metadata = CommitMetadata(order.kind.operation, (), replaced)
         with _taken_back(order, target, instant):
             begun = profile(order.kind.operation, (), {})
@@ -128,6 +130,23 @@ def commit_files(order: Order, work: Callable[[WriteTarget], Files | None]) -> C
             return _publish(order, target, instant, metadata, target.schema, [])
 
     return _repeated(order, attempt, lambda target: True)
+
+
+def _give_way(
+    order: Order,
+    target: WriteTarget,
+    touched: Iterable[tuple[str, str]],
+    replaced: Mapping[str, Iterable[str]],
+) -> None:
+    """PendingClusteringError where a clustering stands in the way. One that may be overtaken gives way when it
+    is to be published, if it is Hoodoo's; another writer's would not, and is undone."""
+    gone = {(path, file_id) for path, ids in replaced.items() for file_id in ids}
+    for met in refuse_clustered(target, order.kind, gone.union(touched)):
+        if met.is_foreign:
+            with suppress(
+                CommitConflictError
+            ):  # completed meanwhile: the check before the publish tells
+                order.undo(Instant(met.instant, met.action, State.REQUESTED))
 
 
 @contextmanager
@@ -227,6 +246,12 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
     try:
         prepared = rows.prepare(target, kind, instant)
         planned = plan(target, prepared, instant.requested)
+        replaced_paths = replaced_partitions(prepared)
+        replaced = {}
+        if kind.replaces is not Replaces.NOTHING:
+            replaced = replaced_groups(target.slices, replaced_paths)
+        touched = {(s.partition_path, s.file_id) for s in planned.slots}
+        _give_way(order, target, touched, replaced)
     except Exception as error:
         # No file bears this instant yet: taking the request back leaves the table as it was.
         _tidy(target, instant, lambda: target.storage.delete(target.timeline.path(instant)))
@@ -239,10 +264,6 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
         instant = _inflight(target, instant, begun)
         written = write(target, prepared, planned, instant)
         _reconcile(target, instant, written.stats, direct=not prepared.staged)
-        replaced_paths = replaced_partitions(prepared)
-        replaced = {}
-        if kind.replaces is not Replaces.NOTHING:
-            replaced = replaced_groups(target.slices, replaced_paths)
         metadata = CommitMetadata(kind.operation, written.stats, replaced)
         return _publish(order, target, instant, metadata, prepared.schema, replaced_paths, written)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
+from hoodoo.hookspecs.clustering import ClusteringUpdates, PendingPlan
 from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
@@ -95,6 +96,9 @@ class WriteTarget:
     logs: LogSettings | None = None
     # (partition path, file id) -> instant of the compaction that is pending for the group.
     compacting: Mapping[tuple[str, str], str] = Factory(dict)
+    # The clusterings that are pending, and what becomes of a write that meets one.
+    clusterings: tuple[PendingPlan, ...] = ()
+    updates: Callable[[], ClusteringUpdates] | None = None
     serializer: Serializer | None = None
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
@@ -104,6 +108,11 @@ class WriteTarget:
     def virtual(self) -> KeyGenerator | None:
         """What makes the record keys that files don't store; None where they do."""
         return None if self.config.populate_meta_fields else self.generator
+
+    @property
+    def clustered(self) -> frozenset[tuple[str, str]]:
+        """Partition path and file id of the groups that pending clusterings will rewrite."""
+        return frozenset(group for plan in self.clusterings for group in plan.groups)
 
     @property
     def computed(self) -> ComputedIndex | None:

@@ -9,11 +9,14 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration
 
 from hoodoo_standard import options
+from hoodoo_standard.cluster.registrations_b import planners
+from hoodoo_standard.cluster.registrations_c import orders
 
 _KEYGEN = "org.apache.hudi.keygen."
 _INDEX = "org.apache.hudi.index."
 _COMPACT = "org.apache.hudi.table.action.compact.strategy."
 _MODEL = "org.apache.hudi.common.model."
+_UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 _TRANSACTION = "org.apache.hudi.client.transaction."
 
 
@@ -238,6 +241,31 @@ def hoodoo_cleanings() -> Iterable[Registration]:
             "by_versions", f"{module}.by_versions:ByVersions.from_settings",
             ("KEEP_LATEST_FILE_VERSIONS",),
             options.VERSIONS_RETAINED, "the newest slices of each file group stay",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_clustering_plans() -> Iterable[Registration]:
+    return planners()
+
+
+@hookimpl
+def hoodoo_clusterings() -> Iterable[Registration]:
+    return orders()
+
+
+@hookimpl
+def hoodoo_clustering_updates() -> Iterable[Registration]:
+    module = "hoodoo_standard.cluster.updates"
+    return [
+        Registration(
+            "reject", f"{module}:Reject.from_settings", (f"{_UPDATES}SparkRejectUpdateStrategy",),
+            summary="writes to file groups that a clustering waits for are refused",
+        ),
+        Registration(
+            "allow", f"{module}:Allow.from_settings", (f"{_UPDATES}SparkAllowUpdateStrategy",),
+            summary="clusterings give way to writes",
         ),
     ]  # fmt: skip
 

@@ -178,6 +178,40 @@ class FileFormatContract:
             found = [b.cast(schema) for b in reader.batches(batch_rows=300, encoded=True)]
         assert pa.Table.from_batches(found).combine_chunks().equals(table.combine_chunks())
 
+    def test_what_is_written_so_far_is_nearly_what_the_file_would_be(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Footer included. Rows that wait count once they are flushed; a flush without rows is none."""
+        schema = self._schema()
+        for parts in (1, 4):
+            local = os.path.join(storage.scratch(), f"measured-{parts}")
+            writer = file_format.writer(local, schema)
+            seen = [writer.written]
+            for part in range(parts):
+                writer.write(rows(schema, 5000, 5000 * part))
+                seen.append(writer.flush())
+            assert seen == sorted(seen)
+            assert writer.written == writer.flush() == seen[-1]
+            size = writer.close()
+            assert abs(seen[-1] - size) < 0.05 * size
+
+    def test_rows_are_all_there_whatever_was_flushed(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        table = rows(schema, 900)
+        local = os.path.join(storage.scratch(), "flushed")
+        writer = file_format.writer(local, schema)
+        for start in range(0, 900, 300):
+            writer.write(table.slice(start, 200))
+            writer.flush()
+            writer.write(table.slice(start + 200, 100))
+        writer.close()
+        assert storage.put_file_if_absent("flushed" + file_format.extension, local)
+        with file_format.reader(storage, "flushed" + file_format.extension) as reader:
+            found = pa.Table.from_batches(list(reader.batches()), schema)
+        assert found.combine_chunks().equals(table.combine_chunks())
+
     def test_another_schema_is_refused(self, file_format: BaseFileFormat, storage: Storage) -> None:
         writer = file_format.writer(os.path.join(storage.scratch(), "refused"), FLAT)
         wrong = rows(FLAT, 3)

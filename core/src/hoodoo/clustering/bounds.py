@@ -1,0 +1,199 @@
+"""Bounds: the least and greatest values of columns in file slices, without reading a row.
+
+The metadata table knows them where it keeps ranges of columns; what it does not know, the footers of base
+files say. What is merged from log files is not known: a log file may hold less than the base file's least
+value, or delete it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from attrs import field, frozen
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.files.opening import NOT_THERE
+from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
+from hoodoo.hookspecs.clustering import Bounds, Clusterable
+from hoodoo.metadata.column_ranges import ColumnRange, decode_ranges, range_table
+from hoodoo.metadata.found_ranges import file_ranges
+from hoodoo.metadata.keys import column_key
+from hoodoo.metadata.layout import COLUMN_STATS, group_of
+from hoodoo.metadata.schema import record_schema
+from hoodoo.metadata.slice import layers, newest
+from hoodoo.metadata.table import MetadataTable
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
+from hoodoo.read.prefetch import in_order
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+_AT_ONCE = 16
+_PARQUET = ".parquet"
+# Fewer files are opened as fast as the metadata table is.
+_FEW = 4
+
+
+@frozen
+class Known:
+    """What is known of a base file. ``rows``: None if nobody has counted them."""
+
+    ranges: dict[str, ColumnRange] = field(factory=dict)
+    rows: int | None = None
+
+
+def with_bounds(
+    storage: Storage,
+    timeline: Timeline,
+    schema: pa.Schema,
+    slices: Sequence[FileSlice],
+    columns: Sequence[str],
+    use_metadata: bool = True,
+) -> list[Clusterable]:
+    """``slices``, in their order, with the bounds of ``columns`` (fields of structs: ``outer.inner``) and the
+    rows; None where that is not known. ``schema``: the table's own columns now. No columns: nothing is read.
+
+    Raises CorruptTableError for a base file that is missing or damaged, or a metadata table that is.
+    """
+    kinds = {name: kind for name in columns if (kind := kind_of(schema, name)) is not None}
+    bases = [s.base_file for s in slices if s.base_file is not None and not s.row_logs]
+    unknown: dict[str, Bounds] = dict.fromkeys(columns)
+    if not kinds or not bases:
+        return [Clusterable(s, unknown) for s in slices]
+    told: dict[BaseFile, Known] = {}
+    kept = COLUMN_STATS in timeline.config.metadata_partitions
+    if use_metadata and kept and len(bases) >= _FEW:
+        told = _told(storage, timeline, bases, list(kinds))
+    silent = [base for base in bases if len(told.get(base, Known()).ranges) < len(kinds)]
+    found = {**told, **_found(storage, silent, list(kinds), timeline.config.version)}
+    by_column = {name: _typed(bases, found, name, kind) for name, kind in kinds.items()}
+    made = []
+    for slice_ in slices:
+        base = slice_.base_file
+        if base is None or slice_.row_logs:
+            made.append(Clusterable(slice_, unknown))
+            continue
+        bounds = {name: values.get(base) for name, values in by_column.items()}
+        made.append(Clusterable(slice_, {**unknown, **bounds}, found[base].rows))
+    return made
+
+
+def kind_of(schema: pa.Schema, column: str) -> pa.DataType | None:
+    """The type of a column, or of a field of one; None if there is none such."""
+    if column in META_COLUMNS:
+        return pa.string()
+    first, *rest = column.split(".")
+    if first not in schema.names:
+        return None
+    kind = schema.field(first).type
+    for part in rest:
+        at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
+        if at < 0:
+            return None
+        kind = kind.field(at).type
+    return None if pa.types.is_nested(kind) else kind
+
+
+def _told(
+    storage: Storage, timeline: Timeline, bases: Sequence[BaseFile], columns: Sequence[str]
+) -> dict[BaseFile, Known]:
+    """What the metadata table says; nothing of files that it does not know."""
+    names = {
+        column_key(column, base.partition_path, base.name): (base, column)
+        for base in bases
+        for column in columns
+    }
+    table = MetadataTable.open(storage, timeline)
+    groups = table.slices(COLUMN_STATS)
+    if not groups:
+        return {}
+    keys = pa.array(names, pa.string())
+    of_key = group_of(keys, len(groups))
+    text = record_schema(timeline.config.version)
+    told: dict[BaseFile, Known] = {}
+    for number, group in enumerate(groups):
+        mine = keys.filter(pa.array(of_key == number)).cast(pa.binary())
+        if not len(mine):
+            continue
+        found = newest(layers(table.storage, group, text), mine)
+        answers = decode_ranges(found.column("value"))
+        for key, one in zip(found.column("key").to_pylist(), answers, strict=True):
+            base, column = names[key.decode()]
+            if not one.is_deleted:
+                before = told.get(base, Known())
+                told[base] = Known({**before.ranges, column: one}, one.values)
+    return told
+
+
+def _found(
+    storage: Storage, bases: Sequence[BaseFile], columns: Sequence[str], version: int
+) -> dict[BaseFile, Known]:
+    """What the footers say, several read at a time."""
+    todo = [partial(_footer, storage, base, columns, version) for base in bases]
+    answers = in_order(todo, min(_AT_ONCE, len(todo))) if todo else iter(())
+    return dict(zip(bases, answers, strict=True))
+
+
+def _footer(
+    storage: Storage, base: BaseFile, columns: Sequence[str], version: int
+) -> Iterator[Known]:
+    if base.extension != _PARQUET:
+        yield Known()
+        return
+    obj = f"base file {base.path}"
+    fix = "If a cleaner removed it while you were looking, look again."
+    try:
+        with storage.open(base.path) as opened:
+            metadata = pq.read_metadata(opened)
+    except FileNotFoundError as error:
+        raise CorruptTableError(obj, NOT_THERE, fix) from error
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptTableError(obj, f"its footer can't be read ({error}).", fix) from error
+    # What version 9 keeps bounds of is all that can be compared.
+    ranges = {r.column: r for r in file_ranges(metadata, columns, base.name)}
+    if RECORD_KEY in columns:
+        ends = _keys(metadata)
+        if ends is not None:  # exact, where statistics may have been left out
+            rows = metadata.num_rows
+            ranges[RECORD_KEY] = ColumnRange(RECORD_KEY, base.name, *ends, pa.string(), rows)
+    yield Known(ranges, metadata.num_rows)
+
+
+def _keys(metadata: pq.FileMetaData) -> tuple[str, str] | None:
+    more = metadata.metadata or {}
+    least, greatest = more.get(MIN_KEY.encode()), more.get(MAX_KEY.encode())
+    if least is None or greatest is None:
+        return None
+    return least.decode("utf-8", "replace"), greatest.decode("utf-8", "replace")
+
+
+def _typed(
+    bases: Sequence[BaseFile], found: Mapping[BaseFile, Known], column: str, kind: pa.DataType
+) -> dict[BaseFile, Bounds]:
+    """The bounds of ``column`` by file, as values of the type that it has now."""
+    said = [(b, r) for b in bases if (r := found[b].ranges.get(column)) is not None and r.is_known]
+    if not said:
+        return {}
+    try:
+        table = range_table([r for _, r in said], kind)
+    except (pa.ArrowException, TypeError, OverflowError):  # the column has another type now
+        return {}
+    ends = [_values(table.column(name)) for name in ("least", "greatest")]
+    return {
+        base: (low, high)
+        for (base, _), low, high in zip(said, *ends, strict=True)
+        if low is not None and high is not None and low <= high  # NaN is neither
+    }
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    if pa.types.is_time(column.type) and column.type == pa.time64("ns"):
+        column = pc.cast(column, pa.time64("us"), safe=False)
+    return column.to_pylist()

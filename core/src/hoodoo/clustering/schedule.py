@@ -1,0 +1,183 @@
+"""Schedule: which file slices are rewritten together (RFC-19, "Scheduling clustering").
+
+partitions that the options let through -> those that changed -> slices that may be clustered -> what they
+hold -> the planner's groups -> those that are worth it, as many as the options allow -> the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.clustering.bounds import with_bounds
+from hoodoo.clustering.changed import changed_partitions
+from hoodoo.clustering.eligible import eligible
+from hoodoo.clustering.group_metrics import group_extra, group_metrics
+from hoodoo.clustering.partitions import wanted_partitions
+from hoodoo.clustering.settings import ClusteringSettings, named
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.clustering import (
+    Clusterable,
+    ClusteringGroup,
+    ClusteringPlanner,
+    GroupSizes,
+)
+from hoodoo.kernel.clustering_options import SORT_COLUMNS
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.clustering_plan import PLANNER, ClusteringPlan, PlannedGroup
+from hoodoo.timeline.timeline import Timeline
+
+Key = tuple[str, str]
+
+
+@frozen
+class Scope:
+    """The table that a plan is made of. ``schema``: its own columns. ``slices``: the newest of each file group,
+    sorted by partition path and file id. ``busy``: partition path and file id of groups for which a
+    clustering or a compaction is pending."""
+
+    storage: Storage
+    timeline: Timeline
+    schema: pa.Schema
+    slices: tuple[FileSlice, ...]
+    busy: Collection[Key] = frozenset()
+
+
+def make_plan(
+    scope: Scope,
+    planner: ClusteringPlanner,
+    planner_name: str,
+    strategy: str,
+    params: Mapping[str, str],
+    settings: ClusteringSettings,
+    now: datetime,
+    orders: bool | None = None,
+) -> ClusteringPlan | None:
+    """The plan; None if there is nothing to cluster. Changes nothing.
+
+    ``strategy`` runs it, by ``params``; ``orders``: whether it changes the order of rows (None: if
+    ``params`` name columns to sort by). Where it doesn't, a group that would not become fewer files is no use.
+
+    Raises PluginError for a planner that breaks its contract: rows would be doubled; CorruptTableError for
+    a file whose footer can't be read.
+    """
+    there = sorted({s.partition_path for s in scope.slices})
+    changed: Collection[str] = there
+    if settings.incremental:
+        since = changed_partitions(scope.storage, scope.timeline, planner_name, strategy, params)
+        changed = there if since is None else since
+    looked = [p for p in wanted_partitions(there, settings, now) if p in changed]
+    sort_columns = named(params.get(SORT_COLUMNS))
+    columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
+    candidates = _candidates(scope, settings, looked, columns)
+    sizes = GroupSizes(settings.target, settings.group)
+    groups: list[ClusteringGroup] = []
+    for path in looked:
+        of_path = candidates.get(path, [])
+        if of_path:
+            made = tuple(planner.group(of_path, sizes))
+            _check_groups(planner_name, made, of_path, sizes)
+            groups += made
+    orders = bool(sort_columns) if orders is None else orders
+    chosen = [
+        group
+        for group in _chosen(planner, planner_name, groups)
+        if _is_worth(group, sizes, settings, orders)
+    ]
+    planned, cut = chosen[: settings.groups], chosen[settings.groups :]
+    if not planned:
+        return None
+    owed = set(changed).intersection(there) - set(looked)
+    return ClusteringPlan(
+        tuple(_planned(group, sizes, sort_columns) for group in planned),
+        strategy,
+        dict(params),
+        {PLANNER: planner_name},
+        tuple(sorted(owed | {group.partition_path for group in cut})),
+    )
+
+
+def _candidates(
+    scope: Scope, settings: ClusteringSettings, paths: Sequence[str], columns: Sequence[str]
+) -> dict[str, list[Clusterable]]:
+    """By partition path, each by file id."""
+    wanted = set(paths)
+    of_paths = (s for s in scope.slices if s.partition_path in wanted)
+    slices = sorted(
+        eligible(of_paths, settings, scope.busy), key=attrgetter("partition_path", "file_id")
+    )
+    known = with_bounds(scope.storage, scope.timeline, scope.schema, slices, columns)
+    by_path = groupby(known, key=lambda item: item.slice.partition_path)
+    return {path: list(items) for path, items in by_path}
+
+
+def _is_worth(
+    group: ClusteringGroup, sizes: GroupSizes, settings: ClusteringSettings, orders: bool
+) -> bool:
+    if len(group.slices) == 1 and not settings.single and sizes.outputs(group.size) == 1:
+        return False
+    merges = any(item.slice.base_file is None or item.slice.row_logs for item in group.slices)
+    return orders or merges or sizes.outputs(group.size) < len(group.slices)
+
+
+def _chosen(
+    planner: ClusteringPlanner, name: str, groups: Sequence[ClusteringGroup]
+) -> list[ClusteringGroup]:
+    chosen = list(planner.choose(groups)) if groups else []
+    known = {_keys(group) for group in groups}
+    found = [_keys(group) for group in chosen]
+    if not known.issuperset(found) or len(set(found)) < len(found):
+        raise _broken(name, "it chose a group that was not among those given, or one twice.")
+    return chosen
+
+
+def _check_groups(
+    name: str,
+    groups: Iterable[ClusteringGroup],
+    candidates: Sequence[Clusterable],
+    sizes: GroupSizes,
+) -> None:
+    left = {_key(item) for item in candidates}
+    for group in groups:
+        for key in _keys(group):
+            if key not in left:
+                raise _broken(name, f"it grouped {key} twice, or it was no candidate.")
+            left.discard(key)
+        if not group.slices:
+            raise _broken(name, "it made a group of nothing.")
+        if len(group.slices) > 1 and group.size > sizes.group:
+            raise _broken(
+                name, f"it made a group of {group.size} bytes; {sizes.group} are allowed."
+            )
+
+
+def _broken(name: str, what: str) -> PluginError:
+    return PluginError(
+        f"clustering planner {name!r}", what,
+        "Repair it: hoodoo.testing.contracts.clustering_plan tests what planners promise.",
+    )  # fmt: skip
+
+
+def _key(item: Clusterable) -> Key:
+    return item.slice.partition_path, item.slice.file_id
+
+
+def _keys(group: ClusteringGroup) -> tuple[Key, ...]:
+    return tuple(_key(item) for item in group.slices)
+
+
+def _planned(
+    group: ClusteringGroup, sizes: GroupSizes, sort_columns: Sequence[str]
+) -> PlannedGroup:
+    return PlannedGroup(
+        tuple(item.slice for item in group.slices),
+        sizes.outputs(group.size),
+        group_metrics(group.slices, sort_columns),
+        group_extra(group.slices, sort_columns),
+    )

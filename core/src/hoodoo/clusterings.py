@@ -1,0 +1,404 @@
+"""Clusterings: how a table gets a better layout beside its writers (RFC-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+from hoodoo import tables
+from hoodoo.actions.heal import heal
+from hoodoo.actions.overtaken_plan import (
+    ATTEMPTS,
+    OvertakenError,
+    refuse_overtaken,
+    refuse_undoing,
+    too_many,
+)
+from hoodoo.actions.rollback import RolledBack, rollback
+from hoodoo.clustering.run import ClusteringRun, HowToRun, run
+from hoodoo.clustering.schedule import Scope, make_plan
+from hoodoo.clustering.settings import ClusteringSettings
+from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.hookspecs.clustering import Clustering
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.index import LookupIndex
+from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.registration import Registration, Settings
+from hoodoo.indexing import Indexing
+from hoodoo.kernel.clustering_options import (
+    DEFAULT_MEMORY,
+    EVERY,
+    EXECUTION,
+    INCREMENTAL,
+    INLINE,
+    LAYOUT,
+    MEMORY,
+    PLAN_CLASS,
+    SCHEDULED,
+    SELECTED,
+    SORT_COLUMNS,
+    TARGET,
+)
+from hoodoo.kernel.events import notify
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import resolve
+from hoodoo.metadata.listing import build
+from hoodoo.model.commit import Operation
+from hoodoo.model.instant import State
+from hoodoo.model.meta import META_COLUMNS
+from hoodoo.timeline import publish
+from hoodoo.timeline.clustering_plan import (
+    CLUSTERING,
+    PLANNER,
+    ClusteringPlan,
+    clustered_groups,
+    pending_clusterings,
+)
+from hoodoo.timeline.compaction_plan import pending_groups
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.commit import Commit
+
+# Hudi's own strategy, and the orders that it knows as layouts.
+_SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
+_LAYOUTS = ("linear", "zorder", "hilbert")
+_CURVE = (
+    "hoodie.layout.optimize.curve.build.method",
+    "hoodie.layout.optimize.build.curve.sample.size",
+)
+
+
+@frozen
+class PendingClustering:
+    """A clustering that is planned. ``strategy``, ``params`` are what it is run by, ``planner`` what grouped its
+    files (empty: another tool). ``bytes`` counts what it will read, where the plan says it."""
+
+    instant: str
+    state: str
+    strategy: str
+    params: Mapping[str, str]
+    planner: str
+    groups: int
+    files: int
+    outputs: int
+    running: bool
+    partitions: tuple[str, ...]
+
+
+class Clusterings(Indexing):
+    """A table whose files are rewritten into better ones."""
+
+    def cluster(
+        self,
+        plan: Any = None,
+        order: Any = None,
+        *,
+        columns: str | Sequence[str] | None = None,
+        target_file_size: int | None = None,
+        partitions: str | Sequence[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+        engine: str | Engine | None = None,
+    ) -> Commit:
+        """Rewrite file groups into well-sized, well-sorted ones; no row changes. Writers may go on meanwhile.
+
+        ``plan`` groups files: ``size``, ``key_range``, ``commit_time``, ``overlap``, ``random``, a plugin's name,
+        a Java class or an object; ``order`` lays out their rows: ``linear``, ``zorder``, ``hilbert``, ``combine``
+        (as they come), or likewise. ``columns``: what is sorted by; ``target_file_size`` in bytes; ``partitions``:
+        the partition paths, else those that the options name. ``options``: others, by their keys. What isn't
+        given is taken from the table's ``hoodie.clustering.*`` options.
+
+        Clusterings that were planned before are run first. The commit has an empty instant where nothing
+        was there to do. Raises CommitConflictError where a write came in that the clustering gives way to.
+        """
+        commit = Commit("", "replacecommit", "cluster")
+        chosen = engine or self._engine
+        for pending in self.clusterings():
+            if not pending.running:
+                commit = self.run_clustering(pending.instant, engine=chosen)
+        instant = self.schedule_clustering(
+            plan, order, columns=columns, target_file_size=target_file_size,
+            partitions=partitions, options=options,
+        )  # fmt: skip
+        if instant is None:
+            return commit
+        return self.run_clustering(instant, order=order, engine=chosen)
+
+    def schedule_clustering(
+        self,
+        plan: Any = None,
+        order: Any = None,
+        *,
+        columns: str | Sequence[str] | None = None,
+        target_file_size: int | None = None,
+        partitions: str | Sequence[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> str | None:
+        """Plan a clustering; its instant, or None where nothing is worth it. Runs nothing.
+
+        All that a run goes by is in the plan: it may be run by another process, with other options. Arguments
+        as :meth:`cluster` has them. Raises ConfigError for bad ones, CommitConflictError while a restore or a
+        rollback is under way.
+        """
+        self._check_writable()
+        self._refresh()
+        self._check_clusterable()
+        given = _given(columns, target_file_size, partitions)
+        given.update(tables.check_options(options or {}, self._config))
+        # Who asks has a reason to: partitions that did not change may get another order.
+        merged = {INCREMENTAL: "false", **self._options, **given}
+        settings = ClusteringSettings.of(merged)
+        wanted = plan or merged.get(PLAN_CLASS, "size")
+        planner, ref = resolve("clustering_plan", wanted, Settings(self._config, merged))
+        how, strategy, params = self._strategy(order, merged)
+        heal(self._storage, self._config)
+        self._check_there((*planner.bounds_of, *how.columns))
+
+        def make(timeline: Timeline) -> ClusteringPlan | None:
+            busy = {
+                *pending_groups(self._storage, timeline),
+                *clustered_groups(self._storage, timeline),
+            }
+            scope = Scope(
+                storage=self._storage,
+                timeline=timeline,
+                schema=self._schema(timeline),
+                slices=build(self._storage, timeline).slices,
+                busy=busy,
+            )
+            now = datetime.now(timezone.utc)
+            return make_plan(
+                scope, planner, ref.name, strategy, params, settings, now, orders=bool(how.columns)
+            )
+
+        return self._announced(make, ref.name)
+
+    def run_clustering(
+        self, instant: str, *, order: Any = None, engine: str | Engine | None = None
+    ) -> Commit:
+        """Run a planned clustering, Hoodoo's or another tool's, from the start or where an earlier run stopped.
+
+        ``order``: an object, where the plan was made with one. Raises ConfigError if it is not pending or its
+        strategy is not installed; CommitConflictError if another process runs it, or it gives way to a write:
+        it is undone then.
+        """
+        self._check_writable()
+        self._refresh()
+        self._check_clusterable()
+        chosen = engine or self._engine
+        given = order if order is not None and not isinstance(order, str) else None
+        wanted = ClusteringRun(
+            requested=instant,
+            look=partial(self._target, None, chosen, spare=(instant,)),
+            how=partial(self._how, given),
+            conflicts=tables.conflict_strategy(self._settings),
+            undo=self._undo,
+            before_publish=self._drop_unkept,
+        )
+        return run(wanted)
+
+    def cancel_clustering(self, instant: str) -> RolledBack:
+        """Give a planned clustering up, be it running: nothing of it is left. Raises ConfigError if it is not
+        pending."""
+        self._check_writable()
+        timeline = self.timeline()
+        for pending, _plan in pending_clusterings(self._storage, timeline):
+            if pending.requested == instant:
+                return rollback(self._storage, timeline, pending)
+        raise ConfigError(
+            f"clustering {instant}", "is not pending in this table.",
+            "table.clusterings() lists what is.",
+        )  # fmt: skip
+
+    def clusterings(self) -> tuple[PendingClustering, ...]:
+        """The clusterings that are planned and not completed, the oldest first."""
+        living = Liveness(self._storage)
+        return tuple(
+            PendingClustering(
+                instant=instant.requested,
+                state=instant.state.value.lower(),
+                strategy=plan.strategy,
+                params=plan.params,
+                planner=plan.extra.get(PLANNER, ""),
+                groups=len(plan.groups),
+                files=len(plan.file_groups),
+                outputs=sum(group.outputs for group in plan.groups),
+                running=instant.state is State.INFLIGHT and living.is_alive(instant.requested),
+                partitions=tuple(sorted({group.partition_path for group in plan.groups})),
+            )
+            for instant, plan in pending_clusterings(self._storage, self.timeline())
+        )
+
+    # --- inside -----------------------------------------------------------------------------------
+    def _announced(
+        self, make: Callable[[Timeline], ClusteringPlan | None], name: str
+    ) -> str | None:
+        """The instant of the plan that ``make`` makes, once it stands on the timeline."""
+        for _ in range(ATTEMPTS):
+            timeline = settled(self._storage, self._config)
+            made = make(timeline)
+            if made is None:
+                return None
+
+            def check(
+                fresh: Timeline, plan: ClusteringPlan = made, seen: Timeline = timeline
+            ) -> None:
+                refuse_overtaken(self._storage, seen, fresh, plan.file_groups)
+                refuse_undoing(self._storage, fresh, CLUSTERING)
+
+            content = made.encode(self._storage.root)
+            try:
+                instant = publish.request(self._storage, timeline, CLUSTERING, content, check=check)
+            except OvertakenError:
+                continue
+            detail = {"groups": len(made.groups), "files": len(made.file_groups), "plan": name}
+            notify(Event("clustering.scheduled", self._config.name, instant.requested, detail))
+            return instant.requested
+        raise too_many(self._storage, CLUSTERING)
+
+    def _strategy(
+        self, order: Any, options: Mapping[str, str]
+    ) -> tuple[Clustering, str, dict[str, str]]:
+        """What lays out the rows, how the plan names it, and all that it goes by."""
+        columns = options.get(SORT_COLUMNS, "")
+        default = options.get(EXECUTION) or (
+            options.get(LAYOUT, "linear") if columns else "combine"
+        )
+        wanted = default if order is None else order
+        if wanted in _LAYOUTS:
+            _check_columns(columns, wanted)
+        asked = dict(options)
+        if wanted in _LAYOUTS:
+            asked[LAYOUT] = wanted.upper()
+        found, ref = resolve("clustering", wanted, Settings(self._config, asked))
+        offer = kernel().find("clustering", ref.name)
+        registration = None if offer is None else offer.registration
+        params = {TARGET: str(ClusteringSettings.of(options).target)}
+        if columns and ref.name != "combine":
+            params[SORT_COLUMNS] = columns
+        declared = () if registration is None else registration.options
+        for key in (*_CURVE, *(option.key for option in declared)):
+            if key in options:
+                params[key] = options[key]
+        if ref.name in (*_LAYOUTS, "combine"):
+            if ref.name != "combine":
+                params[LAYOUT] = ref.name.upper()
+            return found, _SORTS, params
+        return found, _java_name(registration) or ref.name, params
+
+    def _how(self, given: Any, plan: ClusteringPlan) -> HowToRun:
+        # The plan alone says it; another tool's doesn't say all.
+        options = dict(plan.params)
+        for key in (TARGET, LAYOUT):
+            if key not in options and key in self._options and PLANNER not in plan.extra:
+                options[key] = self._options[key]
+        found, ref = resolve("clustering", given or plan.strategy, Settings(self._config, options))
+        strategy: Clustering = found
+        memory = self._options.get(MEMORY, str(DEFAULT_MEMORY))
+        if not memory.isdigit() or int(memory) < 1 << 20:
+            raise ConfigError(
+                f"option {MEMORY}", f"is a number of bytes, at least 1048576, not {memory!r}.",
+                "Correct it.",
+            )  # fmt: skip
+        name = ref.name
+        if plan.strategy == _SORTS:
+            name = options.get(LAYOUT, "linear").lower() if strategy.columns else "combine"
+        return HowToRun(strategy, name, ClusteringSettings.of(options).target, int(memory))
+
+    def _check_clusterable(self) -> None:
+        index = self._plugins().index
+        if not isinstance(index, LookupIndex):
+            raise UnsupportedTableError(
+                f"table {self._config.name}",
+                "has an index that computes the file group of a key, and clustering would move rows away "
+                "from there",
+                "leave its layout to the index, or copy the rows into a table with another one.",
+            )
+
+    def _check_there(self, columns: Iterable[str]) -> None:
+        schema = self.schema
+        for name in columns:
+            if name not in (*schema.names, *META_COLUMNS):
+                raise ConfigError(
+                    f"clustering by column {name}",
+                    f"the table has no such column (it has {', '.join(schema.names)}).",
+                    "Name columns that there are.",
+                )
+
+    def _inline_clustering(self) -> Callable[[Timeline, Callable[[], Engine]], bool] | None:
+        runs = self._options.get(INLINE, "false").lower() == "true"
+        plans = self._options.get(SCHEDULED, "false").lower() == "true"
+        if runs and plans:
+            raise ConfigError(
+                f"options {INLINE} and {SCHEDULED}", "exclude each other: a write either runs a "
+                "clustering or plans one.",
+                "Set one of them.",
+            )  # fmt: skip
+        if not runs and not plans:
+            return None
+        self._check_clusterable()
+        text = self._options.get(EVERY, "4")
+        if not text.isdigit() or int(text) < 1:
+            raise ConfigError(f"option {EVERY}", f"must be a number, not {text!r}.", "Correct it.")
+        ClusteringSettings.of(self._options)
+
+        def inline(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            if self._commits_since(timeline) < int(text):
+                return False
+            changed = {INCREMENTAL: self._options.get(INCREMENTAL, "true")}
+            if plans:
+                return self.schedule_clustering(options=changed) is not None
+            return bool(self.cluster(options=changed, engine=engine()).instant)
+
+        return inline
+
+    def _commits_since(self, timeline: Timeline) -> int:
+        """Completed writes since the newest clustering that is completed, or was planned."""
+        pending = pending_clusterings(self._storage, timeline)
+        last = max((i.requested for i, _plan in pending), key=order_key, default="")
+        count = 0
+        for write in reversed(timeline.writes()):
+            if last and order_key(write.requested) <= order_key(last):
+                break
+            replaces = write.action == "replacecommit"
+            if replaces and timeline.metadata(self._storage, write).operation is Operation.CLUSTER:
+                break
+            count += 1
+        return count
+
+
+def _given(
+    columns: str | Sequence[str] | None,
+    target_file_size: int | None,
+    partitions: str | Sequence[str] | None,
+) -> dict[str, str]:
+    """Arguments as the options that they stand for."""
+    given: dict[str, str] = {}
+    for key, value in (
+        (SORT_COLUMNS, columns),
+        (SELECTED, partitions),
+    ):
+        if value is not None:
+            given[key] = value if isinstance(value, str) else ",".join(value)
+    if target_file_size is not None:
+        given[TARGET] = str(target_file_size)
+    return given
+
+
+def _check_columns(columns: str, name: str) -> None:
+    if not columns:
+        raise ConfigError(
+            f"order {name}", "has no columns to sort by.",
+            f"Name some: columns=[...], or the option {SORT_COLUMNS}.",
+        )  # fmt: skip
+
+
+def _java_name(registration: Registration | None) -> str | None:
+    """The class that Spark Hudi knows it by."""
+    aliases = () if registration is None else registration.aliases
+    return next((alias for alias in aliases if alias.startswith("org.apache.hudi.")), None)

@@ -1,0 +1,41 @@
+"""Clustered: a write that would change rows of file groups which a pending clustering rewrites (RFC-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo.errors import PendingClusteringError
+from hoodoo.hookspecs.clustering import PendingPlan
+from hoodoo.write.operation import WriteKind
+from hoodoo.write.target import WriteTarget
+
+
+def refuse_clustered(
+    target: WriteTarget, kind: WriteKind, touched: Iterable[tuple[str, str]]
+) -> tuple[PendingPlan, ...]:
+    """PendingClusteringError where the table's strategy doesn't let a write of ``kind`` change the groups
+    ``touched`` (partition path, file id); else the plans that have to give way."""
+    groups = frozenset(touched)
+    met = tuple(plan for plan in target.clusterings if not groups.isdisjoint(plan.groups))
+    if met and target.updates is not None:
+        updates = target.updates()
+        for plan in met:
+            reason = updates.refuse(plan, sorted(groups & plan.groups))
+            if reason is not None:
+                raise PendingClusteringError(
+                    f"table {target.config.name}: {kind.operation.value.lower()}",
+                    f"clustering {plan.instant} is pending for {_some(groups & plan.groups)} that this "
+                    f"write changes, and {reason}.",
+                    f'Run it (table.run_clustering("{plan.instant}"), or `hoodoo cluster TABLE --run '
+                    f'{plan.instant}`), cancel it (table.cancel_clustering("{plan.instant}"), or `hoodoo '
+                    f"cluster TABLE --cancel {plan.instant}`), or let writers go first: "
+                    "hoodie.clustering.updates.strategy=allow.",
+                )
+    return met
+
+
+def _some(groups: frozenset[tuple[str, str]]) -> str:
+    path, file_id = min(groups)
+    where = f" in partition {path}" if path else ""
+    more = f" and {len(groups) - 1} more" if len(groups) > 1 else ""
+    return f"file group {file_id}{where}{more}"
