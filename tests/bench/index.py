@@ -48,6 +48,16 @@ SCHEMA = pa.schema(
         ("note", pa.string()),
     ]
 )
+# Rows as wide as those of an order line: sixteen columns, some 150 bytes in memory.
+WIDE = pa.schema(
+    [
+        *SCHEMA,
+        *((f"quantity_{n}", pa.float64()) for n in range(4)),
+        *((f"day_{n}", pa.date32()) for n in range(3)),
+        *((f"code_{n}", pa.string()) for n in range(2)),
+        *((f"number_{n}", pa.int64()) for n in range(2)),
+    ]
+)
 # How a table keeps what finds its keys.
 WAYS: dict[str, tuple[str, dict[str, str]]] = {
     "bucket, no metadata table": ("bucket", {"hoodie.metadata.enable": "false"}),
@@ -71,11 +81,13 @@ def run(report: Report, folder: str, count: int, runs: int) -> None:
             _point(report, path, rows)
         shutil.rmtree(path)
     _growth(report, [int(count * share) // LOADS * LOADS for share in SHARES])
-    _upserts(report, folder, min(count, UPSERTED) // UPSERT_LOADS * UPSERT_LOADS, runs)
+    rows = min(count, UPSERTED) // UPSERT_LOADS * UPSERT_LOADS
+    _upserts(report, folder, rows, runs, SCHEMA)
+    _upserts(report, folder, rows // 2 // UPSERT_LOADS * UPSERT_LOADS, runs, WIDE)
 
 
 # --- rows ---------------------------------------------------------------------------------------------
-def _rows(numbers: Any, change: int = 0) -> pa.Table:
+def _rows(numbers: Any, change: int = 0, schema: pa.Schema = SCHEMA) -> pa.Table:
     """The rows of some numbers."""
     ids = key_rows.keys(numbers)
     paths = pa.DictionaryArray.from_arrays(pa.array(numbers % len(PATHS)), pa.array(PATHS))
@@ -86,15 +98,30 @@ def _rows(numbers: Any, change: int = 0) -> pa.Table:
     notes = pa.StringArray.from_buffers(len(numbers), pa.py_buffer(offsets), pa.py_buffer(letters))
     at = 1_767_225_600 + numbers // 100
     columns = [ids, paths.cast(pa.string()), pa.array(numbers * 3 + change), pa.array(at), notes]
-    return pa.table(columns, schema=SCHEMA)
+    columns += [
+        _more(field.type, numbers, place) for place, field in enumerate(schema) if place >= 5
+    ]
+    return pa.table(columns, schema=schema)
 
 
-def _batches(start: int, stop: int) -> pa.RecordBatchReader:
+def _more(kind: pa.DataType, numbers: Any, place: int) -> pa.Array:
+    """A column of some thousand different values."""
+    drawn = (numbers * (2 * place + 1) + place) % 2503
+    if pa.types.is_string(kind):
+        codes = pa.array([f"{place}-{n:06d}" for n in range(2503)])
+        return pa.DictionaryArray.from_arrays(pa.array(drawn), codes).cast(pa.string())
+    if pa.types.is_date(kind):
+        return pa.array(drawn.astype(np.int32)).cast(kind)
+    return pa.array(drawn / 7 if pa.types.is_floating(kind) else drawn * numbers).cast(kind)
+
+
+def _batches(start: int, stop: int, schema: pa.Schema = SCHEMA) -> pa.RecordBatchReader:
     def made() -> Iterator[pa.RecordBatch]:
         for first in range(start, stop, _BATCH):
-            yield from _rows(np.arange(first, min(first + _BATCH, stop))).to_batches()
+            some = np.arange(first, min(first + _BATCH, stop))
+            yield from _rows(some, schema=schema).to_batches()
 
-    return pa.RecordBatchReader.from_batches(SCHEMA, made())
+    return pa.RecordBatchReader.from_batches(schema, made())
 
 
 def _keys(rows: int, count: int, seed: int) -> pa.Table:
@@ -279,10 +306,11 @@ def _growth(report: Report, sizes: list[int]) -> None:
         report.add(Figure(f"index: growth of a lookup, {name}", [], {}, notes=notes))
 
 
-def _upserts(report: Report, folder: str, rows: int, runs: int) -> None:
+def _upserts(report: Report, folder: str, rows: int, runs: int, schema: pa.Schema) -> None:
+    what = f"1 % of {rows} rows of {len(schema)} columns"
     paths = {way: f"{folder}/upsert-{number}" for number, way in enumerate(WAYS)}
     for way, path in paths.items():
-        _fill(way, path, rows)
+        _fill(way, path, rows, schema)
     groups = {way: len({s.file_id for s in _slices(path)}) for way, path in paths.items()}
     assert len(set(groups.values())) == 1, groups
     spent: dict[str, list[float]] = {way: [] for way in WAYS}
@@ -290,7 +318,7 @@ def _upserts(report: Report, folder: str, rows: int, runs: int) -> None:
     added: dict[str, list[int]] = {way: [] for way in WAYS}
     for seed in range(max(runs, 5)):
         drawn = np.sort(np.random.default_rng(seed).choice(rows, rows // 100, replace=False))
-        change = _rows(drawn, seed + 1)
+        change = _rows(drawn, seed + 1, schema)
         for way, path in paths.items():
             before = _size(path, True)
             table = hoodoo.open(path, _options(way), engine=LocalEngine(2))
@@ -302,14 +330,14 @@ def _upserts(report: Report, folder: str, rows: int, runs: int) -> None:
             added[way].append(_size(path, True) - before)
     base = next(iter(WAYS))
     for way, seconds in spent.items():
-        figure = Figure(f"index: upsert of 1 % of {rows} rows, {way}", seconds, {})
+        figure = Figure(f"index: upsert of {what}, {way}", seconds, {})
         figure.notes = {
             "processor_s": round(statistics.median(busy[way]), 3), "groups": groups[way],
             "metadata_bytes": statistics.median(added[way]),
             "metadata_bytes_per_key": round(statistics.median(added[way]) / (rows // 100), 1),
         }  # fmt: skip
         if way != base:
-            figure.against = f"index: upsert of 1 % of {rows} rows, {base}"
+            figure.against = f"index: upsert of {what}, {base}"
             figure.ratio = round(figure.median / statistics.median(spent[base]), 3)
             figure.goal = UPSERT
             figure.notes["processor_ratio"] = round(
@@ -331,19 +359,19 @@ def _options(way: str) -> dict[str, str]:
     }
 
 
-def _fill(way: str, path: str, rows: int) -> None:
+def _fill(way: str, path: str, rows: int, schema: pa.Schema) -> None:
     index, options = WAYS[way]
     if index == "bucket":
         options = {**options, "hoodie.bucket.index.num.buckets": str(UPSERT_LOADS)}
     table = hoodoo.create(
-        path, SCHEMA, name="t", record_key="id", partition_by="part", index=index, options=options,
+        path, schema, name="t", record_key="id", partition_by="part", index=index, options=options,
         engine=LocalEngine(2),
     )  # fmt: skip
     if index == "bucket":
-        assert table.bulk_insert(_batches(0, rows)).inserted == rows
+        assert table.bulk_insert(_batches(0, rows, schema)).inserted == rows
         return
     for start in range(0, rows, rows // UPSERT_LOADS):
-        table.bulk_insert(_batches(start, start + rows // UPSERT_LOADS))
+        table.bulk_insert(_batches(start, start + rows // UPSERT_LOADS, schema))
     hoodoo.open(path, options, engine=LocalEngine(2)).compact_metadata()
 
 
