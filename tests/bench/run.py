@@ -2,7 +2,8 @@
 
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
                                                             logs,logs_spark,reads,serializers,
-                                                            growth,writers,keys,hfile,index]
+                                                            growth,writers,keys,hfile,index,
+                                                            cluster,beside]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -23,7 +24,7 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index",
+    "growth", "writers", "keys", "hfile", "index", "cluster", "beside",
 )  # fmt: skip
 
 
@@ -33,6 +34,7 @@ def session(folder: str) -> Any:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("bench")
     builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.local.dir", folder)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
@@ -57,6 +59,8 @@ def main() -> None:
     chosen = parser.parse_args()
     # Here, as these import the contenders.
     from tests.bench import (
+        beside,
+        clustered,
         contention,
         data,
         growth,
@@ -76,7 +80,7 @@ def main() -> None:
     report = Report()
     folder = tempfile.mkdtemp(prefix="hoodoo-bench-", dir=data.cache())
     try:
-        if parts & {"bulk", "merge", "logs_spark", "serializers"}:
+        if parts & {"bulk", "merge", "logs_spark", "serializers", "cluster"}:
             spark = session(folder)
             if "bulk" in parts:
                 writes.run(report, spark, folder, chosen.scale, chosen.runs)
@@ -86,6 +90,8 @@ def main() -> None:
                 merged.on_spark(report, spark, folder, chosen.scale, chosen.runs)
             if "serializers" in parts:
                 merged.serializers(report, spark, folder, chosen.scale, chosen.runs)
+            if "cluster" in parts:
+                clustered.run(report, spark, folder, chosen.scale, chosen.runs)
             spark.stop()
         if "local" in parts:
             merges.locally(report, folder, chosen.scale, chosen.runs)
@@ -107,6 +113,8 @@ def main() -> None:
             hfiles.run(report, chosen.entries, chosen.runs, chosen.images)
         if "index" in parts:
             index.run(report, folder, chosen.keys, chosen.runs)
+        if "beside" in parts:
+            beside.run(report, folder)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

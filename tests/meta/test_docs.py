@@ -44,7 +44,7 @@ from hoodoo.testing.distributions import fake_distribution
 
 REPO = Path(__file__).parents[2]
 CONTRIB = REPO / "contrib/keep-first"
-CONTRIBS = (CONTRIB, REPO / "contrib/folded-key")
+CONTRIBS = (CONTRIB, REPO / "contrib/folded-key", REPO / "contrib/route-geography")
 REFERENCE = REPO / "docs/plugins/reference.md"
 GUIDE = REPO / "docs/plugins/guide.md"
 PAGES = sorted(
@@ -114,7 +114,7 @@ def keep_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     kernel.cache_clear()
     yield
     kernel.cache_clear()
-    ours = ("hoodoo_keep_first", "hoodoo_folded_key")
+    ours = ("hoodoo_keep_first", "hoodoo_folded_key", "hoodoo_route_geography")
     for module in [n for n in sys.modules if n.partition(".")[0] in ours]:
         del sys.modules[module]
 
@@ -189,6 +189,8 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
         "setup.cfg",
         "src/hoodoo_folded_key/generator.py",
         "src/hoodoo_folded_key/plugin.py",
+        "src/hoodoo_route_geography/clustering.py",
+        "src/hoodoo_route_geography/plugin.py",
     }
     for block in shown:
         source = (block.contrib / str(block.file)).read_text("utf-8")

@@ -24,7 +24,7 @@ from hoodoo_standard.cluster.by_commit_time import ByCommitTime
 from hoodoo_standard.cluster.by_key_range import ByKeyRange
 from hoodoo_standard.cluster.by_overlap import ByOverlap
 from hoodoo_standard.cluster.by_size import BySize
-from hoodoo_standard.cluster.registrations_b import planners
+from hoodoo_standard.cluster.planners import planners
 from hypothesis import given
 from hypothesis import strategies as st
 

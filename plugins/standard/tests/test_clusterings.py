@@ -21,7 +21,7 @@ from hoodoo.testing.contracts.clustering import ClusteringContract
 from hoodoo_standard.cluster.combine import Combine
 from hoodoo_standard.cluster.hilbert import Hilbert
 from hoodoo_standard.cluster.linear import Linear
-from hoodoo_standard.cluster.registrations_c import orders
+from hoodoo_standard.cluster.orders import orders
 from hoodoo_standard.cluster.zorder import ZOrder
 from hypothesis import given
 from hypothesis import strategies as st
