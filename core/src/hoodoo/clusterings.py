@@ -120,7 +120,12 @@ class Clusterings(Indexing):
         chosen = engine or self._engine
         for pending in self.clusterings():
             if not pending.running:
-                commit = self.run_clustering(pending.instant, engine=chosen)
+                try:
+                    commit = self.run_clustering(pending.instant, engine=chosen)
+                except ConfigError:
+                    if any(left.instant == pending.instant for left in self.clusterings()):
+                        raise
+                    # Somebody was about to give it up, or has run it meanwhile.
         instant = self.schedule_clustering(
             plan, order, columns=columns, target_file_size=target_file_size,
             partitions=partitions, options=options,

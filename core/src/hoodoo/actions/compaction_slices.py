@@ -14,8 +14,9 @@ from hoodoo.metadata.listing import build
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.compaction_plan import CompactionPlan, reading_order
+from hoodoo.timeline.compaction_plan import CompactionPlan
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.planned_files import reading_order
 from hoodoo.timeline.timeline import Timeline
 
 

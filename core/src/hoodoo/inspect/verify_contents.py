@@ -16,7 +16,7 @@ from hoodoo.inspect.verify_files import DataFile, Instants
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.compaction_plan import reading_order
+from hoodoo.timeline.planned_files import reading_order
 from hoodoo.timeline.view import FileSystemView
 
 _DAMAGED = "restore the file from a copy, or roll back or restore the table to before it."

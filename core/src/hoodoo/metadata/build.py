@@ -72,13 +72,15 @@ def build(
     """
     timeline = load(storage, config)
     _refuse_another(storage, timeline)
+    wanted = _whole(config, wanted)
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": _infos(wanted, timeline)})
     with Beating(storage) as beats:
         mine = _request(storage, timeline, plan, beats)
         try:
             # Two that began at once have not seen each other before.
             _refuse_another(storage, reload(storage, timeline), mine)
-            config = properties.update(storage, config, _retire(config, wanted))
+            wanted = _whole(properties.load(storage), wanted)
+            config = properties.update(storage, config, lambda now: _retire(now, wanted))
             repeated: list[int] = []
             columns = _build(storage, mine, wanted, look, evolve(settings, told=repeated.append))
         except BaseException as error:
@@ -127,25 +129,43 @@ def finish(
 ) -> TableConfig:
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
     are kept; ``unique``: no record key is in two places."""
-    # One whose mark is gone was retired since it was completed.
-    done = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
-    ready = {*listed(config), *done}
+    ready = {*listed(config), *_standing(storage, config, done)}
     define(storage, sorted(ready), columns, is_partitioned(storage))
-    left = [p for p in building(config) if p not in done]
-    changes = {**told_as(ready, left), DEFINITIONS: DEFINITIONS_PATH}
-    if RECORD_INDEX in done:
-        changes[UNIQUE] = "true" if unique else None
+
+    def changes(now: TableConfig) -> dict[str, str | None]:
+        standing = _standing(storage, now, done)
+        left = [p for p in building(now) if p not in standing]
+        told = {**told_as({*listed(now), *standing}, left), DEFINITIONS: DEFINITIONS_PATH}
+        if RECORD_INDEX in standing:
+            told[UNIQUE] = "true" if unique else None
+        return told
+
     return properties.update(storage, config, changes)
+
+
+def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> list[str]:
+    """Those of ``done`` that may be read. The others wait for the next writer: one whose mark is gone was retired
+    since it was completed; while somebody builds, all may be what is built; and without ``files`` Hudi's
+    others are made anew with it."""
+    living = Liveness(storage)
+    pending = load(storage, config).pending()
+    if any(i.action == INDEXING and living.is_alive(i.requested) for i in pending):
+        return []
+    marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
+    whole = FILES in (*listed(config), *marked)
+    return [p for p in marked if whole or is_own(p)]
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
     """All partitions wait for being made anew; nobody reads them meanwhile. Their marks go first: else the next
     writer would take them for complete. Their files stay for whoever makes them anew, who is alone then: another
     one may be at it, or have done it, as soon as the properties say so."""
-    for partition in {*listed(config), *building(config)}:
+    # That of `files` first: without it none of the others is complete.
+    for partition in sorted({*listed(config), *building(config)}, key=lambda p: (p != FILES, p)):
         storage.delete(f"{FOLDER}/{mark_of(partition)}")
-    if ready := listed(config):
-        config = properties.update(storage, config, _retire(config, ready))
+    config = properties.load(storage)  # somebody may have made them readable until the marks went
+    if listed(config):
+        config = properties.update(storage, config, lambda now: _retire(now, listed(now)))
     return config
 
 
@@ -265,6 +285,13 @@ def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
 def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]:
     """Nobody reads the partitions ``wanted`` from here on."""
     return told_as((p for p in listed(config) if p not in wanted), {*building(config), *wanted})
+
+
+def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
+    """``wanted``, and with ``files`` all of Hudi's partitions that there are: they are wiped with it."""
+    others = {*listed(config), *building(config)} if FILES in wanted else set()
+    others = {p for p in others if p in BEGIN and not is_own(p)}
+    return (*wanted, *sorted(others - set(wanted)))
 
 
 def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = None) -> None:

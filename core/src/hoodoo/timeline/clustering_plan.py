@@ -12,8 +12,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec_avro
-from hoodoo.timeline.compaction_plan import reading_order
-from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.planned_files import planned_file, reading_order
 from hoodoo.timeline.timeline import Timeline
 
 CLUSTERING = "clustering"
@@ -179,8 +178,11 @@ def _slice(raw: Mapping[str, Any], where: str) -> FileSlice:
     """Sizes are not in a plan."""
     partition = str(raw.get("partitionPath") or "")
     base = raw.get("dataFilePath")
-    found = _file(partition, str(base), where) if base else None
-    logs = [_file(partition, str(path), where) for path in raw.get("deltaFilePaths") or ()]
+    found = planned_file(partition, str(base), where, CLUSTERING) if base else None
+    logs = [
+        planned_file(partition, str(path), where, CLUSTERING)
+        for path in raw.get("deltaFilePaths") or ()
+    ]
     row_logs = sorted((log for log in logs if isinstance(log, LogFile)), key=reading_order)
     instant = found.instant if found is not None else row_logs[0].instant if row_logs else ""
     return FileSlice(
@@ -190,14 +192,3 @@ def _slice(raw: Mapping[str, Any], where: str) -> FileSlice:
         found if isinstance(found, BaseFile) else None,
         tuple(row_logs),
     )
-
-
-def _file(partition: str, path: str, where: str) -> BaseFile | LogFile:
-    name = path.rpartition("/")[2]
-    found = parse_path(f"{partition}/{name}" if partition else name)
-    if found is None:
-        raise CorruptTableError(
-            where, f"the plan of a clustering names {path}, which is no file of a table.",
-            "Cancel it (table.rollback): a clustering can always be planned anew.",
-        )  # fmt: skip
-    return found

@@ -12,8 +12,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec_avro
-from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.planned_files import planned_file, reading_order
 from hoodoo.timeline.timeline import Timeline
 
 COMPACTION = "compaction"
@@ -98,8 +97,11 @@ def _operation(slice_: FileSlice, metrics: Mapping[str, float]) -> dict[str, Any
 def _slice(operation: Mapping[str, Any], where: str) -> FileSlice:
     partition = str(operation.get("partitionPath") or "")
     base = operation.get("dataFilePath")
-    logs = [_file(partition, str(path), where) for path in operation.get("deltaFilePaths") or ()]
-    found = _file(partition, str(base), where) if base else None
+    logs = [
+        planned_file(partition, str(path), where, COMPACTION)
+        for path in operation.get("deltaFilePaths") or ()
+    ]
+    found = planned_file(partition, str(base), where, COMPACTION) if base else None
     return FileSlice(
         partition,
         str(operation.get("fileId")),
@@ -107,19 +109,3 @@ def _slice(operation: Mapping[str, Any], where: str) -> FileSlice:
         found if isinstance(found, BaseFile) else None,
         tuple(sorted((f for f in logs if isinstance(f, LogFile)), key=reading_order)),
     )
-
-
-def reading_order(log: LogFile) -> tuple[str, int, str]:
-    """Format page 4.4."""
-    return (order_key(log.instant), log.version, log.write_token)
-
-
-def _file(partition: str, path: str, where: str) -> BaseFile | LogFile:
-    name = path.rpartition("/")[2]
-    found = parse_path(f"{partition}/{name}" if partition else name)
-    if found is None:
-        raise CorruptTableError(
-            where, f"the plan of a compaction names {path}, which is no file of a table.",
-            "Delete this instant's files: a compaction can always be planned anew.",
-        )  # fmt: skip
-    return found

@@ -8,7 +8,7 @@ the same. Writers of the same table exclude each other with the table's lock; re
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from attrs import frozen
@@ -35,6 +35,7 @@ _HADOOP_CHECKSUM = ".hoodie/.hoodie.properties.crc"
 LAYOUTS = {6: 1, 8: 2, 9: 2}  # table version -> timeline layout version
 _NAME, _VERSION = "hoodie.table.name", "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
+Changes = Mapping[str, "str | None"]
 _READ_ATTEMPTS = 4  # a reader may look between two steps of an update; each try is one step later
 
 
@@ -127,18 +128,17 @@ def create(storage: Storage, config: TableConfig, now: datetime | None = None) -
 def update(
     storage: Storage,
     config: TableConfig,
-    changes: Mapping[str, str | None],
+    changes: Changes | Callable[[TableConfig], Changes],
     now: datetime | None = None,
 ) -> TableConfig:
     """Change properties (None removes one) and return the new settings. Call under the table's lock.
 
-    The changes are applied to the file as it is now; ``config`` says which table the caller means.
+    The changes are applied to the file as it is now, and may be made of what it says; ``config`` says which
+    table the caller means.
     Steps: backup of the old text, new text, read back, delete the backup. A crash at any
     of them leaves either the old or the new settings to readers, and :func:`recover` to the next
     writer. Raises :class:`~hoodoo.errors.CommitConflictError` if somebody else wrote meanwhile.
     """
-    if CHECKSUM in changes:
-        raise ConfigError(CHECKSUM, "is computed, not set.", "Leave it out of the changes.")
     recover(storage)
     old = load(storage)
     if (old.name, old.database) != (config.name, config.database):
@@ -147,6 +147,9 @@ def update(
             f"the table here is {old.name!r} now, not {config.name!r}.",
             "Open the table again.",
         )
+    changes = changes(old) if callable(changes) else changes
+    if CHECKSUM in changes:
+        raise ConfigError(CHECKSUM, "is computed, not set.", "Leave it out of the changes.")
     merged = {k: v for k, v in old.properties.items() if k not in changes}
     merged.update({k: v for k, v in changes.items() if v is not None})
     new = _signed(merged)
