@@ -19,8 +19,10 @@ The other operations go along with the step before them, because their order cha
 - A decision lists the timeline after the ledger. What is claimed in between makes its own claim fail;
   what was claimed before has been carried out by itself.
 - Marks of what has been carried out, and the removal of old numbers, only save work.
+- The look behind a write, for services, of which there are none here, is followed by no decision. What it
+  carries out for others is a step of its own.
 
-That the last two are right is tried with a gate at every operation, in ``test_ledger_schedules.py``, and
+That the last three are right is tried with a gate at every operation, in ``test_ledger_schedules.py``, and
 in ``test_every_operation.py`` for whole writes, where one writer comes between any two of the other's.
 """
 
@@ -58,8 +60,9 @@ class Stops:
         if path.startswith(HEARTBEATS):
             return self.fine and op in ("list", "delete")
         if path.startswith(LEDGER):
-            # Right after a number or a mark, a listing looks for old ones.
-            return op == "put_if_absent" or (op == "list" and not last[1].startswith(LEDGER + "/"))
+            # Right after a number or a mark, a listing looks for old ones; after the end, for services.
+            aside = last[1].startswith(LEDGER + "/") or last[0] == "delete_prefix"
+            return op == "put_if_absent" or (op == "list" and not aside)
         if _is_timeline(path, self.timeline):
             if op == "list":
                 if _REQUESTED.search(last[1]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,16 +72,16 @@ class MemoryStorage:
 
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
         with self._lock:
-            found = dict(self._below(prefix))
-            top = len(_folder(prefix))
-            if recursive:
-                return sorted(found.values())
-            entries: dict[str, Entry] = {}
-            for path, entry in found.items():
-                name, deeper, _ = path[top:].partition("/")
-                child = path[:top] + name
-                entries[child] = Entry(child, is_dir=True) if deeper else entry
-            return sorted(entries.values())
+            found = sorted(self._below(prefix), key=_path)
+        if recursive:
+            return found
+        top = len(_folder(prefix))
+        entries: dict[str, Entry] = {}
+        for entry in found:
+            name, deeper, _ = entry.path[top:].partition("/")
+            child = entry.path[:top] + name
+            entries[child] = Entry(child, is_dir=True) if deeper else entry
+        return sorted(entries.values(), key=_path)
 
     def delete(self, path: str) -> bool:
         with self._lock:
@@ -89,9 +89,9 @@ class MemoryStorage:
 
     def delete_prefix(self, prefix: str) -> int:
         with self._lock:
-            gone = [path for path, _ in self._below(prefix)]
-            for path in gone:
-                del self.objects[path]
+            gone = self._below(prefix)
+            for entry in gone:
+                del self.objects[entry.path]
             return len(gone)
 
     def scratch(self) -> str:
@@ -101,11 +101,17 @@ class MemoryStorage:
         self._clock += 1
         self.objects[path] = (data, self._clock)
 
-    def _below(self, prefix: str) -> Iterator[tuple[str, Entry]]:
+    def _below(self, prefix: str) -> list[Entry]:
         folder = _folder(prefix)
-        for path, (data, when) in self.objects.items():
-            if path.startswith(folder):
-                yield path, Entry(path, len(data), when)
+        return [
+            Entry(path, len(data), when)
+            for path, (data, when) in self.objects.items()
+            if path.startswith(folder)
+        ]
+
+
+def _path(entry: Entry) -> str:
+    return entry.path  # of one store no two are equal: entries need not be compared whole
 
 
 def _folder(prefix: str) -> str:

@@ -15,6 +15,9 @@ SCHEMA = pa.schema(
     [("id", pa.int64()), ("v", pa.string()), ("ts", pa.int64()), ("region", pa.string())]
 )
 BUCKETS = {"hoodie.bucket.index.num.buckets": "1"}
+# One file group, and few writes until it is compacted.
+RECORDS = {"hoodie.metadata.global.record.level.index.min.filegroup.count": "1"}
+OPTIONS = {"bucket": BUCKETS, "record_index": RECORDS}
 
 
 @frozen
@@ -26,6 +29,10 @@ class Kind:
     index: str = "simple"
 
     @property
+    def has_metadata(self) -> bool:
+        return self.index == "record_index"
+
+    @property
     def timeline(self) -> str:
         return ".hoodie/timeline" if self.version > 6 else ".hoodie"
 
@@ -35,6 +42,8 @@ class Kind:
 
 COW9, COW6 = Kind(), Kind(version=6)
 MOR9, MOR6 = Kind(True), Kind(True, 6)
+# With a metadata table: four partitions, and keys are looked up in it.
+COW_RECORDS, MOR_RECORDS = Kind(index="record_index"), Kind(True, index="record_index")
 KINDS = (COW9, COW6, MOR9, MOR6)
 
 
@@ -53,7 +62,7 @@ def build(path: Path, kind: Kind) -> Objects:
     hoodoo.create(
         str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
         table_type="MERGE_ON_READ" if kind.merged else "COPY_ON_WRITE", table_version=kind.version,
-        index=kind.index, options=BUCKETS if kind.index == "bucket" else {},
+        index=kind.index, options=OPTIONS.get(kind.index, {}),
     )  # fmt: skip
     scratch = path / "scratch"
     scratch.mkdir()
@@ -79,4 +88,7 @@ def to_disk(objects: Objects, path: Path) -> Path:
     return path
 
 
-__all__ = ["ALONE", "BUCKETS", "COW6", "COW9", "KINDS", "MOR6", "MOR9", "Kind", "build", "rows"]
+__all__ = [
+    "ALONE", "BUCKETS", "COW6", "COW9", "COW_RECORDS", "KINDS", "MOR6", "MOR9", "MOR_RECORDS", "Kind",
+    "build", "rows",
+]  # fmt: skip

@@ -2,6 +2,7 @@
 
 Nothing is assumed here of what can change places. Also: a writer that is taken for dead and only sleeps
 ends with a conflict or is committed, never both undone and visible; and two writers undo the same dead one.
+By default it comes before one step in four.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from effort import ALL, MORE
+from effort import ALL, MORE, effort
 from hoodoo.errors import CommitConflictError
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
@@ -104,7 +105,7 @@ EVERY = [(n, k) for n in SCENARIOS for k in KINDS if k.merged or "compaction" no
 def test_one_switch(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
     trial = Trial(SCENARIOS[name], kind, made(kind), still, tmp_path)
     refused = 0
-    for answers in trial.one_switch():
+    for answers in trial.one_switch(every=effort(4, 1)):
         refused += isinstance(answers["A"], CommitConflictError)
         COUNT.schedules += 1
     if name.startswith(("same", "sleeps", "third")):
@@ -116,7 +117,7 @@ def test_one_switch(made: Made, still: World, tmp_path: Path, name: str, kind: K
 )
 def test_many_switches(made: Made, still: World, tmp_path: Path, name: str) -> None:
     trial = Trial(SCENARIOS[name], COW9, made(COW9), still, tmp_path)
-    for _answers in trial.switches(400 if ALL else 25, random.Random(SEED)):
+    for _answers in trial.switches(400 if ALL else effort(12, 25), random.Random(SEED)):
         COUNT.schedules += 1
 
 
@@ -130,7 +131,7 @@ def test_a_lost_instant_ends_nobody_else(made: Made, still: World, tmp_path: Pat
     still.apart = 0
     scenario = Scenario({"A": _upsert({1: "a"}, "A"), "B": twice}, ONCE)
     trial = Trial(scenario, COW9, made(COW9), still, tmp_path)
-    for looked in range(6, 12, 1 if ALL else 2):
+    for looked in range(6, 12, 1 if ALL else effort(5, 2)):
         for begun in (12, 14, 18):
             answers = trial.turns([("B", looked), ("A", begun), ("B", 999)])
             assert not any(isinstance(a, BaseException) for a in answers.values()), answers
@@ -157,5 +158,5 @@ THREE = {
 @pytest.mark.parametrize("name", THREE)
 def test_three_writers(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
     trial = Trial(THREE[name], kind, made(kind), still, tmp_path)
-    for _answers in trial.switches(500 if ALL else 12, random.Random(SEED)):
+    for _answers in trial.switches(500 if ALL else effort(6, 12), random.Random(SEED)):
         COUNT.three += 1

@@ -30,6 +30,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS
 from memory_store import MemoryStorage, Objects
+from metadata_leaks import metadata_leaks
 from schedules import Run, Search, Step
 from tables import Kind, rows, to_disk
 from world import State, World, opened, rows_of
@@ -47,6 +48,7 @@ class Count:
 
 
 COUNT = Count()
+_TO_THE_END = 1_000_000  # steps
 REPORTS: list[str] = []  # lines for the end of the run
 
 
@@ -114,15 +116,24 @@ class Trial:
         COUNT.schedules += search.runs
         return search
 
-    def one_switch(self) -> Iterator[Mapping[str, object]]:
-        """With a step at every operation: one writer comes in before each step of the other, and ends
-        before that one goes on."""
+    def one_switch(self, every: int = 1) -> Iterator[Mapping[str, object]]:
+        """With a step at every operation: one writer comes in before each step of the other, or before
+        one in ``every``, the first and the last among them, and ends before that one goes on."""
         for first in self.scenario.acts:
-            at, more = 0, True
-            while more:
+            at = 0
+            yield self.turns([(first, at)])
+            while at < self._length[first]:
+                at = min(at + every, self._length[first])
                 yield self.turns([(first, at)])
-                at += 1
-                more = at <= self._length[first]
+
+    def some_switches(self, count: int, seed: random.Random) -> Iterator[Mapping[str, object]]:
+        """As :meth:`one_switch`, before ``count`` steps of each writer, spread over all of them; and once
+        each writer is first to the end."""
+        for first in self.scenario.acts:
+            yield self.turns([(first, _TO_THE_END)])
+            part = self._length[first] / count
+            for number in range(count):
+                yield self.turns([(first, int((number + seed.random()) * part))])
 
     def switches(self, count: int, seed: random.Random) -> Iterator[Mapping[str, object]]:
         """``count`` runs in which the writers take turns of random lengths."""
@@ -146,7 +157,7 @@ class Trial:
                 left[0] = (name, steps - 1)
                 return name
             last = run.steps[-1][0] if run.steps else ""
-            first = turns[0][0]
+            first = turns[0][0] if turns else ""
             others = [name for name in waiting if name != first]
             return last if last in waiting and last != first else (others or [first])[0]
 
@@ -206,7 +217,11 @@ class Trial:
         order: list[tuple[str, str]] = []
         for name, answer in answers.items():
             instant = getattr(answer, "instant", "")
-            if instant:
+            # What goes back does so from the moment at which it is announced.
+            announced = getattr(answer, "announced", "")
+            if announced:
+                order.append((announced, name))
+            elif instant:
                 order.append((done[instant], name))
         return tuple(name for _, name in sorted(order))
 
@@ -230,6 +245,18 @@ class Trial:
         table.clean(commits_retained=1)
         assert rows_of(table) == expected
         assert leaks(store) == []
+        if self.kind.has_metadata:
+            self._check_metadata(store, expected)
+
+    def _check_metadata(self, store: MemoryStorage, expected: State) -> None:
+        """It says what the files say, so that no key that is there is taken for a new one."""
+        table = self._table(store)
+        assert len(table.config.metadata_partitions) == 4, table.config.metadata_partitions
+        report = table.verify()
+        assert report.ok, [str(f) for f in report.findings]
+        table.upsert(rows({row[0]: row[2] for row in expected}, "all", 9))
+        assert [row[0] for row in rows_of(table)] == [row[0] for row in expected]
+        assert list(metadata_leaks(store, table.timeline(), services=True)) == []
 
     def _table(self, storage: Storage) -> Table:
         return opened(storage, self.scenario.options)

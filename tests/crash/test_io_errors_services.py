@@ -77,7 +77,9 @@ def _prepared(
 ) -> tuple[Life, Prepared, frozenset[str]]:
     life = lives(version, kind, TABLES[name])
     case = prepared(life.path, tmp_path, operation(life, name), changes_rows=name in CHANGING)
-    return life, case, readable(life, tmp_path / "whole")
+    # Behind a clean that is not done, a point may be refused for what an archived write replaced.
+    must = frozenset[str]() if name == "inline" else readable(life, tmp_path / "whole")
+    return life, case, must
 
 
 def _trial(

@@ -1,6 +1,6 @@
 """Writes whose first attempt at one file is held back until they are published, on two hosts.
 
-Prints one JSON object for each write: what was there while the loser was held, and after it ended.
+``spark_speculation_job.py FOLDER NAME ...``: those of :data:`TRIALS` that are named. Prints one JSON object for each write: what was there while the loser was held, and after it ended.
 """
 
 from __future__ import annotations
@@ -75,8 +75,15 @@ def trial(name, held, operation, data):  # type: ignore[no-untyped-def]
     )
 
 
-trial("upsert", "a/", "upsert", frame(range(4, 12), "second"))
-trial("bulk_insert", "a/", "bulk_insert", frame(range(8, 12), "second"))
-unsure = frame(range(8, 12), "second").mapInArrow(of_two_minds, DDL)
-trial("of_two_minds", "x/", "bulk_insert", unsure)
+TRIALS = {
+    "upsert": lambda: ("a/", "upsert", frame(range(4, 12), "second")),
+    "bulk_insert": lambda: ("a/", "bulk_insert", frame(range(8, 12), "second")),
+    "of_two_minds": lambda: (
+        "x/",
+        "bulk_insert",
+        frame(range(8, 12), "second").mapInArrow(of_two_minds, DDL),
+    ),
+}
+for name in sys.argv[2:]:
+    trial(name, *TRIALS[name]())
 spark.stop()

@@ -16,10 +16,12 @@ from hoodoo.errors import (
     HoodooWarning,
     UnsupportedTableError,
 )
+from hoodoo.metadata.build import finish, retire, withdraw
 from hoodoo.metadata.listing import told_files
-from hoodoo.metadata.table import MetadataTable
+from hoodoo.metadata.table import FOLDER, MetadataTable, mark_of, told_as
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import properties
+from hoodoo.timeline import properties, publish
+from hoodoo.timeline.heartbeat import Beating
 from indexed_tables import Asked, create, lying, rows, told
 
 ALL = ("column_stats", "files", "partition_stats", "record_index")
@@ -114,6 +116,46 @@ def test_writers_go_on_while_it_is_built(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 # --- kept ----------------------------------------------------------------------------------------
+def test_none_is_read_that_was_retired_while_it_was_made(tmp_path: Path) -> None:
+    """A rollback takes the marks away before the last partition has its own: `files` has none then."""
+    path = tmp_path / "t"
+    create(path).upsert(rows(range(6), 1))
+    storage = LocalStorage(str(path))
+    config = retire(storage, properties.load(storage))
+    storage.put_if_absent(f"{FOLDER}/{mark_of('record_index')}", b"")
+    assert finish(storage, config, ALL, ["v"]).metadata_partitions == ()
+    hoodoo.open(str(path)).upsert(rows(range(4, 9), 2))
+    assert hoodoo.open(str(path)).config.metadata_partitions == ALL
+    right(path, 9)
+
+
+def test_none_is_read_while_somebody_else_makes_them(tmp_path: Path) -> None:
+    """Between the end of one who made them and what it says of it, another one may have begun."""
+    path = tmp_path / "t"
+    create(path).upsert(rows(range(6), 1))
+    storage = LocalStorage(str(path))
+    timeline = hoodoo.open(str(path)).timeline()
+    config = properties.update(storage, timeline.config, told_as((), ALL))
+    with Beating(storage) as beats:
+        other = publish.request(storage, timeline, publish.INDEXING, b"", named=beats.add)
+        assert finish(storage, config, ALL, ["v"]).metadata_partitions == ()
+        withdraw(storage, timeline, other)
+    assert finish(storage, config, ALL, ["v"]).metadata_partitions == ALL
+    right(path, 6)
+
+
+def test_with_files_all_of_them_are_made_anew(tmp_path: Path) -> None:
+    """What may be read is wiped with it, so it is made anew, too."""
+    path = tmp_path / "t"
+    create(path).upsert(rows(range(6), 1))
+    storage = LocalStorage(str(path))
+    config = retire(storage, properties.load(storage))
+    properties.update(storage, config, told_as(["record_index"], [p for p in ALL if p[0] != "r"]))
+    hoodoo.open(str(path)).upsert(rows(range(4, 9), 2))
+    assert hoodoo.open(str(path)).config.metadata_partitions == ALL
+    right(path, 9)
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_every_action_keeps_it(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"

@@ -15,6 +15,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.clustering_options import UNDONE, UPDATES
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import listing
+from hoodoo.metadata.table import building, listed
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
@@ -94,13 +95,18 @@ class Writing(Services):
             def clustered(timeline: Timeline) -> bool:
                 return clustering is not None and clustering(timeline, engine)
 
+            with_metadata = listed(self._config) or building(self._config)
             timeline: Timeline | None = None  # one look serves all that have nothing to do
             for what, method, service in (
                 ("compaction", "compact", compacting if every else None),
                 ("clustering", "cluster", clustered if clustering else None),
                 ("cleaning", "clean", cleaning),
                 ("archiving", "archive", archiving),
-                ("metadata compaction", "compact_metadata", compacting_metadata),
+                (
+                    "metadata compaction",
+                    "compact_metadata",
+                    compacting_metadata if with_metadata else None,
+                ),
             ):
                 if service is None:
                     continue
