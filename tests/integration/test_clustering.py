@@ -13,6 +13,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo.cli import main
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -595,6 +596,38 @@ def test_a_completed_one_is_rolled_back(tmp_path: Path, version: int) -> None:
     done = table.cluster(columns="x")
     table.rollback(done.instant)
     assert rows(table) == before_ and files(table) == there
+
+
+def hoodoo_says(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit code and what the command ``hoodoo`` prints."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as caught:
+        patch.setenv("COLUMNS", "160")
+        main(arguments)
+    said = capsys.readouterr()
+    return int(caught.value.code or 0), said.out + said.err
+
+
+def test_the_command_shows_retries_and_cancels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, path = filled(tmp_path), str(tmp_path)
+    assert "Nothing" not in hoodoo_says(capsys, "cluster", path, "--columns", "x", "--schedule")[1]
+    (waiting,) = table.clusterings()
+    code, said = hoodoo_says(capsys, "cluster", path, "--list")
+    assert code == 0 and waiting.instant in said and "requested" in said and "by x" in said
+    code, said = hoodoo_says(capsys, "cluster", path, "--cancel", waiting.instant, "--yes")
+    assert code == 0 and "given up" in said and not table.clusterings()
+    assert "No clustering waits" in hoodoo_says(capsys, "cluster", path, "--list")[1]
+    instant = abandoned(tmp_path)
+    code, said = hoodoo_says(capsys, "cluster", path, "--list", "--json")
+    assert '"state": "inflight"' in said and '"running": false' in said
+    code, said = hoodoo_says(capsys, "cluster", path, "--run", instant)
+    assert code == 0 and "1 file written" in said and len(files(table)) == 1
+    code, said = hoodoo_says(capsys, "cluster", path, "--run", instant)
+    assert code == 2 and "is not pending" in said
+    code, said = hoodoo_says(capsys, "cluster", path, "--run", instant, "--list")
+    assert code == 2 and "exclude each other" in said
+    assert "Nothing to cluster" in hoodoo_says(capsys, "cluster", path)[1]
 
 
 # --- with other services ------------------------------------------------------------------------------
