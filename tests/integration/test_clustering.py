@@ -715,3 +715,19 @@ def test_a_failing_inline_one_is_a_warning(tmp_path: Path) -> None:
     with pytest.warns(HoodooWarning, match=r"table\.cluster\(\)"):
         opened(tmp_path, inline).append(data([5000]))
     assert len(rows(table)) == 201
+
+
+def test_one_that_another_tool_has_begun_is_left_to_it(tmp_path: Path) -> None:
+    """It has no heartbeat, so it may be running; whoever knows that it isn't runs it by its name."""
+    table = filled(tmp_path, days="ab")
+    instant = str(table.schedule_clustering(columns="x", partitions="a"))
+    path = next((tmp_path / ".hoodie/timeline").glob(f"{instant}.clustering.requested"))
+    plan = codec.decode(path.read_bytes(), "plan")
+    plan["clusteringPlan"]["extraMetadata"] = {}
+    path.write_bytes(codec_avro.encode_requested_replace(plan))
+    path.with_suffix(".inflight").write_bytes(b"")
+    done = table.cluster(columns="x")
+    assert [file.partition("/")[0] for file in done.files] == ["b"]
+    assert [waiting.instant for waiting in table.clusterings()] == [instant]
+    table.upsert(data([1000], day="b"))  # nor is it undone by a writer
+    assert len(table.run_clustering(instant).files) == 1

@@ -113,13 +113,15 @@ class Clusterings(Indexing):
         the partition paths, else those that the options name. ``options``: others, by their keys. What isn't
         given is taken from the table's ``hoodie.clustering.*`` options.
 
-        Clusterings that were planned before are run first. The commit has an empty instant where nothing
+        Clusterings that were planned before are run first, but for those that another tool has begun. The commit has an empty instant where nothing
         was there to do. Raises CommitConflictError where a write came in that the clustering gives way to.
         """
         commit = Commit("", "replacecommit", "cluster")
         chosen = engine or self._engine
         for pending in self.clusterings():
-            if not pending.running:
+            # One that another tool has begun may be running: it has no heartbeat.
+            begun_elsewhere = not pending.planner and pending.state == "inflight"
+            if not pending.running and not begun_elsewhere:
                 try:
                     commit = self.run_clustering(pending.instant, engine=chosen)
                 except ConfigError:
