@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Entry
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.timeline import history, properties
 from hoodoo.timeline.archived import load_archived
+from hoodoo.timeline.clustering_plan import pending_clusterings
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
@@ -35,12 +36,15 @@ _ARCHIVE = re.compile(r"\.hoodie/archived/\.commits_\.archive\.\d+_1-0-1")
 
 def leaks(path: Path, services: bool = False) -> list[str]:
     """What should not be there, in words. With ``services`` a compaction may be pending, with what it
-    has written so far, and a file of the archived timeline may wait for the next archiving to name it."""
+    has written so far, or the plan of a clustering that nobody has begun; and a file of the archived
+    timeline may wait for the next archiving to name it."""
     storage = LocalStorage(str(path), durable=False)
     timeline = load(storage, properties.load(storage))
     pending = timeline.pending()
     running = {i.requested for i in pending if services and i.action == "compaction"}
-    found = [f"pending {instant}" for instant in pending if instant.requested not in running]
+    plans = pending_clusterings(storage, timeline) if services else ()
+    waiting = running | {i.requested for i, _ in plans if i.state is State.REQUESTED}
+    found = [f"pending {instant}" for instant in pending if instant.requested not in waiting]
     found += _data(storage, timeline, running)
     found += _temporaries(storage, running)
     found += metadata_leaks(storage, timeline, services)

@@ -731,3 +731,17 @@ def test_one_that_another_tool_has_begun_is_left_to_it(tmp_path: Path) -> None:
     assert [waiting.instant for waiting in table.clusterings()] == [instant]
     table.upsert(data([1000], day="b"))  # nor is it undone by a writer
     assert len(table.run_clustering(instant).files) == 1
+
+
+def test_a_write_is_rolled_back_under_a_clustering_that_was_planned_before_it(
+    tmp_path: Path,
+) -> None:
+    table = filled(tmp_path)
+    instant = str(table.schedule_clustering(columns="x"))
+    before_ = rows(table)
+    written = table.upsert(data([1000], day="b"))
+    table.run_clustering(instant)
+    table.rollback(written.instant)
+    assert rows(table) == before_ and len(files(table)) == 1
+    table.rollback(instant)
+    assert rows(table) == before_ and len(files(table)) == 4

@@ -34,4 +34,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counts = _ELSEWHERE or life_trial.TALLY.counts
     if counts:
         told = ", ".join(f"{what} {number}" for what, number in sorted(counts.items()))
-        terminalreporter.write_line(f"of tables' lives: {told}")
+        terminalreporter.write_line(f"of histories and lives: {told}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from cluster_draws import Cluster, clusterings
 from hypothesis import strategies as st
 from table_draws import DRAWS, UPSERT, Op, merged_setups, ops, setups
 from table_model import Setup
@@ -40,7 +41,7 @@ class Try:
         return f"{self.op.kind} that crashes"
 
 
-Step = Op | Service | Try
+Step = Op | Service | Try | Cluster
 _CLEANING = st.sampled_from([None, None, 1, 2, 3])
 _ARCHIVING = st.sampled_from([None, None, (1, 2), (2, 3)])
 
@@ -78,9 +79,10 @@ _CRASHING = frozenset({"upsert", "insert", "bulk_insert", "append", "insert_over
 def life(
     merged: bool = False, least: int = 4, most: int = 14, rows: int = 5
 ) -> st.SearchStrategy[list[Step]]:
-    """Writes and services: about as many of one as of the other."""
+    """Writes and services: about as many of one as of the other, and clusterings."""
     writes, kept, failing = ops(rows, merged), services(), tries()
-    step = st.one_of(writes, kept, writes, kept, writes, kept, failing)
+    laid = clusterings()
+    step = st.one_of(writes, kept, laid, writes, kept, writes, kept, failing)
     begin = st.builds(Op, st.just(UPSERT), st.lists(DRAWS, min_size=1, max_size=rows).map(tuple))
     return st.builds(
         lambda a, rest: [a, *rest], begin, st.lists(step, min_size=least, max_size=most)

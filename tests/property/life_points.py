@@ -20,6 +20,7 @@ class Point:
     another order. ``place``: what orders it in incremental reads. ``changes``: it is no compaction.
 
     ``wanted``: no clean has come to it. ``shifts``: a compaction that gave other rows than before.
+    ``then``: the table when it was requested, if others have written until it completed.
     """
 
     instant: str
@@ -32,6 +33,14 @@ class Point:
     replaces: bool = False
     shifts: bool = False
     wanted: bool = True
+    then: Model | None = None
+
+    def planned(self) -> None:
+        """A compaction has been planned, and this is what is there if all that comes now is undone."""
+        if self.seen is self.raw or self.seen is self.then:
+            for model in (self.raw, self.then):
+                if isinstance(model, LogModel):
+                    model.schedule()
 
 
 @define
@@ -66,14 +75,16 @@ class Points:
     def compacted(self, instant: str) -> None:
         """The compaction requested at ``instant`` has run: what was written since is seen through it."""
         for point in self.all:
-            if point.instant > instant and isinstance(point.raw, LogModel):
-                point.seen = point.raw.copy()
-                point.seen.compact()
+            then = point.then or point.raw
+            if point.instant > instant and isinstance(then, LogModel):
+                seen = then.copy()
+                seen.compact()
+                point.seen = seen
 
     def not_compacted(self, instant: str) -> None:
         for point in self.all:
             if point.instant > instant:
-                point.seen = point.raw
+                point.seen = point.then or point.raw
 
     # --- cleaning ---------------------------------------------------------------------------------
     def kept_by_writes(self, retained: int) -> None:

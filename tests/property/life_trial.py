@@ -7,9 +7,12 @@ import random
 from typing import Any
 
 import hoodoo
+import life_clusterings
 import pyarrow as pa
 import table_draws as draws
 from attrs import define, evolve, field
+from cluster_draws import Cluster
+from cluster_steps import Clustered
 from crash_leaks import leaks
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import CommitConflictError, ConfigError
@@ -42,21 +45,9 @@ from table_draws import Draw, Op
 from table_model import Model
 from table_model_mor import LogModel
 from table_trial import Trial, base_schema
+from tally import TALLY
 
 _COMPACTIONS = (draws.COMPACT, draws.SCHEDULE)
-
-
-@define
-class Tally:
-    """What the trials of this run have met: a check that never happens checks nothing."""
-
-    counts: dict[str, int] = field(factory=dict)
-
-    def add(self, what: str) -> None:
-        self.counts[what] = self.counts.get(what, 0) + 1
-
-
-TALLY = Tally()
 
 
 @define
@@ -105,6 +96,8 @@ class Life(Trial):
                 self._serve(step, where)
             elif isinstance(step, Try):
                 self._try(step, where)
+            elif isinstance(step, Cluster):
+                life_clusterings.take(self, step, where)
             else:
                 self._do(step, where)
             TALLY.add(step.kind)
@@ -150,8 +143,7 @@ class Life(Trial):
                 assert isinstance(self.model, LogModel)
                 self.plan = self.model.copy(), self.schema
                 newest = self.points.newest()  # what is there if all that comes now is undone
-                if isinstance(newest.raw, LogModel) and newest.seen is newest.raw:
-                    newest.raw.schedule()
+                newest.planned()
             return
         before = self.points.all[-1] if self.points.all else self.points.first
         if was is None or self.plan is None:
@@ -159,12 +151,17 @@ class Life(Trial):
             return
         model, schema = self.plan
         self.plan = None
+        if self.clustering is not None and self.clustering.instant > commit.instant:
+            self.clustering.model.compact()  # type: ignore[attr-defined]
         planned = model.copy()
         planned.compact()
         point = self._add(commit, self.model.copy(), schema, changes=False)
         point.seen = planned
         point.shifts = before.raw.rows != self.model.rows
         self.points.compacted(commit.instant)
+
+    def _clustered(self, done: Clustered, where: str) -> None:
+        life_clusterings.add(self, done, where)
 
     # --- writes that crash ------------------------------------------------------------------------
     def _try(self, step: Try, where: str) -> None:
@@ -242,7 +239,10 @@ class Life(Trial):
             return
         TALLY.add("indexed anew")
         kept = [m for p in (self.points.first, *self.points.all) for m in (p.raw, p.seen)]
-        for model in (self.model, *kept, *([self.plan[0]] if self.plan else [])):
+        plans = [self.plan[0]] if self.plan else []
+        plans += [self.clustering.model] if self.clustering else []
+        kept += [p.then for p in self.points.all if p.then is not None]
+        for model in (self.model, *kept, *plans):
             if isinstance(model, LogModel):
                 model.indexed_anew()
 
@@ -304,6 +304,7 @@ class Life(Trial):
         assert not later, where
         gone = {p.instant for p in self.points.all if p.instant > point.instant}
         assert gone <= set(restored.undone), where
+        life_clusterings.go_back(self, set(restored.undone), point, where)
         self._gone_back(point.instant)
 
     def _undo(self, where: str) -> None:
@@ -316,6 +317,7 @@ class Life(Trial):
         must = (
             self._is_active(newest) and newest.instant not in self.saved and there
             and not waiting and not self._pending()
+            and not life_clusterings.came_since(self, newest)
         )  # fmt: skip
         try:
             self.table.rollback(newest.instant)
@@ -404,6 +406,8 @@ class Life(Trial):
         self._reckon()
         self._check_newest(where)
         assert {s.instant for s in self.table.savepoints()} == self.saved, where
+        waiting = [] if self.clustering is None else [self.clustering.instant]
+        assert [c.instant for c in self.table.clusterings()] == waiting, where
         draw = random.Random(self.number * 1000 + len(self.points.all))
         found = self.points.by_request()
         if found:  # one of the older states; at the end all of them
@@ -444,6 +448,7 @@ class Life(Trial):
         self._verify("after the last write")
         if self.pending is not None:
             self._do(Op(draws.SCHEDULE), "the last compaction")
+        self._settle()
         for instant in sorted(self.saved):
             self.table.delete_savepoint(instant)
         self.saved.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from cluster_draws import Cluster, clusterings
 from hypothesis import strategies as st
 from table_model import Setup
 from table_values import ORDERED
@@ -120,5 +121,6 @@ def ops(most_rows: int = 8, merged: bool = False) -> st.SearchStrategy[Op]:
 
 def sequences(
     least: int = 2, most: int = 9, most_rows: int = 8, merged: bool = False
-) -> st.SearchStrategy[list[Op]]:
-    return st.lists(ops(most_rows, merged), min_size=least, max_size=most)
+) -> st.SearchStrategy[list[Op | Cluster]]:
+    step = st.one_of(*[ops(most_rows, merged)] * 4, clusterings())
+    return st.lists(step, min_size=least, max_size=most)

@@ -11,6 +11,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import table_draws as draws
 from attrs import define, evolve, field
+from cluster_draws import Cluster
+from cluster_steps import OPTIONS, Clustered, Planned, cluster, run
 from hoodoo.write.commit import Commit
 from table_checks import check_files, check_stats, check_virtual_files, compare, hudi_rows
 from table_draws import Draw, Op
@@ -52,6 +54,7 @@ def base_schema(setup: Setup) -> pa.Schema:
 def options(setup: Setup) -> dict[str, Any]:
     """Those that are no properties of the table: for ``open`` too."""
     found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom, **dict(setup.more)}
+    found |= OPTIONS
     if setup.small_file_limit is not None:
         found["hoodie.parquet.small.file.limit"] = setup.small_file_limit
     if setup.merge_on_read:
@@ -103,6 +106,7 @@ class Trial:
     done: list[tuple[str, pa.Schema, Model]] = field(factory=list)
     seqnos: dict[tuple[str, str], tuple[str, str]] = field(factory=dict)
     pending: str | None = None
+    clustering: Planned | None = None
     fresh: int = 0
     files: int = 0
     enabled: bool = False
@@ -117,7 +121,7 @@ class Trial:
     def path(self) -> Path:
         return self.folder / "t"
 
-    def run(self, ops: list[Op]) -> None:
+    def run(self, ops: list[Op | Cluster]) -> None:
         for number, op in enumerate(ops):
             if number == 1 and self.setup.virtual == "later":
                 self._enable()
@@ -127,7 +131,11 @@ class Trial:
                 assert not self.table.rewrite_keys().left
                 self._check_newest("rewritten")
                 self.rewritten = True
-            self.step(op, f"step {number}, {op.kind}")
+            where = f"step {number}, {op.kind}"
+            if isinstance(op, Cluster):
+                self.cluster(op, where)
+            else:
+                self.step(op, where)
         if self.setup.has_metadata:
             report = self.table.verify()
             assert report.ok, [str(f) for f in report.findings]
@@ -140,7 +148,8 @@ class Trial:
         self.table.enable_virtual_keys()
         self.enabled = True
         self.setup = evolve(self.setup, virtual="rfc")
-        for model in (self.model, *(then for _, _, then in self.done)):
+        waiting = [] if self.clustering is None else [self.clustering.model]
+        for model in (self.model, *waiting, *(then for _, _, then in self.done)):
             model.setup = self.setup
         self._check_newest("enabled")
 
@@ -173,17 +182,35 @@ class Trial:
             assert (commit.inserted, commit.updated, commit.deleted) == counts, where
         self._check_newest(where)
         if not self.setup.merge_on_read:
-            if self.setup.shown_meta is None:
-                seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
-                self.seqnos = seqnos
-            else:
-                old = self.enabled and not self.rewritten
-                check_virtual_files(self.table, self.path, self.model, where, old)
+            self._check_files(commit, where)
         check_stats(self.path, self.setup, commit, where)
         # What was written under a pending compaction is merged in another order once that has run.
-        if planned or self.pending:
+        if planned or self.pending or (self.clustering is not None and self.clustering.logs):
             return
         self.done.append((commit.instant, self.schema, self.model.copy()))
+
+    def cluster(self, op: Cluster, where: str) -> None:
+        done = cluster(self, op, where)
+        self._check_newest(where)
+        if done is not None:
+            self._clustered(done, where)
+
+    def _clustered(self, done: Clustered, where: str) -> None:
+        if not self.setup.merge_on_read:
+            self._check_files(done.commit, where)
+        check_stats(self.path, self.setup, done.commit, where)
+        if self.pending or (done.planned.logs and not done.at_once):
+            return
+        then = self.model.copy() if done.at_once else done.planned.model
+        self.done.append((done.commit.instant, done.planned.schema, then))
+
+    def _check_files(self, commit: Commit, where: str) -> None:
+        if self.setup.shown_meta is None:
+            seqnos = check_files(self.table, self.path, self.model, self.seqnos, commit, where)
+            self.seqnos = seqnos
+        else:
+            old = self.enabled and not self.rewritten
+            check_virtual_files(self.table, self.path, self.model, where, old)
 
     def _begin(self, op: Op) -> Op:
         if op.reopen:
@@ -252,6 +279,7 @@ class Trial:
 
     def _compact(self, op: Op) -> Commit | None:
         assert isinstance(self.model, LogModel)
+        self._settle()
         if op.kind == draws.SCHEDULE and self.pending is None:
             self.pending = self.table.schedule_compaction()
             if self.pending is not None:
@@ -268,6 +296,13 @@ class Trial:
             self.model.compact()
         self.pending = None
         return commit if commit.instant else None
+
+    def _settle(self) -> None:
+        """A compaction leaves out the groups that wait for a clustering, and the model has no eye for groups."""
+        if self.clustering is not None:
+            done = run(self, "before a compaction")
+            if done is not None:
+                self._clustered(done, "before a compaction")
 
     def _delete(self, op: Op) -> tuple[Commit, Counts]:
         rows = [self._row(d, op) for d in op.rows]

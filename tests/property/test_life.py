@@ -1,7 +1,7 @@
 """Random lives of a table: writes, and cleans, archivings, savepoints, restores, rollbacks and
 compactions between them; after every step each state that should be there is, and is right.
 
-Each test tries 30 lives, with ``HOODOO_TRIALS=more`` 200.
+Each test tries 20 lives, with ``HOODOO_TRIALS=more`` 200.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def tell(setup: Setup, steps: list[Step]) -> None:
 
 
 many = settings(
-    max_examples=effort(30, 200),
+    max_examples=effort(20, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,

@@ -8,17 +8,19 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cluster_draws import CLUSTER, ORDERS, PLAN_OR_RUN, PLANNERS, Cluster
 from effort import effort
 from hypothesis import HealthCheck, event, given, note, settings
-from table_draws import Op, merged_setups, sequences, setups
+from table_draws import Draw, Op, merged_setups, sequences, setups
 from table_model import Setup
 from table_trial import Trial
+from tally import TALLY
 
 # In memory where there is room: conftest.py at the top says so.
 _TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 
 
-def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
+def trial(setup: Setup, ops: list[Op | Cluster], engine: str | None = None) -> None:
     """One sequence in a folder of its own."""
     for line in (setup, *ops):
         note(repr(line))
@@ -26,6 +28,10 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
     event(f"metadata table: {(setup.metadata or setup.index) if setup.has_metadata else 'no'}")
     for op in ops:
         event(op.kind)
+    run(setup, ops, engine)
+
+
+def run(setup: Setup, ops: list[Op | Cluster], engine: str | None = None) -> None:
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))
     try:
         Trial(setup, folder, engine).run(ops)
@@ -34,7 +40,7 @@ def trial(setup: Setup, ops: list[Op], engine: str | None = None) -> None:
 
 
 often = settings(
-    max_examples=effort(60, 200),
+    max_examples=effort(40, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,
@@ -45,11 +51,45 @@ pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiv
 
 @often
 @given(setup=setups(), ops=sequences())
-def test_writes(setup: Setup, ops: list[Op]) -> None:
+def test_writes(setup: Setup, ops: list[Op | Cluster]) -> None:
     trial(setup, ops)
 
 
 @often
 @given(setup=merged_setups(), ops=sequences(merged=True))
-def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op]) -> None:
+def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op | Cluster]) -> None:
     trial(setup, ops)
+
+
+# --- what these trials have found -----------------------------------------------------------------------
+@pytest.mark.parametrize("logs", [False, True])
+def test_clustering_where_the_index_knows_a_key_that_is_gone(logs: bool) -> None:
+    """Its row was marked as deleted, and compacted away: it does not go on in the file group that went."""
+    setup = Setup(
+        9, partition=("p",), index="record_index", event_time=True, ordering=("o0",),
+        ordering_types=("int",), merge_on_read=True,
+    )  # fmt: skip
+    rows = (Draw(key=0, order=(1, 0), payload=1), Draw(key=1, order=(1, 0), payload=2))
+    steps: list[Op | Cluster] = [
+        Op("upsert", rows),
+        Op("upsert", (Draw(key=1, order=(3, 0), dead=True, payload=3),)),
+    ]
+    compacted = [] if logs else [Op("compact")]
+    run(setup, [*steps, *compacted, Cluster(CLUSTER, room=2, logs=logs)])
+
+
+# --- what random ones are too small for -----------------------------------------------------------------
+@pytest.mark.parametrize(("number", "planner"), list(enumerate(PLANNERS)))
+def test_clusterings_into_several_files(number: int, planner: str) -> None:
+    """Files just larger than those that there are: planned, run beside a write that goes elsewhere."""
+    merged = number % 2 == 0
+    setup = Setup(6 if number > 2 else 9, merge_on_read=merged, payload=("w", "text", "day"))
+    appends: list[Op | Cluster] = [
+        Op("append", tuple(Draw(key=n, payload=n * 7 + start) for n in range(100)))
+        for start in (1, 3, 5)
+    ]
+    plan = Cluster(PLAN_OR_RUN, planner, ORDERS[(number + 1) % 4], columns=(1, 2, 3), logs=merged)
+    what = "clusterings into several files of a group"
+    before = TALLY.counts.get(what, 0)
+    run(setup, [*appends, Op("upsert", (Draw(1),)), plan, Op("append", (Draw(),)), plan])
+    assert TALLY.counts.get(what, 0) > before

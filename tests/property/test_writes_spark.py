@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import define, evolve
+from effort import effort
 from hypothesis import HealthCheck, given, note, settings
 from life_draws import Step, life, lives
 from life_trial import Life
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.spark
 NO_TYPES_OF_SPARK = ("clock_ms", "clock_us")
 
 few = settings(
-    max_examples=10,
+    max_examples=effort(6, 20),
     deadline=None,
     print_blob=True,
     database=None,
@@ -76,7 +77,7 @@ def test_tables_that_are_merged_on_read(spark: Any, setup: Setup, ops: list[Op])
     run(Trial, setup, ops)
 
 
-@settings(few, max_examples=5)
+@settings(few, max_examples=effort(3, 10))
 @given(setup=lives(merged=True), steps=life(merged=True, least=3, most=5))
 def test_lives(spark: Any, setup: Setup, steps: list[Step]) -> None:
     """Services between the writes, and after each of them the states that must be there."""

@@ -13,6 +13,7 @@ from attrs import evolve
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.metadata.compact import holds
 from hoodoo.metadata.table import MetadataTable, listed
+from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
@@ -86,7 +87,7 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
             obj, "is kept by a savepoint.",
             f'Call table.delete_savepoint("{instant.requested}") first.',
         )  # fmt: skip
-    later = [i for i in timeline.writes() if _later(timeline, i, instant)]
+    later = [i for i in timeline.writes() if _later(storage, timeline, i, instant)]
     if later:
         raise ConfigError(
             obj, f"is not the newest completed write: {later[-1]} came after it.",
@@ -119,12 +120,16 @@ def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) 
 _BUILDING = {"commit", "deltacommit", "replacecommit", "compaction", "logcompaction", "clustering"}
 
 
-def _later(timeline: Timeline, one: Instant, other: Instant) -> bool:
-    """Whether ``one`` may build on ``other``. Compactions go by their plan: they change no row."""
+def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:
+    """Whether ``one`` may build on ``other``. Compactions and clusterings go by their plan: they change no row,
+    and what completed after it is not in them."""
     if order_key(one.requested) > order_key(other.requested):
         return True
-    plans = timeline.config.table_type == "MERGE_ON_READ" and one.action == "commit"
-    return not plans and one.completion_order > other.completion_order and timeline.layout > 1
+    if timeline.layout == 1 or one.completion_order <= other.completion_order:
+        return False
+    if one.action == "replacecommit":
+        return timeline.metadata(storage, one).operation is not Operation.CLUSTER
+    return not (timeline.config.table_type == "MERGE_ON_READ" and one.action == "commit")
 
 
 def _replaced(

@@ -184,16 +184,21 @@ def _indexes(
         new = [_slice_of(stat) for stat in written.stats]
         streams.append(key_rows(target.engine, target, new))
         known += [(n, s.partition_path, s.file_id, millis) for n, s in enumerate(new)]
-    # A clustering puts each key of what it replaces somewhere else.
+    # Nobody was told of all deleted rows: the index knows keys that no file holds.
+    outlived = (
+        target.logs is not None and not target.logs.deletes_win and RECORD_INDEX in partitions
+    )
+    # A clustering puts each other key of what it replaces somewhere else.
     moved = metadata.operation is Operation.CLUSTER
     gone = [
         slice_
         for slice_ in target.slices
-        if not moved and slice_.file_id in metadata.replaced.get(slice_.partition_path, ())
+        if slice_.file_id in metadata.replaced.get(slice_.partition_path, ())
+        and (outlived or not moved)
     ]
     if gone:
         first = 1 + max((number for number, *_ in known), default=-1)
-        if target.logs is not None and not target.logs.deletes_win and RECORD_INDEX in partitions:
+        if outlived:
             streams.append(target.engine.source(told_rows(begun.table, gone, first)))
         else:
             streams.append(key_rows(target.engine, target, gone, first, deleted=True))
