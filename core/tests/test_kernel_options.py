@@ -81,12 +81,18 @@ def test_the_list_of_hudi_is_there() -> None:
 
 
 def test_known_without_effect_warns_once_for_all() -> None:
-    given = {"hoodie.embed.timeline.server": "false", "hoodie.write.markers.type": "DIRECT", SIZE.key: "1"}
+    given = {
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.write.markers.type": "DIRECT",
+        SIZE.key: "1",
+    }
     with pytest.warns(HoodooWarning) as caught:
         check_options(given, also=(SIZE,), using=USING)
     assert len(caught) == 1
     text = str(caught[0].message)
-    assert "hoodie.embed.timeline.server, hoodie.write.markers.type" in text and SIZE.key not in text
+    assert (
+        "hoodie.embed.timeline.server, hoodie.write.markers.type" in text and SIZE.key not in text
+    )
     assert caught[0].filename == __file__
 
 

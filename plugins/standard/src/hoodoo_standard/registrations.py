@@ -9,8 +9,8 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration
 
 from hoodoo_standard import options
-from hoodoo_standard.cluster.planners import planners
 from hoodoo_standard.cluster.orders import orders
+from hoodoo_standard.cluster.planners import planners
 
 _KEYGEN = "org.apache.hudi.keygen."
 _INDEX = "org.apache.hudi.index."

@@ -16,8 +16,8 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_standard.cluster.ranks import Ranks, Words, direct
 from hoodoo_standard.cluster.orders import METHOD, SAMPLE
+from hoodoo_standard.cluster.ranks import Ranks, Words, direct
 from hoodoo_standard.cluster.tell import tell
 
 COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
