@@ -23,6 +23,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
+from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import State
 from hoodoo.table import Table
 from hoodoo.timeline import codec, codec_avro, publish
@@ -745,3 +746,24 @@ def test_a_write_is_rolled_back_under_a_clustering_that_was_planned_before_it(
     assert rows(table) == before_ and len(files(table)) == 1
     table.rollback(instant)
     assert rows(table) == before_ and len(files(table)) == 4
+
+
+def test_another_tool_completes_the_plan_that_is_being_run(tmp_path: Path) -> None:
+    """In version 9 that is another completed file of one instant; none of ours may be left beside its files."""
+    table = filled(tmp_path)
+    instant = str(table.schedule_clustering(columns="x"))
+    before_ = rows(table)
+
+    def others() -> None:
+        other = opened(tmp_path)
+        kept = other.timeline()
+        metadata = CommitMetadata(Operation.CLUSTER, (), {}, {"schema": ""})
+        completed = kept.path(kept.pending()[0].at(State.COMPLETED, f"{int(instant) + 999}"))
+        path = tmp_path / completed.replace("clustering", "replacecommit")
+        path.write_bytes(codec.encode_commit(metadata, "replacecommit", 2))
+
+    with before("complete", others, "clustering"):
+        with pytest.raises(CommitConflictError, match="was not published"):
+            table.run_clustering(instant)
+    assert rows(opened(tmp_path)) == before_
+    assert not list(tmp_path.glob(f"a/*_{instant}.parquet"))

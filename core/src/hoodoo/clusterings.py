@@ -64,6 +64,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
+from hoodoo.write.target import door_of
 
 # Hudi's own strategy, and the orders that it knows as layouts.
 _SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -77,7 +78,7 @@ _CURVE = (
 @frozen
 class PendingClustering:
     """A clustering that is planned. ``strategy``, ``params`` are what it is run by, ``planner`` what grouped its
-    files (empty: another tool). ``bytes`` counts what it will read, where the plan says it."""
+    files (empty: another tool). ``running``: somebody is at it, or another tool may be."""
 
     instant: str
     state: str
@@ -119,9 +120,7 @@ class Clusterings(Indexing):
         commit = Commit("", "replacecommit", "cluster")
         chosen = engine or self._engine
         for pending in self.clusterings():
-            # One that another tool has begun may be running: it has no heartbeat.
-            begun_elsewhere = not pending.planner and pending.state == "inflight"
-            if not pending.running and not begun_elsewhere:
+            if not pending.running:
                 try:
                     commit = self.run_clustering(pending.instant, engine=chosen)
                 except ConfigError:
@@ -235,13 +234,20 @@ class Clusterings(Indexing):
                 groups=len(plan.groups),
                 files=len(plan.file_groups),
                 outputs=sum(group.outputs for group in plan.groups),
-                running=instant.state is State.INFLIGHT and living.is_alive(instant.requested),
+                running=instant.state is State.INFLIGHT
+                and self._may_run(instant.requested, living),
                 partitions=tuple(sorted({group.partition_path for group in plan.groups})),
             )
             for instant, plan in pending_clusterings(self._storage, self.timeline())
         )
 
     # --- inside -----------------------------------------------------------------------------------
+    def _may_run(self, instant: str, living: Liveness) -> bool:
+        """Whether somebody may be at it. Other tools have no heartbeat: what was begun, and has no door of
+        Hoodoo's, may be running there."""
+        ours = door_of(instant, self._config).was_opened(self._storage)
+        return not ours or living.is_alive(instant)
+
     def _announced(
         self, make: Callable[[Timeline], ClusteringPlan | None], name: str
     ) -> str | None:

@@ -25,7 +25,7 @@ from hoodoo.timeline.publish import INDEXING, target_of
 from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
-from hoodoo.write.target import MARKERS
+from hoodoo.write.target import MARKERS, door_of
 
 # Where these say what they undid.
 _TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
@@ -69,7 +69,7 @@ def heal(
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
             done.append(rollback(storage, timeline, instant))
         timeline = reload(storage, timeline)
-    done += _abandoned(storage, timeline, spare)
+    done += _abandoned(storage, config, timeline, spare)
     if done:
         timeline = reload(storage, timeline)
     for building in timeline.pending():
@@ -86,12 +86,16 @@ def heal(
     return tuple(done)
 
 
-def _abandoned(storage: Storage, timeline: Timeline, spare: Collection[str]) -> list[RolledBack]:
+def _abandoned(
+    storage: Storage, config: TableConfig, timeline: Timeline, spare: Collection[str]
+) -> list[RolledBack]:
     done: list[RolledBack] = []
     living = Liveness(storage)
     for instant, plan in pending_clusterings(storage, timeline):
         begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
-        if begun and instant.requested not in spare and not living.is_alive(instant.requested):
+        # Without our door another tool runs it, which has no heartbeat.
+        ours = begun and door_of(instant.requested, config).was_opened(storage)
+        if ours and instant.requested not in spare and not living.is_alive(instant.requested):
             with suppress(CommitConflictError):  # it was completed, or another one undoes it
                 done.append(rollback(storage, timeline, instant))
     return done

@@ -47,9 +47,8 @@ from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
-from hoodoo.write.door import Door
 from hoodoo.write.pending import Pending
-from hoodoo.write.target import MARKERS, WriteTarget
+from hoodoo.write.target import MARKERS, WriteTarget, door_of
 from hoodoo.write.told_keys import Written
 
 # What the commit says of the clustering, in its extra metadata.
@@ -130,13 +129,14 @@ def _run(
 ) -> Commit:
     storage, timeline = target.storage, target.timeline
     plan = _as_it_is(target, plan, order.requested)
+    # Before it is begun: who finds it begun without a door knows that another tool runs it.
+    door = door_of(instant.requested, target.config)
+    door.open(storage)
     instant = publish.inflight(storage, timeline, instant.at(State.REQUESTED))
     _tell(target, "clustering.started", instant, groups=len(plan.groups), strategy=how.name)
     schema = _schema_then(target, order.requested)
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
     attempt = uuid.uuid4().hex[:12]
-    door = Door(instant.requested, target.workspace(instant.requested).prefix, target.config)
-    door.open(storage)
     written, groups = run_groups(
         target, plan, how.strategy, how.target_bytes, how.memory,
         Pending.of(timeline, instant, door), attempt, schema,
@@ -246,6 +246,9 @@ def _publish(
     content = codec.encode_commit(metadata, "replacecommit", timeline.layout)
     outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
     if outcome.result is Result.CONFLICTED:
+        # Another tool may have completed this very instant: then whatever bears it is seen.
+        for stat in metadata.stats:
+            storage.delete(stat.path)
         raise CommitConflictError(
             f"clustering {instant.requested}", f"was not published: {outcome.reason}.",
             "Look at table.timeline(): if it was completed by somebody else, all is well.",

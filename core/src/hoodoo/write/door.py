@@ -46,6 +46,10 @@ class Door:
     def is_open(self, storage: Storage) -> bool:
         return storage.head(self._open) is not None
 
+    def was_opened(self, storage: Storage) -> bool:
+        """Whether a driver of Hoodoo's has been at work, and has not come to its end."""
+        return any(storage.head(path) is not None for path in (self._open, self._named))
+
     def keeps(self, storage: Storage, path: str) -> bool:
         """Behind the closed door: whether the write counts the file ``path``, which the asking task
         has made: another attempt may have found it there and reported it."""

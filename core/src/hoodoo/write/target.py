@@ -26,12 +26,18 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.publish import Beside
 from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.door import Door
 from hoodoo.write.told_keys import Written
 
 # Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
 # of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
 MARKERS = ".hoodie/.temp"
 STAGED = f"{MARKERS}/hoodoo-"
+
+
+def door_of(requested: str, config: TableConfig) -> Door:
+    """The door of what writes ``requested``."""
+    return Door(requested, f"{STAGED}{requested}", config)
 
 
 @frozen
