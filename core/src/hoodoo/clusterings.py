@@ -205,6 +205,7 @@ class Clusterings(Indexing):
             conflicts=tables.conflict_strategy(self._settings),
             undo=self._undo,
             before_publish=self._drop_unkept,
+            turns=self._turns,
         )
         return run(wanted)
 

@@ -115,7 +115,14 @@ def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
     table only if there has been a rollback."""
     left = [(e, m[1]) for e in storage.list(MARKERS) if (m := _LEFT.fullmatch(e.path))]
     if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
-        pending = {i.requested for i in reload(storage, timeline).pending()}
+        fresh = reload(storage, timeline)
+        pending = {i.requested for i in fresh.pending()}
+        # A clustering that is planned and was not begun has left nothing that it needs.
+        pending -= {
+            instant.requested
+            for instant, _plan in pending_clusterings(storage, fresh)
+            if instant.state is State.REQUESTED
+        }
         for entry, instant in left:
             if instant not in pending and not living.is_alive(instant):
                 storage.delete_prefix(entry.path)

@@ -8,6 +8,7 @@ changed, or can be made anew.
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,6 +51,7 @@ from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS, WriteTarget, door_of
 from hoodoo.write.told_keys import Written
+from hoodoo.write.turns import Turns
 
 # What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"
@@ -79,6 +81,7 @@ class ClusteringRun:
     conflicts: ConflictStrategy
     undo: Callable[[Instant], None]
     before_publish: Callable[[], None]
+    turns: Turns
 
 
 def run(order: ClusteringRun) -> Commit:
@@ -127,7 +130,7 @@ def _run(
     plan: ClusteringPlan,
     how: HowToRun,
 ) -> Commit:
-    storage, timeline = target.storage, target.timeline
+    storage, timeline, began = target.storage, target.timeline, time.monotonic()
     plan = _as_it_is(target, plan, order.requested)
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = door_of(instant.requested, target.config)
@@ -147,7 +150,7 @@ def _run(
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
-    return _publish(order, target, instant, metadata, written, plan)
+    return _publish(order, target, instant, metadata, written, plan, began)
 
 
 def _as_it_is(target: WriteTarget, plan: ClusteringPlan, requested: str) -> ClusteringPlan:
@@ -236,6 +239,7 @@ def _publish(
     metadata: CommitMetadata,
     written: Written,
     plan: ClusteringPlan,
+    began: float,
 ) -> Commit:
     order.before_publish()
     storage, timeline = target.storage, target.timeline
@@ -244,7 +248,8 @@ def _publish(
         beside = target.keeping.begin(target, instant, metadata, written)
     check = _NobodyElse(target, instant, plan.file_groups, order.conflicts)
     content = codec.encode_commit(metadata, "replacecommit", timeline.layout)
-    outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
+    with order.turns.let_others_first(storage, time.monotonic() - began):
+        outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
     if outcome.result is Result.CONFLICTED:
         # Another tool may have completed this very instant: then whatever bears it is seen.
         for stat in metadata.stats:

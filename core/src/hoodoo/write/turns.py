@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import random
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from attrs import define, field
 
@@ -59,6 +60,18 @@ class Turns:
         self._held = self.lock.acquire(storage, TURN, wait)
         if self._held is None:
             _log.info("turn_not_had", root=storage.root, waited=wait)
+
+    @contextmanager
+    def let_others_first(self, storage: Storage, work: float) -> Iterator[None]:
+        """For a service that is about to publish ``work`` seconds of work: a writer whose turn it is, because
+        it has lost before, comes first."""
+        if self.lock is not None:
+            self._work = max(self._work, work)
+            self.take(storage)
+        try:
+            yield
+        finally:
+            self.give_back()
 
     def give_back(self) -> None:
         held, self._held = self._held, None
