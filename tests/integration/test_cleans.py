@@ -30,6 +30,7 @@ from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import codec_avro, properties, publish, savepoints
 from hoodoo.timeline.clean_plan import last_clean, pending_cleans, planned_files, read_plan
+from hoodoo.timeline.clustering_plan import PLANNER
 from hoodoo.timeline.instants import from_datetime, to_datetime
 
 SCHEMA = pa.schema(
@@ -261,11 +262,13 @@ def test_a_pending_clustering_keeps_what_it_reads(tmp_path: Path, version: int) 
         for f in named
     ]  # fmt: skip
     plan = {"operationType": "CLUSTER", "version": 1, "clusteringPlan": {
-        "inputGroups": [{"slices": slices, "metrics": {}, "version": 1}], "version": 1}}  # fmt: skip
+        "inputGroups": [{"slices": slices, "metrics": {}, "version": 1}], "version": 1,
+        "extraMetadata": {PLANNER: "size"}}}  # fmt: skip
     action = "clustering" if version > 6 else "replacecommit"
     content = codec_avro.encode_requested_replace(plan)
     publish.request(store(tmp_path), table.timeline(), action, content)
-    written(table, 3, first=2)
+    allowed = {**NEVER, "hoodie.clustering.updates.strategy": "allow"}
+    written(hoodoo.open(str(tmp_path), allowed), 3, first=2)
     table.clean("by_versions", fileversions_retained=1)
     assert {f.path for f in named} <= set(files(tmp_path))
 

@@ -47,7 +47,7 @@ def test_ci_runs_the_tests() -> None:
 def test_the_readme_says_what_is_needed() -> None:
     assert "Python 3.10" in README and "Java 17" in README
     found = [REPO / "setup.cfg", *REPO.glob("*/setup.cfg"), *REPO.glob("*/*/setup.cfg")]
-    assert len(found) == 6
+    assert len(found) == 7
     for setup in found:
         parser = configparser.ConfigParser()
         parser.read(setup, encoding="utf-8")

@@ -157,7 +157,7 @@ class Trial:
         self, schema: pa.Schema, model: Model, where: str, as_of: str | None = None
     ) -> None:
         setup = self.setup
-        if setup.virtual and setup.merge_on_read and setup.version > 6 and setup.prefixed:
+        if setup.virtual and setup.merge_on_read and setup.prefixed:
             return  # it takes the bare value for the key, where Spark Hudi and Hoodoo delete `k:value`
         if setup.is_lost_on_hudi:
             return

