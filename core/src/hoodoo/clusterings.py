@@ -69,10 +69,6 @@ from hoodoo.write.target import door_of
 # Hudi's own strategy, and the orders that it knows as layouts.
 _SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _LAYOUTS = ("linear", "zorder", "hilbert")
-_CURVE = (
-    "hoodie.layout.optimize.curve.build.method",
-    "hoodie.layout.optimize.build.curve.sample.size",
-)
 
 
 @frozen
@@ -114,8 +110,9 @@ class Clusterings(Indexing):
         the partition paths, else those that the options name. ``options``: others, by their keys. What isn't
         given is taken from the table's ``hoodie.clustering.*`` options.
 
-        Clusterings that were planned before are run first, but for those that another tool has begun. The commit has an empty instant where nothing
-        was there to do. Raises CommitConflictError where a write came in that the clustering gives way to.
+        Clusterings that were planned before are run first, but for those that another tool has begun. The
+        commit has an empty instant where nothing was there to do. Raises CommitConflictError where a write
+        came in that the clustering gives way to.
         """
         commit = Commit("", "replacecommit", "cluster")
         chosen = engine or self._engine
@@ -284,10 +281,9 @@ class Clusterings(Indexing):
             options.get(LAYOUT, "linear") if columns else "combine"
         )
         wanted = default if order is None else order
-        if wanted in _LAYOUTS:
-            _check_columns(columns, wanted)
         asked = dict(options)
         if wanted in _LAYOUTS:
+            _check_columns(columns, wanted)
             asked[LAYOUT] = wanted.upper()
         found, ref = resolve("clustering", wanted, Settings(self._config, asked))
         offer = kernel().find("clustering", ref.name)
@@ -296,9 +292,7 @@ class Clusterings(Indexing):
         if columns and ref.name != "combine":
             params[SORT_COLUMNS] = columns
         declared = () if registration is None else registration.options
-        for key in (*_CURVE, *(option.key for option in declared)):
-            if key in options:
-                params[key] = options[key]
+        params |= {option.key: options[option.key] for option in declared if option.key in options}
         if ref.name in (*_LAYOUTS, "combine"):
             if ref.name != "combine":
                 params[LAYOUT] = ref.name.upper()

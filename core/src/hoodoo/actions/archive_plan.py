@@ -171,9 +171,9 @@ def _replaced_files(
     for write in chosen:
         if write.action != "replacecommit":
             continue
-        replaced = timeline.metadata(storage, write).replaced
-        groups = {(p, file_id) for p, file_ids in replaced.items() for file_id in file_ids}
-        for entry in list_data(storage, replaced) if groups else ():
+        told = timeline.metadata(storage, write)
+        groups = told.replaced_groups
+        for entry in list_data(storage, told.replaced) if groups else ():
             file = parse_path(entry.path)
             if file is not None and (file.partition_path, file.file_id) in groups:
                 return write

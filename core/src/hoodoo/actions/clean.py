@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 
 from attrs import frozen
 
-from hoodoo.actions.clean_hold import Hold, Step, files_of, heeded, hold, is_beside, undoing
+from hoodoo.actions.clean_hold import Hold, Step, files_of, heeded, hold, is_beside
 from hoodoo.actions.clean_scope import BY_WRITES, scope
 from hoodoo.actions.clean_settings import CleanSettings
 from hoodoo.errors import CommitConflictError
@@ -117,7 +117,7 @@ def make_plan(
             return None
     elif not writes:
         return None
-    if undoing(storage, timeline):
+    if publish.undoing(storage, timeline):
         return None
     held = hold(storage, timeline, settings.window, now)
     if earliest is not None:

@@ -15,7 +15,6 @@ from hoodoo.timeline.compaction_plan import read_plan
 from hoodoo.timeline.instants import from_datetime, order_key
 from hoodoo.timeline.names import COMPLETES_AS, completed_action, instant_file_name
 from hoodoo.timeline.partitions import FILE_NAME
-from hoodoo.timeline.publish import target_of
 from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline
 
@@ -77,18 +76,6 @@ def heeded(timeline: Timeline) -> frozenset[Step]:
     # A pending clustering of version 6 is filed as a replacecommit.
     found = {i for i in timeline.instants if i.action in HEEDED} | pending
     return frozenset((i.requested, i.action, i.state) for i in found)
-
-
-def undoing(storage: Storage, timeline: Timeline) -> bool:
-    """Whether a completed write is about to be undone: until it is, what it replaced looks old."""
-    for instant in timeline.pending():
-        if instant.action == "restore":
-            return True
-        if instant.action == "rollback":
-            target = target_of(storage, timeline, instant)
-            if target is None or timeline.find(target) is not None:
-                return True
-    return False
 
 
 def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) -> str | None:

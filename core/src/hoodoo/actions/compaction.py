@@ -26,6 +26,7 @@ from hoodoo.actions.overtaken_plan import (
     refuse_undoing,
     too_many,
 )
+from hoodoo.actions.service_files import remove_strays, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -45,10 +46,9 @@ from hoodoo.metadata.keep import Keeper
 from hoodoo.metadata.listing import build
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
-from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
-from hoodoo.model.meta import with_meta, without_meta
-from hoodoo.model.schema_avro import arrow_schema, avro_text
+from hoodoo.model.meta import with_meta
+from hoodoo.model.schema_avro import avro_text
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.clustering_plan import clustered_groups, is_clustering
@@ -61,10 +61,8 @@ from hoodoo.timeline.compaction_plan import (
 )
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
-from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS
@@ -148,7 +146,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     plan = read_plan(storage, timeline, found[0])
     instant = publish.inflight(storage, timeline, found[0].at(State.REQUESTED))
     notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
-    schema = _schema_then(target, timeline, requested)
+    schema = schema_then(storage, timeline, requested, target.schema)
     stored = with_meta(schema)
     rule = MergeRule.of(
         stored, stored, config, target.merger, Visible.of(timeline, None), target.generator
@@ -183,7 +181,8 @@ def run(target: CompactionTarget, requested: str) -> Commit:
             )
 
     check(reload(storage, timeline))
-    _reconcile(target, timeline, instant, {s.path for s in stats})
+    paths = {slice_.partition_path for slice_ in slices}
+    remove_strays(storage, timeline, requested, {s.path for s in stats}, paths)
     target.before_publish()
     extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
@@ -191,13 +190,6 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     if keeper is not None:
         beside = keeper.compacted(storage, timeline, requested, stats, target.engine, schema)
     return _publish(storage, timeline, instant, metadata, check, beside)
-
-
-def _schema_then(target: CompactionTarget, timeline: Timeline, requested: str) -> pa.Schema:
-    """The table's own schema when the compaction was planned: who reads as of it must be able to read
-    its files, and what it merges is as old."""
-    text = timeline.latest_schema_text(target.storage, requested)
-    return target.schema if text is None else without_meta(arrow_schema(text))
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
@@ -263,24 +255,6 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
         groups[lightest].append(job)
         heapq.heappush(heap, (load_ + job.slice.size + 1, lightest))
     return groups
-
-
-def _reconcile(
-    target: CompactionTarget, timeline: Timeline, instant: Instant, named: set[str]
-) -> None:
-    """Files of this instant that no stat names go: an earlier run, or another tool's, left them."""
-    paths = {path.rpartition("/")[0] for path in named}
-    strays = [
-        entry.path
-        for entry in list_data(target.storage, paths)
-        if isinstance(file := parse_path(entry.path, entry.size), BaseFile)
-        and file.instant == instant.requested
-        and entry.path not in named
-    ]
-    # Looked at after the listing: if another one has completed it, these files may be its own.
-    if strays and reload(target.storage, timeline).find(instant.requested) is None:
-        for path in strays:
-            target.storage.delete(path)
 
 
 def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline) -> None:

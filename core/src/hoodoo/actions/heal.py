@@ -69,8 +69,8 @@ def heal(
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
             done.append(rollback(storage, timeline, instant))
         timeline = reload(storage, timeline)
-    done += _abandoned(storage, config, timeline, spare)
-    if done:
+    if abandoned := _abandoned(storage, config, timeline, spare):
+        done += abandoned
         timeline = reload(storage, timeline)
     for building in timeline.pending():
         if building.action == INDEXING and not living.is_alive(building.requested):

@@ -29,8 +29,8 @@ def refuse_overtaken(
     for other in now.writes():
         if other.requested not in known:
             told = now.metadata(storage, other)
-            gone = {(path, i) for path, ids in told.replaced.items() for i in ids}
-            touched = gone | {(s.partition_path, s.file_id) for s in told.stats}
+            written = {(s.partition_path, s.file_id) for s in told.stats}
+            touched = told.replaced_groups | written
             if not touched.isdisjoint(groups):
                 raise OvertakenError
     if {i.requested for i in before.writes()} - {i.requested for i in now.writes()}:

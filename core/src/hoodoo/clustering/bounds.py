@@ -20,12 +20,11 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.files.opening import NOT_THERE
 from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.clustering import Bounds, Clusterable
-from hoodoo.metadata.column_ranges import ColumnRange, decode_ranges, range_table
+from hoodoo.metadata.column_ranges import ColumnRange, range_table
 from hoodoo.metadata.found_ranges import file_ranges
 from hoodoo.metadata.keys import column_key
-from hoodoo.metadata.layout import COLUMN_STATS, group_of
-from hoodoo.metadata.schema import record_schema
-from hoodoo.metadata.slice import layers, newest
+from hoodoo.metadata.known_ranges import known_ranges
+from hoodoo.metadata.layout import COLUMN_STATS
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
@@ -112,21 +111,11 @@ def _told(
     groups = table.slices(COLUMN_STATS)
     if not groups:
         return {}
-    keys = pa.array(names, pa.string())
-    of_key = group_of(keys, len(groups))
-    text = record_schema(timeline.config.version)
     told: dict[BaseFile, Known] = {}
-    for number, group in enumerate(groups):
-        mine = keys.filter(pa.array(of_key == number)).cast(pa.binary())
-        if not len(mine):
-            continue
-        found = newest(layers(table.storage, group, text), mine)
-        answers = decode_ranges(found.column("value"))
-        for key, one in zip(found.column("key").to_pylist(), answers, strict=True):
-            base, column = names[key.decode()]
-            if not one.is_deleted:
-                before = told.get(base, Known())
-                told[base] = Known({**before.ranges, column: one}, one.values)
+    for (base, column), one in known_ranges(table, groups, names):
+        if not one.is_deleted:
+            before = told.get(base, Known())
+            told[base] = Known({**before.ranges, column: one}, one.values)
     return told
 
 

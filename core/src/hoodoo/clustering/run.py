@@ -16,6 +16,7 @@ from contextlib import suppress
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
 
+from hoodoo.actions.service_files import remove_strays, schema_then
 from hoodoo.clustering.run_groups import run_groups
 from hoodoo.errors import (
     CommitConflictError,
@@ -29,12 +30,10 @@ from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.commit import CommitMetadata, Operation
-from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
-from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_avro import arrow_schema, avro_text
+from hoodoo.model.schema_avro import avro_text
 from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.clustering_plan import (
     PLANNER,
@@ -43,11 +42,10 @@ from hoodoo.timeline.clustering_plan import (
     pending_clusterings,
 )
 from hoodoo.timeline.heartbeat import Beating
-from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
+from hoodoo.write.conflicts import change_of
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS, WriteTarget, door_of
 from hoodoo.write.told_keys import Written
@@ -137,7 +135,7 @@ def _run(
     door.open(storage)
     instant = publish.inflight(storage, timeline, instant.at(State.REQUESTED))
     _tell(target, "clustering.started", instant, groups=len(plan.groups), strategy=how.name)
-    schema = _schema_then(target, order.requested)
+    schema = schema_then(storage, timeline, order.requested, target.schema)
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
     attempt = uuid.uuid4().hex[:12]
     written, groups = run_groups(
@@ -146,7 +144,9 @@ def _run(
     )  # fmt: skip
     named = {stat.path for stat in written.stats}
     door.close(storage, named)
-    _reconcile(storage, instant, plan, named)
+    # The door is closed: no task of an earlier run adds any.
+    paths = {group.partition_path for group in plan.groups}
+    remove_strays(storage, timeline, order.requested, named, paths)
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
@@ -178,29 +178,11 @@ def _files(slice_: FileSlice) -> tuple[str | None, frozenset[str]]:
     return (base.name if base else None, frozenset(log.name for log in slice_.row_logs))
 
 
-def _schema_then(target: WriteTarget, requested: str) -> pa.Schema:
-    """The table's own schema when the clustering was planned: who reads as of it must be able to read its
-    files, and what it rewrites is as old."""
-    text = target.timeline.latest_schema_text(target.storage, requested)
-    return target.schema if text is None else without_meta(arrow_schema(text))
-
-
 def _replaced(plan: ClusteringPlan) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for path, file_id in sorted(plan.file_groups):
         found.setdefault(path, []).append(file_id)
     return {path: tuple(ids) for path, ids in found.items()}
-
-
-def _reconcile(storage: Storage, instant: Instant, plan: ClusteringPlan, named: set[str]) -> None:
-    """Files of this instant that no stat names go: an earlier run left them. The door is closed: no task of
-    it adds any."""
-    paths = {path.rpartition("/")[0] for path in named} | {g.partition_path for g in plan.groups}
-    for entry in list_data(storage, paths):
-        file = parse_path(entry.path, entry.size)
-        ours = isinstance(file, BaseFile) and file.instant == instant.requested
-        if ours and entry.path not in named:
-            storage.delete(entry.path)
 
 
 def _told(
@@ -296,7 +278,7 @@ class _NobodyElse:
         for other in fresh.writes():
             if other.requested in self._known:
                 continue
-            change = _change(other, fresh.metadata(storage, other))
+            change = change_of(other, fresh.metadata(storage, other))
             if shared := change.touched & self.groups:
                 raise self._conflict(f"{other} changed file group {min(shared)[1]}, too")
             self._known.add(other.requested)
@@ -315,27 +297,13 @@ class _NobodyElse:
             told = fresh.metadata(self.target.storage, other)
         except (FileNotFoundError, CorruptTableError):
             return Change(other.requested, other.action, Operation.UNKNOWN, pending=True)
-        return evolve(_change(other, told), pending=True)
+        return evolve(change_of(other, told), pending=True)
 
     def _conflict(self, reason: str) -> CommitConflictError:
         return CommitConflictError(
             f"clustering {self.instant.requested}", f"gives way: {reason}.",
             "It is undone: plan another one (table.cluster()).",
         )  # fmt: skip
-
-
-def _change(instant: Instant, metadata: CommitMetadata) -> Change:
-    stats = metadata.stats
-    gone = {(path, file_id) for path, ids in metadata.replaced.items() for file_id in ids}
-    rewritten = {(s.partition_path, s.file_id) for s in stats if s.log_version is None}
-    return Change(
-        instant.requested, instant.action, metadata.operation,
-        rewritten=frozenset(rewritten | gone),
-        appended=frozenset(
-            (s.partition_path, s.file_id) for s in stats if s.log_version is not None
-        ),
-        partitions=frozenset({s.partition_path for s in stats} | set(metadata.replaced)),
-    )  # fmt: skip
 
 
 def _tell(target: WriteTarget, name: str, instant: Instant, **detail: int | str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -19,9 +18,8 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
 from hoodoo.timeline.clustering_plan import ClusteringPlan
 from hoodoo.write.pending import Pending
-from hoodoo.write.stats import STATS_SCHEMA, read_stats
 from hoodoo.write.target import WriteTarget
-from hoodoo.write.told_keys import INDEX_ROWS, Written
+from hoodoo.write.told_keys import OnlyKeys, Written, stat_of
 
 
 def run_groups(
@@ -73,7 +71,7 @@ def run_groups(
     found = engine.collect(engine.map(stream, _OnlyFiles()))
     written, files = _read(found, order)
     if tells:
-        written = evolve(written, keys=engine.map(stream, _OnlyKeys()))
+        written = evolve(written, keys=engine.map(stream, OnlyKeys()))
     return written, tuple(
         ClusteredGroup(job.slices, tuple(files.get(job.number, ()))) for job in jobs
     )
@@ -84,7 +82,7 @@ def _read(found: pa.Table, order: Clustering) -> tuple[Written, dict[int, list[C
     stats: dict[int, WriteStat] = {}
     files: dict[int, list[tuple[str, ClusteredFile]]] = {}
     for row in found.to_pylist():
-        (stat,) = read_stats(pa.Table.from_pylist([json.loads(row["stat"])], STATS_SCHEMA))
+        stat = stat_of(row["stat"])
         stats[row["file"]] = stat
         file = ClusteredFile(stat, unpack(row["bounds"], order.columns))
         files.setdefault(row["group"], []).append((row["file"], file))
@@ -104,13 +102,3 @@ class _OnlyFiles:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield batch.filter(pc.is_valid(batch.column("stat")))
-
-
-@frozen
-class _OnlyKeys:
-    out_schema: pa.Schema = INDEX_ROWS
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            keys = batch.filter(pc.is_valid(batch.column("record_key")))
-            yield keys.select(INDEX_ROWS.names)

@@ -18,12 +18,12 @@ from hoodoo.metadata.record_locations import millis_of
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.metadata.told_ranges import RANGE_GROUPS, range_deltas, read_ranges
-from hoodoo.metadata.undo import undoing
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
 from hoodoo.storage.api import Storage
+from hoodoo.timeline import publish
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.target import WriteTarget
@@ -42,7 +42,7 @@ def covers(storage: Storage, look: Timeline, fresh: Timeline) -> None:
     CommitConflictError while something is being undone that it may have."""
     if _told(look) != _told(fresh):
         raise Behind("metadata table", "others have written meanwhile.", "Catch up.")
-    if undoing(storage, fresh):
+    if publish.undoing(storage, fresh):
         raise CommitConflictError(
             f"metadata table of {fresh.config.name}",
             "a commit is being undone while it is built.",

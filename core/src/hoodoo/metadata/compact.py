@@ -18,7 +18,6 @@ from hoodoo.metadata.combine import combined
 from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning
-from hoodoo.metadata.undo import undoing
 from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
@@ -115,7 +114,7 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         undecided = {i.requested for i in fresh.pending()}
         told = {i.requested for i in table.timeline.writes()}
         waits = told & undecided or pending_compactions(table.timeline)
-        if waits or undoing(storage, fresh):
+        if waits or publish.undoing(storage, fresh):
             return Decision()
         slices = tuple(
             s for p in partitions if not is_own(p) for s in table.slices(p) if s.log_files

@@ -14,22 +14,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
 from hoodoo.timeline.names import parse_instant, parse_path
-from hoodoo.timeline.publish import target_of
-from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.target import MARKERS
-
-
-def undoing(storage: Storage, data: Timeline) -> bool:
-    """Whether somebody is about to undo what is completed on the timeline ``data``: nothing of it may be put
-    into base files now, which are for good."""
-    for instant in data.pending():
-        if instant.action == "restore":
-            return True
-        if instant.action == "rollback":
-            target = target_of(storage, data, instant)
-            if target is None or data.find(target) is not None:
-                return True
-    return False
 
 
 def forget(storage: Storage, config: TableConfig, requested: str) -> None:

@@ -91,5 +91,10 @@ class CommitMetadata:
     compacted: bool = False
 
     @property
+    def replaced_groups(self) -> frozenset[tuple[str, str]]:
+        """(partition path, file id) of each replaced file group."""
+        return frozenset((path, file_id) for path, ids in self.replaced.items() for file_id in ids)
+
+    @property
     def schema_text(self) -> str | None:
         return self.extra.get("schema") or None

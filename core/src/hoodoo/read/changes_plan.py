@@ -151,7 +151,7 @@ class _Planner:
         stats: dict[Key, list[WriteStat]] = {}
         for stat in metadata.stats:
             stats.setdefault((stat.partition_path, stat.file_id), []).append(stat)
-        replaced = {(path, id_) for path, ids in metadata.replaced.items() for id_ in ids}
+        replaced = metadata.replaced_groups
         logged = self._logged(instant, metadata, stats, after)
         old = self._slices(before, stats.keys() | replaced, _just_before(instant))
         new = self._slices(after, stats.keys(), instant.requested)

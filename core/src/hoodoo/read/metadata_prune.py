@@ -17,13 +17,12 @@ import pyarrow.compute as pc
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
-from hoodoo.metadata.column_ranges import ColumnRange, decode_ranges, range_table
+from hoodoo.metadata.column_ranges import ColumnRange, range_table
 from hoodoo.metadata.kept_by import knows_all_places
 from hoodoo.metadata.keys import column_key
-from hoodoo.metadata.layout import COLUMN_STATS, RECORD_INDEX, group_of
+from hoodoo.metadata.known_ranges import known_ranges
+from hoodoo.metadata.layout import COLUMN_STATS, RECORD_INDEX
 from hoodoo.metadata.record_index import RecordIndex
-from hoodoo.metadata.schema import record_schema
-from hoodoo.metadata.slice import layers, newest
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
@@ -160,20 +159,9 @@ def by_ranges(source: ReadSource, spec: RowSpec, slices: Slices, bound: str | No
             f"{table.storage.root}/{COLUMN_STATS}", "holds no file slice, though the properties list it.",
             "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` makes it anew.",
         )  # fmt: skip
-    keys = pa.array(names, pa.string())
-    of_key = group_of(keys, len(groups))
-    text = record_schema(source.config.version)
     by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
-    for number, group in enumerate(groups):
-        mine = keys.filter(pa.array(of_key == number)).cast(pa.binary())
-        if not len(mine):
-            continue
-        found = newest(layers(table.storage, group, text), mine)
-        for key, one in zip(
-            found.column("key").to_pylist(), decode_ranges(found.column("value")), strict=True
-        ):
-            slice_number, column = names[key.decode()]
-            by_column[column][slice_number] = one
+    for (slice_number, column), one in known_ranges(table, groups, names):
+        by_column[column][slice_number] = one
     promises = [pc.scalar(True)] * len(told)
     for column, ranges in by_column.items():
         for n, promise in _promises(column, schema.field(column).type, ranges):

@@ -351,6 +351,19 @@ def target_of(storage: Storage, timeline: Timeline, rollback: Instant) -> str | 
     return None if found is None else str(found)
 
 
+def undoing(storage: Storage, timeline: Timeline) -> bool:
+    """Whether somebody is about to undo what is completed on ``timeline``: until it is, what it replaced looks
+    old, and nothing of it may be put where it is for good."""
+    for instant in timeline.pending():
+        if instant.action == "restore":
+            return True
+        if instant.action == "rollback":
+            target = target_of(storage, timeline, instant)
+            if target is None or timeline.find(target) is not None:
+                return True
+    return False
+
+
 def _put_requested(storage: Storage, timeline: Timeline, instant: Instant, plan: bytes) -> bool:
     try:
         return storage.put_if_absent(timeline.path(instant), plan)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import define, field
 
 from hoodoo.errors import CommitConflictError
-from hoodoo.hookspecs.conflict import Change, ConflictStrategy
+from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import without_meta
@@ -59,8 +59,8 @@ class CommitCheck:
             metadata = fresh.metadata(storage, other)
             if mine is None:
                 replaced = self.replaced if self.kind.replaces is not Replaces.NOTHING else ()
-                mine = self._change(self.instant, self.metadata, replaced)
-            theirs = self._change(other, metadata, _replaced(metadata))
+                mine = change_of(self.instant, self.metadata, replaced, _grouping(self.target))
+            theirs = change_of(other, metadata, _replaced(metadata), _grouping(self.target))
             if reason := self.strategy.conflict(mine, theirs):
                 raise self._conflict(other, reason)
             self._same_schema(other, metadata)
@@ -140,30 +140,6 @@ class CommitCheck:
                 other, f"it inserted record key {key!r}, which this write has, too"
             )
 
-    def _change(
-        self, instant: Instant, metadata: CommitMetadata, replaced: Sequence[str] | None
-    ) -> Change:
-        group = _grouping(self.target)
-        stats = metadata.stats
-        appended = {group(s.partition_path, s.file_id) for s in stats if s.log_version is not None}
-        rewritten = {group(s.partition_path, s.file_id) for s in stats if s.log_version is None}
-        created = {
-            group(s.partition_path, s.file_id)
-            for s in stats
-            if (s.num_inserts if s.log_version is not None else s.prev_commit == "null")
-        }
-        gone = {group(path, i) for path, ids in metadata.replaced.items() for i in ids}
-        return Change(
-            instant=instant.requested,
-            action=instant.action,
-            operation=metadata.operation,
-            rewritten=frozenset(rewritten | gone),
-            appended=frozenset(appended),
-            replaced_partitions=None if replaced is None else frozenset(replaced),
-            partitions=frozenset({s.partition_path for s in stats} | set(metadata.replaced)),
-            created=frozenset(created),
-        )
-
     def _undone(self, seen: Instant) -> CommitConflictError:
         return CommitConflictError(
             f"instant {self.instant.requested}",
@@ -177,6 +153,35 @@ class CommitCheck:
             f"another writer published {other} after this write had read the table, and {reason}.",
             "Repeat the write.",
         )
+
+
+def change_of(
+    instant: Instant,
+    metadata: CommitMetadata,
+    replaced: Sequence[str] | None = (),
+    group: Callable[[str, str], Group] = lambda path, file_id: (path, file_id),
+) -> Change:
+    """What ``instant`` did to file groups, by its ``metadata``. ``replaced``: the partition paths that it put
+    itself in the place of (None: all). ``group`` names a file group by its partition path and file id."""
+    stats = metadata.stats
+    appended = {group(s.partition_path, s.file_id) for s in stats if s.log_version is not None}
+    rewritten = {group(s.partition_path, s.file_id) for s in stats if s.log_version is None}
+    created = {
+        group(s.partition_path, s.file_id)
+        for s in stats
+        if (s.num_inserts if s.log_version is not None else s.prev_commit == "null")
+    }
+    gone = {group(path, file_id) for path, file_id in metadata.replaced_groups}
+    return Change(
+        instant=instant.requested,
+        action=instant.action,
+        operation=metadata.operation,
+        rewritten=frozenset(rewritten | gone),
+        appended=frozenset(appended),
+        replaced_partitions=None if replaced is None else frozenset(replaced),
+        partitions=frozenset({s.partition_path for s in stats} | set(metadata.replaced)),
+        created=frozenset(created),
+    )
 
 
 def _appended(metadata: CommitMetadata) -> dict[tuple[str, str], int]:

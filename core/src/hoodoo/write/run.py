@@ -143,9 +143,8 @@ def _give_way(
     gone = {(path, file_id) for path, ids in replaced.items() for file_id in ids}
     for met in refuse_clustered(target, order.kind, gone.union(touched)):
         if met.is_foreign:
-            with suppress(
-                CommitConflictError
-            ):  # completed meanwhile: the check before the publish tells
+            # Completed meanwhile: the check before the publish tells.
+            with suppress(CommitConflictError):
                 order.undo(Instant(met.instant, met.action, State.REQUESTED))
 
 

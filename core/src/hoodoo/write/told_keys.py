@@ -105,9 +105,15 @@ def collect_written(engine: Engine, stream: Stream, workspace: Workspace) -> Wri
     for number, text in zip(
         *(found.column(n).to_pylist() for n in found.schema.names), strict=True
     ):
-        (files[number],) = read_stats(pa.Table.from_pylist([json.loads(text)], STATS_SCHEMA))
+        files[number] = stat_of(text)
     stats = tuple(sorted(files.values(), key=lambda stat: stat.path))
-    return Written(stats, engine.map(staged, _OnlyKeys()), files)
+    return Written(stats, engine.map(staged, OnlyKeys()), files)
+
+
+def stat_of(text: str | bytes) -> WriteStat:
+    """The stat of a row of WRITTEN."""
+    (stat,) = read_stats(pa.Table.from_pylist([json.loads(text)], STATS_SCHEMA))
+    return stat
 
 
 @frozen
@@ -122,7 +128,9 @@ class _OnlyStats:
 
 
 @frozen
-class _OnlyKeys:
+class OnlyKeys:
+    """Step: of rows that have the columns of WRITTEN, those about keys."""
+
     @property
     def out_schema(self) -> pa.Schema:
         return INDEX_ROWS
