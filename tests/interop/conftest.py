@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # helper modules of these tests, which are no package
 
 from both import Both, Spark  # noqa: E402
+from fixed_part import chosen  # noqa: E402
 from spark_hudi import JAR_VARIABLE, PYTHON_VARIABLE, SparkHudi, available  # noqa: E402
 
 LEFT_OUT = pytest.StashKey[bool]()
@@ -49,10 +50,24 @@ def _inside(argument: str, config: pytest.Config) -> bool:
     return path == HERE or HERE in path.parents
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.interop)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mine = {_name(item): item for item in items if HERE in item.path.parents}
+    for item in mine.values():
+        item.add_marker(pytest.mark.interop)
+    try:
+        wanted = chosen()
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    if wanted is None or not mine:
+        return
+    if missing := sorted(wanted - mine.keys()):
+        raise pytest.UsageError(f"fixed_part.py names tests that are not there: {missing}")
+    config.hook.pytest_deselected(items=[i for name, i in mine.items() if name not in wanted])
+    items[:] = [i for i in items if HERE not in i.path.parents or _name(i) in wanted]
+
+
+def _name(item: pytest.Item) -> str:
+    return f"{item.path.name}::{item.name}"
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import hoodoo
+import pytest
 
 REPO = Path(__file__).parents[2]
 README = (REPO / "README.md").read_text("utf-8")
@@ -42,6 +44,29 @@ def test_ci_runs_the_tests() -> None:
     script = REPO / ".ci/run"
     assert os.access(script, os.X_OK)
     assert "tox run -e tests" in script.read_text("utf-8")
+
+
+def test_the_parts_of_the_trials_are_all_of_them(tmp_path: Path) -> None:
+    """What .ci/run chooses by the commit: every test is in one part, and a part says that it is one."""
+    shutil.copy(REPO / "tests/conftest.py", tmp_path / "conftest.py")
+    test = "import pytest\n@pytest.mark.parametrize('n', range(20))\ndef test_some(n): pass\n"
+    (tmp_path / "test_some.py").write_text(test, "utf-8")
+
+    def run(part: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(tmp_path)]
+        environment = {**os.environ, "HOODOO_TRIALS_PART": part}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    seen: list[str] = []
+    for part in range(3):
+        text = run(f"{part}/3").stdout
+        found = re.findall(r"test_some\[(\d+)\] PASSED", text)
+        assert f"part {part}/3: {len(found)} of 20 tests" in text
+        seen += found
+    assert sorted(map(int, seen)) == list(range(20))
+    assert run("3/3").returncode == pytest.ExitCode.USAGE_ERROR
 
 
 def test_the_readme_says_what_is_needed() -> None:
