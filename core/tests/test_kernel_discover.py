@@ -26,7 +26,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_nothing_installed(site: Path) -> None:
-    assert discover() == ()
+    assert discover().plugins == ()
 
 
 def test_in_the_order_of_names(site: Path) -> None:
@@ -40,7 +40,7 @@ def test_in_the_order_of_names(site: Path) -> None:
         entry_points={"mule": "fake_m", "ant": "fake_a:thing"},
         modules={"fake_m": "", "fake_a": "thing = 'loaded'"},
     )
-    found = discover()
+    found = discover().plugins
     assert [(p.name, p.module, p.distribution, p.version) for p in found] == [
         ("ant", "fake_a:thing", "zzz-dist", "2.5"),
         ("mule", "fake_m", "zzz-dist", "2.5"),
@@ -91,16 +91,43 @@ def test_a_failing_import(site: Path, source: str, said: str) -> None:
     fake_distribution(
         site, "bad-dist", "0.9", entry_points={"bad": "fake_bad"}, modules={"fake_bad": source}
     )
-    with pytest.raises(PluginError) as caught:
-        discover()
-    text = str(caught.value)
-    for part in ("'bad'", "fake_bad", "bad-dist 0.9", said, "uninstall"):
-        assert part in text
+    fake_distribution(site, "good-dist", entry_points={"good": "fake_g"}, modules={"fake_g": ""})
+    found = discover()
+    assert [p.name for p in found.plugins] == ["good"]
+    (broken,) = found.broken
+    assert broken.plugin.name == "bad"
+    for part in ("'bad'", "fake_bad", "bad-dist 0.9", said, "uninstall", "HOODOO_DISABLE=bad"):
+        assert part in str(broken.error)
 
 
 def test_an_entry_point_that_names_nothing(site: Path) -> None:
     fake_distribution(
         site, "bad-dist", entry_points={"bad": "fake_bad2:nothing"}, modules={"fake_bad2": ""}
     )
-    with pytest.raises(PluginError, match="fake_bad2:nothing failed: AttributeError"):
-        discover()
+    (broken,) = discover().broken
+    assert "fake_bad2:nothing failed: AttributeError" in str(broken.error)
+
+
+@pytest.mark.parametrize("off", ["bad", "bad-dist", " other , bad "])
+def test_what_is_switched_off_is_not_imported(
+    site: Path, monkeypatch: pytest.MonkeyPatch, off: str
+) -> None:
+    fake_distribution(
+        site, "bad-dist", entry_points={"bad": "fake_bad"}, modules={"fake_bad": "raise OSError"}
+    )
+    fake_distribution(site, "good-dist", entry_points={"good": "fake_g"}, modules={"fake_g": ""})
+    monkeypatch.setenv("HOODOO_DISABLE", off)
+    found = discover()
+    assert ([p.name for p in found.plugins], found.broken) == (["good"], ())
+    assert found.disabled == ("bad",)
+    assert found.unknown == (("other",) if "other" in off else ())
+
+
+def test_one_of_two_with_the_same_name_can_be_switched_off(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for dist in ("first-dist", "second-dist"):
+        module = f"fake_{dist[:5]}"
+        fake_distribution(site, dist, entry_points={"same": module}, modules={module: ""})
+    monkeypatch.setenv("HOODOO_DISABLE", "first-dist")
+    assert [p.distribution for p in discover().plugins] == ["second-dist"]

@@ -15,6 +15,7 @@ from hoodoo.kernel import kernel, report
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.protocols import PROTOCOLS
 from hoodoo.kernel.registry import Kernel
+from hoodoo.kernel.resolve import resolve
 
 FACTORY = "somewhere:make"  # never called here
 
@@ -192,3 +193,50 @@ def test_report_lists_observers() -> None:
 def test_the_environment_of_this_test_has_a_kernel() -> None:
     assert kernel() is kernel()
     assert kernel().find("storage", "FILE") is not None
+
+
+# --- one broken plugin among others -----------------------------------------------------------------
+def fine() -> Plugin:
+    return plugin("a", hoodoo_indexes=indexes(Registration("fine", FACTORY)))
+
+
+BROKEN = {
+    "misspelt": plugin("b", hoodoo_indices=lambda: []),
+    "fails": plugin("b", hoodoo_indexes=lambda: 1 // 0, hoodoo_mergers=lambda: []),
+    "newer": plugin("b", hoodoo_indexes=indexes(Registration("mine", FACTORY, api=2))),
+    "older": plugin("b", hoodoo_indexes=indexes(Registration("mine", FACTORY, api=0))),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_plugin_is_left_out_and_named(kind: str) -> None:
+    fails(fine(), BROKEN[kind])
+    found = Kernel([BROKEN[kind], fine()], strict=False)
+    assert [p.name for p in found.plugins] == ["a"]
+    assert [offer.name for offer in found.offers("index")] == ["fine"]
+    (broken,) = found.broken
+    assert broken.plugin.name == "b" and "b-dist 1.0" in str(broken.error)
+    # Who needs it learns why it is not there.
+    with pytest.raises(PluginError) as caught:
+        resolve("index", "mine", using=found)
+    assert str(broken.error) in str(caught.value)
+
+
+def test_the_number_of_an_api_is_in_the_message() -> None:
+    assert "API 2" in fails(BROKEN["newer"]) and "newer hoodoo-core" in fails(BROKEN["newer"])
+    assert "API 0" in fails(BROKEN["older"]) and "older hoodoo-core" in fails(BROKEN["older"])
+
+
+def test_a_hook_of_a_newer_core_may_be_marked_optional() -> None:
+    marked = SimpleNamespace(
+        hoodoo_indexes=hoodoo.hookimpl(indexes(Registration("fine", FACTORY))),
+        hoodoo_teleporters=hoodoo.hookimpl(lambda: [], optionalhook=True),
+    )
+    found = Kernel([Plugin("a", "a_module", "a-dist", "1.0", marked)])
+    assert [offer.name for offer in found.offers("index")] == ["fine"]
+
+
+def test_what_is_switched_off_is_said_where_it_is_needed() -> None:
+    found = Kernel([fine()], disabled=("gone",), strict=False)
+    with pytest.raises(PluginError, match="HOODOO_DISABLE: gone"):
+        resolve("index", "mine", using=found)

@@ -248,10 +248,11 @@ def test_mistakes_say_what_the_guide_says(
             resolve("merger", type("First", (), {}))
         elif mistake.startswith("the module"):
             _fails_to_import(tmp_path, monkeypatch, source.replace(old, new))
-            discover()
+            (broken,) = discover().broken
+            raise broken.error
         else:
             exec(compile(source.replace(old, new), "plugin.py", "exec"), vars(module))
-            installed = Kernel([*(p for p in discover() if p.name != "keep_first"), plugin])
+            installed = Kernel([*(p for p in discover().plugins if p.name != "keep_first"), plugin])
             if mistake.startswith("a member"):
                 from hoodoo_keep_first.merger import KeepFirst
 

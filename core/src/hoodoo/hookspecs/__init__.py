@@ -56,4 +56,16 @@ FAMILIES: dict[str, type] = {
     "observer": ObserverHooks,
 }
 
-__all__ = ["FAMILIES", "Option", "PluginRef", "Registration", "Settings", "hookimpl", "hookspec"]
+# The API numbers of each family that this core works with, oldest first: those that `Registration.api` may say.
+APIS: dict[str, tuple[int, ...]] = dict.fromkeys(FAMILIES, (1,))
+
+__all__ = [
+    "APIS",
+    "FAMILIES",
+    "Option",
+    "PluginRef",
+    "Registration",
+    "Settings",
+    "hookimpl",
+    "hookspec",
+]

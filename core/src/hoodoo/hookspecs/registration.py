@@ -45,6 +45,10 @@ class Registration:
     that discovery stays cheap); it is called with one :class:`Settings`. ``aliases`` are other names,
     among them Java class names found in ``hoodie.properties``; they are matched without regard to
     case.
+
+    ``api`` is the number of the family's API that the object is written for (:data:`hoodoo.hookspecs.APIS`).
+    A member that is added with a default leaves the number as it is; one that every object needs, or whose
+    meaning changes, raises it.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Registration:
     aliases: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     summary: str = ""
+    api: int = 1
 
 
 @frozen

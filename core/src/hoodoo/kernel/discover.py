@@ -8,15 +8,18 @@ error through without saying whose it is.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from hoodoo.errors import PluginError
 
 GROUP = "hoodoo"
+# Names of plugins, or of distributions, that this process does without: ``HOODOO_DISABLE=spark,other-dist``.
+DISABLE = "HOODOO_DISABLE"
 
 
 @frozen(eq=False)
@@ -33,13 +36,50 @@ class Plugin:
         return f"plugin {self.name!r} (distribution {self.distribution} {self.version})"
 
 
-def discover() -> tuple[Plugin, ...]:
+@frozen(eq=False)
+class Broken:
+    """A plugin that is left out, and why: nobody needs it until a table names what it offers."""
+
+    plugin: Plugin
+    error: PluginError
+
+
+@frozen(eq=False)
+class Found:
+    """What an environment has: ``plugins`` that were imported, and those that could not be.
+
+    ``disabled`` are the names that ``HOODOO_DISABLE`` switched off; ``unknown`` those of its names that
+    nobody has.
+    """
+
+    plugins: tuple[Plugin, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    disabled: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def discover() -> Found:
     """All plugins of this environment, imported one by one in the order (name, distribution).
 
-    Raises :class:`~hoodoo.errors.PluginError` for a failing import, naming entry point, module and
-    distribution, and for two entry points with one name, naming both distributions.
+    A plugin whose import fails is among the broken ones, with an error that names entry point, module and
+    distribution. Those that ``HOODOO_DISABLE`` names are not imported. Raises
+    :class:`~hoodoo.errors.PluginError` for two entry points with one name, naming both distributions:
+    which of them a table means, nobody can say.
     """
-    return tuple(_import(point) for point in _ordered(entry_points(group=GROUP)))
+    points = list(entry_points(group=GROUP))
+    off = {name.strip() for name in os.environ.get(DISABLE, "").split(",") if name.strip()}
+    names = {name for point in points for name in (point.name, _origin(point)[0])}
+    wanted = [p for p in points if off.isdisjoint((p.name, _origin(p)[0]))]
+    plugins: list[Plugin] = []
+    broken: list[Broken] = []
+    for point in _ordered(wanted):
+        plugin = Plugin(point.name, point.value, *_origin(point))
+        try:
+            plugins.append(_import(plugin, point))
+        except PluginError as error:
+            broken.append(Broken(plugin, error))
+    disabled = tuple(sorted(p.name for p in points if p not in wanted))
+    return Found(tuple(plugins), tuple(broken), disabled, tuple(sorted(off - names)))
 
 
 def _ordered(points: Iterable[EntryPoint]) -> list[EntryPoint]:
@@ -51,23 +91,23 @@ def _ordered(points: Iterable[EntryPoint]) -> list[EntryPoint]:
                 f"two distributions have this entry point in the group {GROUP!r}: "
                 f"{' '.join(_origin(one))} ({one.value}) and "
                 f"{' '.join(_origin(other))} ({other.value}).",
-                "Uninstall one of them, or rename the entry point of the one you maintain.",
+                f"Uninstall one of them, leave one out with {DISABLE}=<its distribution>, or rename the "
+                "entry point of the one you maintain.",
             )
     return ordered
 
 
-def _import(point: EntryPoint) -> Plugin:
-    distribution, version = _origin(point)
-    plugin = Plugin(point.name, point.value, distribution, version)
+def _import(plugin: Plugin, point: EntryPoint) -> Plugin:
     try:
         loaded = point.load()
     except (Exception, SystemExit) as exc:  # a module that exits must not take the user along
         raise PluginError(
             str(plugin),
             f"importing {point.value} failed: {type(exc).__name__}: {exc}.",
-            f"Repair the distribution {distribution}, or uninstall it.",
+            f"Repair the distribution {plugin.distribution}, uninstall it, or leave it out with "
+            f"{DISABLE}={plugin.name}.",
         ) from exc
-    return Plugin(point.name, point.value, distribution, version, loaded)
+    return evolve(plugin, loaded=loaded)
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:

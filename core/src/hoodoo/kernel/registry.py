@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import pluggy
 from attrs import frozen
 
-from hoodoo.errors import PluginError
-from hoodoo.hookspecs import FAMILIES, Option, Registration
+from hoodoo.errors import HoodooWarning, PluginError
+from hoodoo.hookspecs import APIS, FAMILIES, Option, Registration
 from hoodoo.hookspecs.marks import PROJECT
-from hoodoo.kernel.discover import Plugin, discover
+from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
 
 
 @frozen(eq=False)
@@ -35,13 +36,22 @@ class Offer:
 class Kernel:
     """All plugins, in the order in which they were discovered.
 
-    Building it calls each registration hook of each plugin once. Raises
-    :class:`~hoodoo.errors.PluginError` for an unknown hook name, a hook that fails or answers
-    something else than registrations, and for a name or alias taken twice inside a family.
+    Building it calls each registration hook of each plugin once. A plugin is broken that has an unknown
+    hook, a hook that fails or answers something else than registrations, or a registration for another API
+    of its family. With ``strict`` it raises :class:`~hoodoo.errors.PluginError`; else it is left out as a
+    whole and stands in ``broken``, after those given. A name or alias that is taken twice inside a family
+    always raises: which one a table means, nobody can say.
     """
 
-    def __init__(self, plugins: Sequence[Plugin]) -> None:
-        self.plugins = tuple(plugins)
+    def __init__(
+        self,
+        plugins: Sequence[Plugin],
+        broken: Sequence[Broken] = (),
+        disabled: Sequence[str] = (),
+        *,
+        strict: bool = True,
+    ) -> None:
+        self.disabled = tuple(disabled)
         self.options: dict[str, Option] = {}
         self._manager = pluggy.PluginManager(PROJECT)
         # family -> its hooks that take nothing and return registrations
@@ -53,14 +63,26 @@ class Kernel:
                 for name in sorted(vars(specs))
                 if name in self.hooks and not self._caller(name).spec.argnames
             ]
-        for plugin in self.plugins:
-            self._add(plugin)
+        fitting: dict[Plugin, dict[str, list[Registration]]] = {}
+        found_broken = list(broken)
+        for plugin in plugins:
+            try:
+                self._add(plugin)
+                fitting[plugin] = self._ask(plugin)
+            except PluginError as error:
+                if strict:
+                    raise
+                if self._manager.has_plugin(plugin.name):
+                    self._manager.unregister(name=plugin.name)
+                found_broken.append(Broken(plugin, error))
+        self.plugins = tuple(fitting)
+        self.broken = tuple(found_broken)
         self._by_name: dict[str, dict[str, Offer]] = {family: {} for family in FAMILIES}
         self._offers: dict[str, list[Offer]] = {family: [] for family in FAMILIES}
         for family, hooks in self._registering.items():
             for hook in hooks:
-                for plugin, implementation in self.implementations(hook):
-                    for registration in _registrations(plugin, hook, implementation):
+                for plugin, answers in fitting.items():
+                    for registration in answers.get(hook, ()):
                         self._offer(Offer(family, registration, plugin), hook)
 
     # --- asking -----------------------------------------------------------------------------------
@@ -110,7 +132,8 @@ class Kernel:
             ) from exc
         answered = self._manager.get_hookcallers(plugin.loaded) or []
         for caller in answered:
-            if not caller.has_spec():
+            mine = [i for i in caller.get_hookimpls() if i.plugin_name == plugin.name]
+            if not caller.has_spec() and not all(i.optionalhook for i in mine):
                 near = difflib.get_close_matches(caller.name, self.hooks, n=1)
                 raise PluginError(
                     f"hook {caller.name!r} of {plugin}",
@@ -125,6 +148,16 @@ class Kernel:
                     f"the function in {plugin.module} is not marked, so it would never be called.",
                     "Decorate it with @hoodoo.hookimpl.",
                 )
+
+    def _ask(self, plugin: Plugin) -> dict[str, list[Registration]]:
+        """What each registration hook of ``plugin`` answers, by hook."""
+        answers: dict[str, list[Registration]] = {}
+        for family, hooks in self._registering.items():
+            for hook in hooks:
+                for found in self._caller(hook).get_hookimpls():
+                    if found.plugin_name == plugin.name:
+                        answers[hook] = _registrations(plugin, hook, found, family)
+        return answers
 
     def _offer(self, offer: Offer, hook: str) -> None:
         taken = self._by_name[offer.family]
@@ -164,7 +197,7 @@ def _known(family: str) -> str:
 
 
 def _registrations(
-    plugin: Plugin, hook: str, implementation: pluggy.HookImpl
+    plugin: Plugin, hook: str, implementation: pluggy.HookImpl, family: str
 ) -> list[Registration]:
     """Call one registration hook of one plugin, and check the answer."""
     obj = f"hook {hook!r} of {plugin}"
@@ -200,10 +233,33 @@ def _registrations(
                 f"the factory of {one.name!r} is {one.factory!r}.",
                 'Give a callable, or the text "package.module:name" of one.',
             )
+        known = APIS[family]
+        if one.api not in known:
+            raise PluginError(
+                f"{family} {one.name!r} of {plugin}",
+                f"it is written for API {one.api!r} of its family; this core has "
+                f"{' and '.join(map(str, known))}.",
+                f"Install a version of {plugin.distribution} that fits, or "
+                + ("a newer hoodoo-core." if one.api > known[-1] else "an older hoodoo-core."),
+            )
     return found
 
 
 @lru_cache(maxsize=1)
 def kernel() -> Kernel:
-    """The registry of this process, built at the first call (``kernel.cache_clear()`` for tests)."""
-    return Kernel(discover())
+    """The registry of this process, built at the first call (``kernel.cache_clear()`` for tests).
+
+    A plugin that is broken is named in one :class:`~hoodoo.errors.HoodooWarning` and left out.
+    """
+    found = discover()
+    made = Kernel(found.plugins, found.broken, found.disabled, strict=False)
+    for one in made.broken:
+        warnings.warn(f"left out: {one.error}", HoodooWarning, stacklevel=2)
+    if found.unknown:
+        warnings.warn(
+            f"{DISABLE} names {', '.join(found.unknown)}, but no plugin and no distribution has this name. "
+            "Fix: see `hoodoo plugins`.",
+            HoodooWarning,
+            stacklevel=2,
+        )
+    return made

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import Option, PluginRef, Settings
 from hoodoo.kernel.core_options import CORE_OPTIONS
+from hoodoo.kernel.discover import DISABLE
 from hoodoo.kernel.protocols import PROTOCOLS, missing
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 
@@ -117,9 +118,12 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     names = sorted(offer.name for offer in registry.offers(family))
     near = registry.nearest(family, wanted)
     asked = ", ".join(dict.fromkeys(f"{p.distribution} {p.version}" for p in registry.plugins))
+    left_out = "".join(f" Left out: {one.error}" for one in registry.broken)
+    if registry.disabled:
+        left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
     return PluginError(
         f"{family} {wanted!r}",
-        f"no installed plugin offers it. Asked: {asked or 'none is installed'}.",
+        f"no installed plugin offers it. Asked: {asked or 'none is installed'}.{left_out}",
         (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
         + f"Names: {', '.join(names) or 'none'}; or install the distribution that offers it.",
     )
