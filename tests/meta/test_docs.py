@@ -37,7 +37,7 @@ from hoodoo.kernel import load
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.protocols import PROTOCOLS
 from hoodoo.kernel.registry import Kernel, kernel
-from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
@@ -468,14 +468,3 @@ def test_tox_environments_that_pages_name_exist() -> None:
     for page in PAGES:
         for name in re.findall(r"tox (?:run )?-e (\w+)", page.read_text("utf-8")):
             assert f"testenv:{name}" in tox or name == "tests", f"{name_of(page)}: tox -e {name}"
-
-
-def test_the_table_of_options_is_what_is_declared() -> None:
-    text = (REPO / "docs/writing.md").read_text("utf-8")
-    rows = re.findall(
-        r"^\| `((?:hood|record\.)[\w.]+)` \| (?:`(.*?)`)? ?\| (\w*) ?\| (.*) \|$", text, re.M
-    )
-    written = {key: (default or None, kind == "table") for key, default, kind, _ in rows}
-    ours = {o.key: o for o in declared_options() if not o.key.startswith("hoodoo.keep_first")}
-    assert written == {k: (o.default, o.table_property) for k, o in ours.items()}
-    assert [key for key, *_ in rows] == sorted(written)

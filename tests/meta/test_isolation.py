@@ -25,6 +25,7 @@ DISTRIBUTIONS = {
 ROOMS = (
     "errors",
     "log",
+    "options",
     "model",
     "storage",
     "files",

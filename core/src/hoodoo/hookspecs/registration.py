@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import Factory, frozen
 
 from hoodoo.model.config import TableConfig
+from hoodoo.options.option import Option
 
+__all__ = ["Option", "PluginRef", "Registration", "Settings"]
 
-@frozen
-class Option:
-    """An option that a plugin reads. ``table_property``: it decides bytes on disk, so it is stored
-    in ``hoodie.properties`` at creation and a differing writer option is refused. ``assumed``: a
-    table that does not say has the default (False: other writers note it nowhere; the user says it).
-    """
-
-    key: str
-    summary: str = ""
-    default: str | None = None
-    table_property: bool = False
-    assumed: bool = True
+T = TypeVar("T")
 
 
 @frozen
@@ -31,8 +22,20 @@ class Settings:
     table: TableConfig = Factory(TableConfig)
     options: Mapping[str, str] = Factory(dict)
 
+    def value(self, option: Option[T]) -> T:
+        """What the table says, else the options, else the default. For an option that has one."""
+        found = self.given(option)
+        return option.initial if found is None else found
+
+    def given(self, option: Option[T]) -> T | None:
+        """What the table says, else the options; None where neither does. ConfigError for a text that is
+        not of the option's type."""
+        found = option.stored(self.table.properties)
+        return option.given(self.options) if found is None else found
+
     def get(self, key: str, default: str | None = None) -> str | None:
-        """The table property if there is one, else the option, else ``default``."""
+        """The table property if there is one, else the option, else ``default``: as text. For what is no
+        declared option."""
         found = self.table.get(key)
         return found if found is not None else self.options.get(key, default)
 

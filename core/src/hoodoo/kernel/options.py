@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib import resources
 
@@ -14,6 +15,8 @@ from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import declared_options
 from hoodoo.model.config import TableConfig
 from hoodoo.model.writer_keys import WRITER_KEYS
+from hoodoo.options.judge import as_text, judged
+from hoodoo.options.kinds import BadValueError, PluginName
 
 
 @lru_cache(maxsize=1)
@@ -33,7 +36,7 @@ def check(
     using: Kernel | None = None,
     stacklevel: int = 1,
 ) -> dict[str, str]:
-    """The options ``given`` as text, if they may stand.
+    """The options ``given``, if they may stand: under their newest names, in their plain spelling.
 
     ``table``: the properties of an existing table; None or none when one is being created. ``also``:
     honoured options beside those that core and the plugins declare. ``writer_keys``: writer option ->
@@ -41,28 +44,30 @@ def check(
 
     A property repeated with an equal value is fine. Raises
     :class:`~hoodoo.errors.UnknownOptionError` for a key that neither Hudi nor a plugin knows,
-    :class:`~hoodoo.errors.OptionConflictError` for a value that contradicts the table, and
-    :class:`~hoodoo.errors.ConfigError` for a value that is not text, number or boolean. Keys that Hudi
-    knows but that change nothing here give one :class:`~hoodoo.errors.HoodooWarning` together, at the
-    caller ``stacklevel`` frames up.
+    :class:`~hoodoo.errors.OptionConflictError` for a value that contradicts the table or that of another
+    name of the option, and :class:`~hoodoo.errors.ConfigError` for a value that is not of the option's
+    type, is out of its bounds, or names no installed plugin. Keys that Hudi knows but that change nothing
+    here give one :class:`~hoodoo.errors.HoodooWarning` together, at the caller ``stacklevel`` frames up.
     """
     registry = kernel() if using is None else using
     declared = {option.key: option for option in (*declared_options(using=registry), *also)}
-    options = {key: _text(key, value) for key, value in (given or {}).items()}
+    texts = as_text(given)
+    names = {name for option in declared.values() for name in option.names}
     idle: list[str] = []
     unknown: list[str] = []
-    for key, value in sorted(options.items()):
-        for prop in (key, *writer_keys.get(key, ())):
-            stored = _stored(table, prop, declared)
-            if stored is not None:
-                if not _equal(stored[0], value, prop, registry):
-                    raise _conflict(key, value, prop, *stored)
-                break
-        if key in declared or key in writer_keys or (table is not None and key in table.properties):
+    for key in sorted(texts):
+        if key in names or key in writer_keys or (table is not None and key in table.properties):
             continue
         (idle if key in known_to_hudi() else unknown).append(key)
     if unknown:
-        raise _unknown(unknown, known_to_hudi() | declared.keys() | writer_keys.keys())
+        raise _unknown(unknown, known_to_hudi() | names | writer_keys.keys())
+    options = typed(texts, declared.values(), registry)
+    for key, value in sorted(options.items()):
+        option = declared.get(key)
+        names_of = (key,) if option is None else option.names
+        found = _stored(table, (*names_of, *writer_keys.get(key, ())), declared)
+        if found is not None and not _equal(found[1], value, found[0], option, registry):
+            raise _conflict(key, value, *found)
     if idle:
         warnings.warn(
             f"options {', '.join(idle)}: Hudi knows them, but they have no effect in Hoodoo. "
@@ -73,37 +78,61 @@ def check(
     return options
 
 
-def _text(key: object, value: object) -> str:
-    if isinstance(key, str) and isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(key, str) and isinstance(value, (str, int, float)):
-        return str(value)
+def typed(
+    given: Mapping[str, str], declared: Iterable[Option], using: Kernel | None = None
+) -> dict[str, str]:
+    """The options under their newest names and in their plain spelling. ConfigError, OptionConflictError as
+    :func:`check` has them; what nobody declares is left as it is."""
+    registry = kernel() if using is None else using
+    known = tuple(declared)
+    options = judged(given, known)
+    for option in known:
+        if isinstance(option.kind, PluginName) and option.key in options:
+            _check_plugin(option, option.kind.family, options[option.key], registry)
+    return options
+
+
+def _check_plugin(option: Option, family: str, name: str, registry: Kernel) -> None:
+    if registry.find(family, name) is not None:
+        return
+    near = registry.nearest(family, name)
+    names = ", ".join(sorted(offer.name for offer in registry.offers(family)))
     raise ConfigError(
-        f"option {key!r}",
-        f"its value is {value!r}; options are text, numbers or booleans under text keys.",
-        "Leave the option out to get its default.",
+        f"option {option.key}",
+        f"must name an installed plugin of the family {family}, not {name!r}.",
+        (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
+        + f"Names: {names or 'none'}; or install the distribution that offers it.",
     )
 
 
 def _stored(
-    table: TableConfig | None, prop: str, declared: Mapping[str, Option]
-) -> tuple[str, str] | None:
-    """What an existing table says about ``prop``, and how it says it."""
+    table: TableConfig | None, names: Iterable[str], declared: Mapping[str, Option]
+) -> tuple[str, str, str] | None:
+    """What an existing table says under one of ``names``, the first that is there: the name, the text, and
+    how it says it."""
     if table is None or not table.properties:
         return None
-    found = table.get(prop)
-    if found is not None:
-        return found, "the table's property"
+    for name in names:
+        found = table.get(name)
+        if found is not None:
+            return name, found, "the table's property"
     # A table that does not say has the default: bytes on disk were decided by it.
-    option = declared.get(prop)
-    if option is None or not option.table_property or not option.assumed:
-        return None
-    if option.default is not None:
-        return option.default, "not set in the table, which has the default"
+    for name in names:
+        option = declared.get(name)
+        if option is None or not option.table_property or not option.assumed:
+            continue
+        if option.default is not None:
+            return name, option.default, "not set in the table, which has the default"
     return None
 
 
-def _equal(one: str, other: str, prop: str, registry: Kernel) -> bool:
+def _equal(one: str, other: str, prop: str, option: Option | None, registry: Kernel) -> bool:
+    """Whether the stored value ``one`` of ``prop`` is the given ``other`` of ``option``."""
+    if option is not None and option.key == prop:
+        with suppress(BadValueError):
+            if option.spell(option.kind.stored(one)) == other:
+                return True
+
     def plain(value: str) -> list[str]:
         parts = [part.strip() for part in value.split(",")]
         return [p.lower() if p.lower() in ("true", "false") else p for p in parts]

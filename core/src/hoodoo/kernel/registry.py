@@ -15,6 +15,7 @@ from hoodoo.errors import HoodooWarning, PluginError
 from hoodoo.hookspecs import APIS, FAMILIES, Option, Registration
 from hoodoo.hookspecs.marks import PROJECT
 from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
+from hoodoo.options.kinds import TEXT
 
 
 @frozen(eq=False)
@@ -175,6 +176,8 @@ class Kernel:
         self._offers[offer.family].append(offer)
         for option in offer.registration.options:
             before = self.options.setdefault(option.key, option)
+            if before.kind == TEXT:  # who declares a type knows more
+                self.options[option.key] = option
             if before.table_property != option.table_property:
                 raise PluginError(
                     f"option {option.key!r} of {offer}",

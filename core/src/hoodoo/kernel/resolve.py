@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import Option, PluginRef, Settings
-from hoodoo.kernel.core_options import CORE_OPTIONS
 from hoodoo.kernel.discover import DISABLE
 from hoodoo.kernel.protocols import PROTOCOLS, missing
 from hoodoo.kernel.registry import Kernel, Offer, kernel
+from hoodoo.options.core import CORE_OPTIONS
 
 
 class Resolved(NamedTuple):
@@ -61,7 +61,7 @@ def declared_options(
     or those of its plugin ``name`` (none if nobody offers that, as with an object)."""
     registry = kernel() if using is None else using
     if family is None:
-        return tuple({**{o.key: o for o in CORE_OPTIONS}, **registry.options}.values())
+        return tuple({**registry.options, **{o.key: o for o in CORE_OPTIONS}}.values())
     if name is None:
         offers = registry.offers(family)
     else:

@@ -1,0 +1,21 @@
+"""All options that core reads itself. Those of what core registers (the base file format, the local engine,
+the serializer) stand with the registrations."""
+
+from __future__ import annotations
+
+from hoodoo.options.clustering import CLUSTERING_OPTIONS
+from hoodoo.options.files import FILE_OPTIONS
+from hoodoo.options.metadata import METADATA_OPTIONS
+from hoodoo.options.option import Option
+from hoodoo.options.services import SERVICE_OPTIONS
+from hoodoo.options.table import TABLE_OPTIONS
+from hoodoo.options.write import WRITE_OPTIONS
+
+CORE_OPTIONS: tuple[Option, ...] = (
+    *TABLE_OPTIONS,
+    *WRITE_OPTIONS,
+    *FILE_OPTIONS,
+    *METADATA_OPTIONS,
+    *SERVICE_OPTIONS,
+    *CLUSTERING_OPTIONS,
+)

@@ -1,0 +1,68 @@
+"""Options of base files and log files."""
+
+from __future__ import annotations
+
+from hoodoo.options.kinds import FLAG, Choice, Number, Size, Whole
+from hoodoo.options.option import Option
+
+CODEC = Option(
+    "hoodie.parquet.compression.codec",
+    "How base files are compressed.",
+    "zstd",
+    kind=Choice(
+        "zstd", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", none="uncompressed"
+    ),
+)
+BLOCK_SIZE = Option(
+    "hoodie.parquet.block.size", "Bytes of a row group.", str(120 << 20), kind=Size(1)
+)
+PAGE_SIZE = Option("hoodie.parquet.page.size", "Bytes of a page.", str(1 << 20), kind=Size(1))
+DICTIONARY = Option(
+    "hoodie.parquet.dictionary.enabled", "Encode with dictionaries.", "true", kind=FLAG
+)
+BLOOM_FILTER = Option(
+    "hoodie.parquet.bloom.filter.enabled", "Put a bloom filter in the footer.", "true", kind=FLAG
+)
+BLOOM_TYPE = Option(
+    "hoodie.bloom.index.filter.type",
+    "Bloom filters of one size, or such as grow with their keys.",
+    "DYNAMIC_V0",
+    kind=Choice("SIMPLE", "DYNAMIC_V0"),
+)
+BLOOM_FPP = Option(
+    "hoodie.index.bloom.fpp", "Rate of false positives.", "1e-09", kind=Number(above=0, below=1)
+)
+BLOOM_ENTRIES = Option(
+    "hoodie.index.bloom.num_entries",
+    "Keys that a bloom filter is made for at first; by default those that there are.",
+    kind=Whole(1),
+)
+BLOOM_MOST = Option(
+    "hoodie.bloom.index.filter.dynamic.max.entries", "Keys that it may grow to.", kind=Whole(1)
+)
+SMALL_FILE_LIMIT = Option(
+    "hoodie.parquet.small.file.limit",
+    "Base files below this many bytes take inserts; 0: none do.",
+    str(100 << 20),
+    kind=Size(),
+)
+LOG_BLOCKS = Option(
+    "hoodie.logfile.data.block.format",
+    "The blocks that log files are written with; both are always read. By default parquet, but avro "
+    "where an ordering column is text.",
+    kind=Choice("parquet", "avro"),
+)
+
+# Those of the file format PARQUET; the others are read elsewhere.
+PARQUET_OPTIONS: tuple[Option, ...] = (
+    CODEC,
+    BLOCK_SIZE,
+    PAGE_SIZE,
+    DICTIONARY,
+    BLOOM_FILTER,
+    BLOOM_TYPE,
+    BLOOM_FPP,
+    BLOOM_ENTRIES,
+    BLOOM_MOST,
+)
+FILE_OPTIONS: tuple[Option, ...] = (SMALL_FILE_LIMIT, LOG_BLOCKS)

@@ -1,0 +1,118 @@
+"""Options of compaction, cleaning and archiving."""
+
+from __future__ import annotations
+
+from hoodoo.options.kinds import FLAG, Duration, PluginName, Size, Whole
+from hoodoo.options.option import Option
+
+# --- compaction -------------------------------------------------------------------------------
+COMPACTION = Option(
+    "hoodie.compaction.strategy",
+    "The compaction strategy: which file groups are compacted.",
+    "log_size",
+    kind=PluginName("compaction"),
+)
+COMPACT_INLINE = Option(
+    "hoodie.compact.inline", "Compact after a write, every so often.", "false", kind=FLAG
+)
+COMPACT_EVERY = Option(
+    "hoodie.compact.inline.max.delta.commits",
+    "Deltacommits after which an inline compaction is due.",
+    "5",
+    kind=Whole(1),
+)
+
+# --- cleaning ---------------------------------------------------------------------------------
+CLEAN_INLINE = Option("hoodie.clean.automatic", "Clean after a write.", "true", kind=FLAG)
+CLEAN_POLICY = Option(
+    "hoodie.clean.policy",
+    "The cleaning policy: which files stay.",
+    "by_commits",
+    kind=PluginName("cleaning"),
+    older=("hoodie.cleaner.policy",),
+)
+CLEAN_EVERY = Option(
+    "hoodie.clean.trigger.max.commits",
+    "Writes since the last clean after which an inline clean is due.",
+    "1",
+    kind=Whole(1),
+    older=("hoodie.clean.max.commits",),
+)
+CLEAN_INCREMENTAL = Option(
+    "hoodie.clean.incremental.enabled",
+    "A clean looks only where writes have been since the last one; false: everywhere.",
+    "true",
+    kind=FLAG,
+    older=("hoodie.cleaner.incremental.mode",),
+)
+CLEAN_THREADS = Option(
+    "hoodie.clean.parallelism",
+    "Files that a clean deletes at the same time.",
+    "32",
+    kind=Whole(1),
+    older=("hoodie.cleaner.parallelism",),
+)
+CLEAN_WINDOW = Option(
+    "hoodoo.clean.reader.window",
+    "Hours that the longest read may take: files that were the newest within them stay.",
+    "0",
+    kind=Duration("h", whole=False),
+)
+
+# --- archiving --------------------------------------------------------------------------------
+ARCHIVE_INLINE = Option(
+    "hoodie.archive.automatic", "Archive after a write, where it is due.", "true", kind=FLAG
+)
+ARCHIVE_MOST = Option(
+    "hoodie.keep.max.commits",
+    "With more completed writes on the active timeline, archiving begins. Greater than "
+    "hoodie.keep.min.commits.",
+    "30",
+    kind=Whole(1),
+)
+ARCHIVE_LEAST = Option(
+    "hoodie.keep.min.commits", "So many writes archiving leaves.", "20", kind=Whole(1)
+)
+ARCHIVE_BATCH = Option(
+    "hoodie.commits.archival.batch",
+    "Entries of one block of an archive file (table version 6).",
+    "10",
+    kind=Whole(1),
+)
+HISTORY_FILES = Option(
+    "hoodie.timeline.compaction.batch.size",
+    "So many files of a level of the archived timeline become one.",
+    "10",
+    kind=Whole(2),
+)
+HISTORY_BYTES = Option(
+    "hoodie.timeline.compaction.target.file.max.bytes",
+    "Files of the archived timeline of more bytes together are not merged.",
+    str(1000 << 20),
+    kind=Size(1),
+)
+HISTORY_VERSIONS = Option(
+    "hoodie.timeline.manifest.retained.versions",
+    "So many versions of the archived timeline stay for its readers.",
+    "3",
+    kind=Whole(1),
+)
+
+SERVICE_OPTIONS: tuple[Option, ...] = (
+    COMPACTION,
+    COMPACT_INLINE,
+    COMPACT_EVERY,
+    CLEAN_INLINE,
+    CLEAN_POLICY,
+    CLEAN_EVERY,
+    CLEAN_INCREMENTAL,
+    CLEAN_THREADS,
+    CLEAN_WINDOW,
+    ARCHIVE_INLINE,
+    ARCHIVE_MOST,
+    ARCHIVE_LEAST,
+    ARCHIVE_BATCH,
+    HISTORY_FILES,
+    HISTORY_BYTES,
+    HISTORY_VERSIONS,
+)

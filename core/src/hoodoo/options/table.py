@@ -1,0 +1,75 @@
+"""Options about the table as a whole. No defaults where a table that does not say is inferred from its other
+properties."""
+
+from __future__ import annotations
+
+from hoodoo.options.kinds import FLAG, TEXT, Choice, PluginName
+from hoodoo.options.option import Option
+
+DATABASE = Option("hoodie.database.name", "The database of the table.", table_property=True)
+BASE_FORMAT = Option(
+    "hoodie.table.base.file.format",
+    "The format of base files.",
+    "PARQUET",
+    table_property=True,
+    kind=PluginName("file_format"),
+)
+HIVE_STYLE = Option(
+    "hoodie.datasource.write.hive_style_partitioning",
+    "Partition directories are named column=value.",
+    "false",
+    table_property=True,
+    kind=FLAG,
+)
+URL_ENCODE = Option(
+    "hoodie.datasource.write.partitionpath.urlencode",
+    "Characters that are special in paths are written as %XX.",
+    "false",
+    table_property=True,
+    kind=FLAG,
+)
+MERGE_MODE = Option(
+    "hoodie.record.merge.mode",
+    "How rows of one key are merged.",
+    table_property=True,
+    kind=Choice("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"),
+)
+MERGE_STRATEGY = Option(
+    "hoodie.record.merge.strategy.id", "The id of a custom merger.", table_property=True
+)
+INDEX_TYPE = Option(
+    "hoodie.index.type", "The index that finds the file group of a key.", kind=PluginName("index")
+)
+CDC = Option(
+    "hoodie.table.cdc.enabled",
+    "Rewrites of base files leave change data logs, as Spark Hudi's change query asks.",
+    "false",
+    table_property=True,
+    kind=FLAG,
+)
+CDC_MODE = Option(
+    "hoodie.table.cdc.supplemental.logging.mode",
+    "What these logs hold; where nothing is said, DATA_BEFORE_AFTER.",
+    table_property=True,
+    kind=Choice("OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"),
+)
+NAIVE_TIMESTAMPS = Option(
+    "hoodoo.naive.timestamps",
+    "How timestamps without a zone are read: UTC. Refused if not set.",
+    kind=Choice("UTC"),
+)
+# Said by who opens a store, to its factory; no option of users.
+STORAGE_URI = Option("hoodoo.storage.uri", "The URI that a storage is opened for.", "", kind=TEXT)
+
+TABLE_OPTIONS: tuple[Option, ...] = (
+    DATABASE,
+    BASE_FORMAT,
+    HIVE_STYLE,
+    URL_ENCODE,
+    MERGE_MODE,
+    MERGE_STRATEGY,
+    INDEX_TYPE,
+    CDC,
+    CDC_MODE,
+    NAIVE_TIMESTAMPS,
+)

@@ -1,0 +1,81 @@
+"""Options of writes, and of writers beside each other."""
+
+from __future__ import annotations
+
+from hoodoo.options.kinds import FLAG, Choice, Duration, PluginName, Whole
+from hoodoo.options.option import Option
+
+COMBINE = Option(
+    "hoodie.combine.before.insert",
+    "bulk_insert and append merge the duplicate keys of a batch.",
+    "false",
+    kind=FLAG,
+)
+DUPLICATES = Option(
+    "hoodie.datasource.insert.dup.policy",
+    "What insert does with keys that the table has: none (insert them again), drop or fail.",
+    "none",
+    kind=Choice("none", "drop", "fail"),
+)
+LAYOUT = Option(
+    "hoodoo.layout",
+    "The layout that finds places for inserts.",
+    "small_file",
+    kind=PluginName("layout"),
+)
+SERIALIZER = Option(
+    "hoodoo.serializer",
+    "How rows are packed between tasks.",
+    "arrow",
+    kind=PluginName("serializer"),
+)
+THREADS = Option(
+    "hoodoo.local.threads",
+    "Partitions that the local engine works on at a time; by default one per core.",
+    kind=Whole(1),
+)
+LOCK = Option(
+    "hoodie.write.lock.provider",
+    "The lock under which decisions about the table are made. By default none: needed beside other "
+    "engines only.",
+    kind=PluginName("lock"),
+)
+LOCK_WAIT = Option(
+    "hoodie.write.lock.wait_time_ms",
+    "Milliseconds that a writer waits for the lock.",
+    "60000",
+    kind=Duration("ms"),
+)
+REPEATS = Option(
+    "hoodie.write.num.retries.on.conflict.failures",
+    "How often a write is repeated that lost to another writer.",
+    "20",
+    kind=Whole(0),
+)
+CONCURRENCY = Option(
+    "hoodie.write.concurrency.mode",
+    "Several writers are always safe. With NON_BLOCKING_CONCURRENCY_CONTROL log files of two of them "
+    "may stand in one file group, as by the conflict strategy log_appends.",
+    "OPTIMISTIC_CONCURRENCY_CONTROL",
+    kind=Choice(
+        "SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL"
+    ),
+)
+CONFLICTS = Option(
+    "hoodie.write.lock.conflict.resolution.strategy",
+    "What counts as a conflict between two writes; by default file_groups, unless the mode of "
+    "concurrency says another.",
+    kind=PluginName("conflict"),
+)
+
+# Those of the plugins that core itself offers stand with their registrations.
+WRITE_OPTIONS: tuple[Option, ...] = (
+    COMBINE,
+    DUPLICATES,
+    LAYOUT,
+    LOCK,
+    LOCK_WAIT,
+    REPEATS,
+    CONCURRENCY,
+    CONFLICTS,
+)

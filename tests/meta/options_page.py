@@ -1,0 +1,122 @@
+"""docs/options.md, made from the declarations. ``python tests/meta/options_page.py`` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hoodoo.hookspecs import FAMILIES
+from hoodoo.hookspecs.registration import Option
+from hoodoo.kernel import kernel
+from hoodoo.options.clustering import CLUSTERING_OPTIONS
+from hoodoo.options.files import FILE_OPTIONS, PARQUET_OPTIONS
+from hoodoo.options.kinds import Size
+from hoodoo.options.metadata import METADATA_OPTIONS
+from hoodoo.options.services import SERVICE_OPTIONS
+from hoodoo.options.table import TABLE_OPTIONS
+from hoodoo.options.virtual import VIRTUAL_OPTIONS
+from hoodoo.options.write import WRITE_OPTIONS
+
+PAGE = Path(__file__).parents[2] / "docs/options.md"
+OURS = ("hoodoo-core", "hoodoo-standard", "hoodoo-spark")
+HEAD = """\
+# Options
+
+`options` of `hoodoo.create` and `hoodoo.open`, and `-o KEY=VALUE` of the commands, take these keys: Hudi's
+own names where Hudi has the option, and some of Hoodoo's. All of a call are judged before anything is done.
+A key that nobody knows is an error with the nearest ones; one that Hudi knows and that changes nothing here
+gives a warning. A value that is not of the type, or is out of its bounds, is an error that says what would be
+right. *Table*: the value is stored with the table when it is created, and contradicting it later is an error.
+
+| type | what is written |
+|---|---|
+| flag | `true`, `1`, `yes`, `on`, or `false`, `0`, `no`, `off`, in any case |
+| whole number, number | decimal digits; no thousands separators |
+| bytes | a number of bytes, or one with a unit: `128MB`, `1.5 GiB`, `64k`. Units are multiples of 1024 |
+| duration | a number of the unit that the option names, or one with its own: `500ms`, `30s`, `5 min`, `2h`, `7d` |
+| choice | one of the words that stand there, in any case |
+| list, columns | texts with commas between |
+| plugin | the name of an installed plugin, one of its other names, or its Java class (`hoodoo plugins`) |
+| regular expression | as Python's `re` has them |
+| text | anything |
+
+A name that Hudi had before is an option's older name: it says the same. Two names of one option with
+different values are an error.
+
+```python
+import hoodoo
+import pyarrow as pa
+
+sizes = {"hoodie.parquet.small.file.limit": "64MB", "hoodie.clean.automatic": "off"}
+table = hoodoo.create("options", pa.schema([("id", pa.int64())]), record_key="id", options=sizes)
+try:
+    hoodoo.open("options", {"hoodie.parquet.small.file.limit": "many"})
+except hoodoo.errors.ConfigError as error:
+    print(error)
+```
+"""
+GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
+    ("The table", TABLE_OPTIONS),
+    ("Virtual keys", VIRTUAL_OPTIONS),
+    ("Writing, and writers beside each other", WRITE_OPTIONS),
+    ("Files", (*PARQUET_OPTIONS, *FILE_OPTIONS)),
+    ("Metadata table", METADATA_OPTIONS),
+    ("Compaction, cleaning, archiving", SERVICE_OPTIONS),
+    ("Clustering", CLUSTERING_OPTIONS),
+)
+TITLES = {"clustering": "Orders of a clustering"}
+
+
+def page() -> str:
+    """The whole text."""
+    parts, seen = [HEAD], set[str]()
+    for title, options in (*GROUPS, *_by_family()):
+        fresh = [o for o in options if o.key not in seen]
+        seen |= {o.key for o in fresh}
+        if fresh:
+            parts.append(f"## {title}\n\n{_table(fresh)}")
+    return "\n".join(parts)
+
+
+def _by_family() -> Iterable[tuple[str, tuple[Option, ...]]]:
+    for family in FAMILIES:
+        title = TITLES.get(family, f"Plugins: {family.replace('_', ' ')}".strip())
+        offers = [o for o in kernel().offers(family) if o.plugin.distribution in OURS]
+        yield title, tuple(option for offer in offers for option in offer.registration.options)
+
+
+def _table(options: Iterable[Option]) -> str:
+    lines = ["| option | type | default | | what for |", "|---|---|---|---|---|"]
+    for o in sorted(options, key=lambda option: option.key):
+        names = [f"Also: {', '.join(f'`{n}`' for n in o.aliases)}."] if o.aliases else []
+        names += [f"Older: {', '.join(f'`{n}`' for n in o.older)}."] if o.older else []
+        what = " ".join([o.summary, *names]).replace("|", "\\|")
+        stored = "table" if o.table_property else ""
+        lines.append(f"| `{o.key}` | {_type(o)} | {_default(o)} | {stored} | {what} |")
+    return "\n".join(lines) + "\n"
+
+
+def _type(option: Option[Any]) -> str:
+    kind = option.kind
+    bounds = kind.bounds
+    if not bounds:
+        return kind.name
+    return (
+        f"{kind.name}: {bounds}" if kind.name in ("choice", "plugin") else f"{kind.name}, {bounds}"
+    )
+
+
+def _default(option: Option[Any]) -> str:
+    if option.default is None:
+        return ""
+    kind, text = option.kind, option.default
+    if isinstance(kind, Size) and kind.unit == "b":
+        for letter, size in (("GiB", 1 << 30), ("MiB", 1 << 20)):
+            if int(text) >= size and int(text) % size == 0:
+                return f"`{text}` ({int(text) // size} {letter})"
+    return f"`{text}`" if text else "(empty)"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
