@@ -170,6 +170,7 @@ class Clusterings(Indexing):
             scope = Scope(
                 storage=self._storage,
                 timeline=timeline,
+                file_format=self._plugins().file_format,
                 schema=self._schema(timeline),
                 slices=build(self._storage, timeline).slices,
                 busy=busy,

@@ -12,6 +12,7 @@ from attrs import evolve
 from hoodoo import tables
 from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
@@ -106,9 +107,7 @@ class OpenTable:
     def _source(self) -> ReadSource:
         """The table as a read sees it now."""
         try:
-            file_format, _ref = resolve(
-                "file_format", self._config.base_file_format, self._settings
-            )
+            file_format: BaseFileFormat | None = self._file_format()
         except PluginError:
             file_format = None  # the scan names what is missing
         return ReadSource(
@@ -119,6 +118,13 @@ class OpenTable:
             self._reading("key_generator", self._config.key_generator),
             self._reading("merger", tables.merger_name(self._config)),
         )
+
+    def _file_format(self) -> BaseFileFormat:
+        """The format of the base files. PluginError where no plugin offers it."""
+        found: BaseFileFormat = resolve(
+            "file_format", self._config.base_file_format, self._settings
+        ).instance
+        return found
 
     def _schema(self, timeline: Timeline) -> pa.Schema:
         text = timeline.latest_schema_text(self._storage) or self._config.create_schema
@@ -159,7 +165,7 @@ class OpenTable:
             return None
         now = evolve(timeline, config=properties.load(self._storage))
         partitions = kept_partitions(self._storage, now)
-        return Keeper(partitions, self._options) if partitions else None
+        return Keeper(partitions, self._file_format, self._options) if partitions else None
 
     def _drop_unkept(self) -> None:
         """A stale metadata table is a wrong answer: what is not kept of it goes before the first write."""

@@ -17,6 +17,7 @@ from attrs import evolve
 from hoodoo.clustering import bounds
 from hoodoo.clustering.bounds import with_bounds
 from hoodoo.errors import CorruptTableError
+from hoodoo.files.parquet import ParquetFormat
 from hoodoo.metadata.listing import build
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
@@ -28,6 +29,7 @@ from hoodoo.timeline.timeline import Timeline
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "tables"
+PARQUET = ParquetFormat()
 CONFIG = TableConfig({"hoodie.table.name": "t", "hoodie.table.version": "9"})
 NOW = datetime(2024, 1, 2, 3, 4, 5, 678901, timezone.utc)
 SCHEMA = pa.schema(
@@ -67,7 +69,7 @@ def found(
     storage: LocalStorage, slices: Sequence[FileSlice], *columns: str, schema: pa.Schema = SCHEMA
 ) -> list[tuple[dict[str, Any], int | None]]:
     empty = Timeline((), 2, CONFIG)
-    known = with_bounds(storage, empty, schema, slices, columns)
+    known = with_bounds(storage, empty, PARQUET, schema, slices, columns)
     assert [item.slice for item in known] == list(slices)
     return [(dict(item.bounds), item.rows) for item in known]
 
@@ -158,17 +160,17 @@ def test_the_metadata_table_says_what_footers_say(
     assert text is not None
     schema = without_meta(arrow_schema(text))
     columns = [f.name for f in schema if not pa.types.is_nested(f.type)]
-    footers = with_bounds(storage, loaded, schema, slices, columns, use_metadata=False)
+    footers = with_bounds(storage, loaded, PARQUET, schema, slices, columns, use_metadata=False)
     assert any(item.bounds[column] for item in footers for column in columns)
     opened: list[Any] = []
-    real = bounds._footer
+    real = bounds._looked
 
     def counted(*args: Any) -> Any:
         opened.append(args)
         return real(*args)
 
-    monkeypatch.setattr(bounds, "_footer", counted)
+    monkeypatch.setattr(bounds, "_looked", counted)
     monkeypatch.setattr(bounds, "_FEW", 1)
-    told = with_bounds(storage, loaded, schema, slices, columns)
+    told = with_bounds(storage, loaded, PARQUET, schema, slices, columns)
     assert [(i.bounds, i.rows) for i in told] == [(i.bounds, i.rows) for i in footers]
     assert len(opened) < len(slices)

@@ -17,6 +17,7 @@ from hoodoo.clustering.changed import last_plan
 from hoodoo.clustering.schedule import Scope, make_plan
 from hoodoo.clustering.settings import SORT_COLUMNS, ClusteringSettings
 from hoodoo.errors import PluginError
+from hoodoo.files.parquet import ParquetFormat
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.metadata.listing import build
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
@@ -103,7 +104,7 @@ class Made:
     def scope(self) -> Scope:
         loaded = timeline.load(self.storage, CONFIG)
         busy = clustered_groups(self.storage, loaded)
-        return Scope(self.storage, loaded, self.schema, tuple(self.slices), busy)
+        return Scope(self.storage, loaded, ParquetFormat(), self.schema, tuple(self.slices), busy)
 
     def plan(self, planner: Any = None, orders: bool | None = None, **given: Any) -> Any:
         params = given.pop("params", {})
@@ -391,7 +392,7 @@ def test_the_plan_that_hudi_made(name: str, tmp_path: Path) -> None:
         def group(self, candidates: Sequence[Clusterable], sizes: GroupSizes) -> Any:
             return [ClusteringGroup(tuple(sorted(candidates, key=lambda item: -item.size)))]
 
-    scope = Scope(storage, loaded.as_of(before), SCHEMA, slices)
+    scope = Scope(storage, loaded.as_of(before), ParquetFormat(), SCHEMA, slices)
     settings = ClusteringSettings(incremental=False)
     ours = make_plan(scope, Largest(), "size", theirs.strategy, theirs.params, settings, NOW)
     assert ours is not None

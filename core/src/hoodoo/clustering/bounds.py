@@ -1,7 +1,7 @@
 """Bounds: the least and greatest values of columns in file slices, without reading a row.
 
-The metadata table knows them where it keeps ranges of columns; what it does not know, the footers of base
-files say. What is merged from log files is not known: a log file may hold less than the base file's least
+The metadata table knows them where it keeps ranges of columns; what it does not know, base files say, as far
+as their format does. What is merged from log files is not known: a log file may hold less than the base file's least
 value, or delete it.
 """
 
@@ -13,15 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from attrs import field, frozen
 
-from hoodoo.errors import CorruptTableError
-from hoodoo.files.opening import NOT_THERE
 from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.clustering import Bounds, Clusterable
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.metadata.base_ranges import base_ranges
 from hoodoo.metadata.column_ranges import ColumnRange, range_table
-from hoodoo.metadata.found_ranges import file_ranges
 from hoodoo.metadata.keys import column_key
 from hoodoo.metadata.known_ranges import known_ranges
 from hoodoo.metadata.layout import COLUMN_STATS
@@ -33,7 +31,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
 _AT_ONCE = 16
-_PARQUET = ".parquet"
 # Fewer files are opened as fast as the metadata table is.
 _FEW = 4
 
@@ -49,6 +46,7 @@ class Known:
 def with_bounds(
     storage: Storage,
     timeline: Timeline,
+    file_format: BaseFileFormat,
     schema: pa.Schema,
     slices: Sequence[FileSlice],
     columns: Sequence[str],
@@ -69,7 +67,7 @@ def with_bounds(
     if use_metadata and kept and len(bases) >= _FEW:
         told = _told(storage, timeline, bases, list(kinds))
     silent = [base for base in bases if len(told.get(base, Known()).ranges) < len(kinds)]
-    found = {**told, **_found(storage, silent, list(kinds), timeline.config.version)}
+    found = {**told, **_found(storage, file_format, silent, list(kinds))}
     by_column = {name: _typed(bases, found, name, kind) for name, kind in kinds.items()}
     made = []
     for slice_ in slices:
@@ -120,45 +118,27 @@ def _told(
 
 
 def _found(
-    storage: Storage, bases: Sequence[BaseFile], columns: Sequence[str], version: int
+    storage: Storage, file_format: BaseFileFormat, bases: Sequence[BaseFile], columns: Sequence[str]
 ) -> dict[BaseFile, Known]:
-    """What the footers say, several read at a time."""
-    todo = [partial(_footer, storage, base, columns, version) for base in bases]
+    """What the files say, several read at a time."""
+    todo = [partial(_looked, storage, file_format, base, columns) for base in bases]
     answers = in_order(todo, min(_AT_ONCE, len(todo))) if todo else iter(())
     return dict(zip(bases, answers, strict=True))
 
 
-def _footer(
-    storage: Storage, base: BaseFile, columns: Sequence[str], version: int
+def _looked(
+    storage: Storage, file_format: BaseFileFormat, base: BaseFile, columns: Sequence[str]
 ) -> Iterator[Known]:
-    if base.extension != _PARQUET:
-        yield Known()
-        return
-    obj = f"base file {base.path}"
-    fix = "If a cleaner removed it while you were looking, look again."
-    try:
-        with storage.open(base.path) as opened:
-            metadata = pq.read_metadata(opened)
-    except FileNotFoundError as error:
-        raise CorruptTableError(obj, NOT_THERE, fix) from error
-    except (pa.ArrowException, OSError) as error:
-        raise CorruptTableError(obj, f"its footer can't be read ({error}).", fix) from error
     # What version 9 keeps bounds of is all that can be compared.
-    ranges = {r.column: r for r in file_ranges(metadata, columns, base.name)}
-    if RECORD_KEY in columns:
-        ends = _keys(metadata)
-        if ends is not None:  # exact, where statistics may have been left out
-            rows = metadata.num_rows
-            ranges[RECORD_KEY] = ColumnRange(RECORD_KEY, base.name, *ends, pa.string(), rows)
-    yield Known(ranges, metadata.num_rows)
-
-
-def _keys(metadata: pq.FileMetaData) -> tuple[str, str] | None:
-    more = metadata.metadata or {}
-    least, greatest = more.get(MIN_KEY.encode()), more.get(MAX_KEY.encode())
-    if least is None or greatest is None:
-        return None
-    return least.decode("utf-8", "replace"), greatest.decode("utf-8", "replace")
+    found = base_ranges(storage, file_format, base.path, columns)
+    ranges = dict(found.ranges)
+    least, greatest = found.footer.get(MIN_KEY), found.footer.get(MAX_KEY)
+    if RECORD_KEY in columns and least is not None and greatest is not None:
+        # Exact, where statistics may have been left out.
+        ranges[RECORD_KEY] = ColumnRange(
+            RECORD_KEY, base.name, least, greatest, pa.string(), found.rows
+        )
+    yield Known(ranges, found.rows)
 
 
 def _typed(

@@ -27,6 +27,7 @@ from hoodoo.hookspecs.clustering import (
     ClusteringPlanner,
     GroupSizes,
 )
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.kernel.clustering_options import SORT_COLUMNS
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -44,6 +45,7 @@ class Scope:
 
     storage: Storage
     timeline: Timeline
+    file_format: BaseFileFormat
     schema: pa.Schema
     slices: tuple[FileSlice, ...]
     busy: Collection[Key] = frozenset()
@@ -112,7 +114,9 @@ def _candidates(
     slices = sorted(
         eligible(of_paths, settings, scope.busy), key=attrgetter("partition_path", "file_id")
     )
-    known = with_bounds(scope.storage, scope.timeline, scope.schema, slices, columns)
+    known = with_bounds(
+        scope.storage, scope.timeline, scope.file_format, scope.schema, slices, columns
+    )
     by_path = groupby(known, key=lambda item: item.slice.partition_path)
     return {path: list(items) for path, items in by_path}
 

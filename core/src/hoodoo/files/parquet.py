@@ -50,6 +50,10 @@ class ParquetFormat:
     options: WriterOptions = Factory(WriterOptions)
 
     @property
+    def plain_parquet(self) -> bool:
+        return True
+
+    @property
     def extension(self) -> str:
         return ".parquet"
 

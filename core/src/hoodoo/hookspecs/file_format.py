@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import frozen
 
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
@@ -90,6 +91,45 @@ class BaseFileFormat(Protocol):
 
         ``expected_rows`` is a hint. ``base`` is the file that this one replaces: what it says of
         its keys may be carried over, if no row is written as ``known`` that isn't in it."""
+
+
+@frozen
+class ColumnBounds:
+    """What a base file holds in one column.
+
+    ``least`` and ``greatest`` are Arrow scalars of the type that the file has: each value that is neither
+    null nor NaN lies between them, ends included; None where that is not known, or all is null. ``nulls``
+    of the file's rows are null. ``stored_bytes`` and ``raw_bytes``: of the column in the file, and before
+    compression; 0 where nobody has counted them.
+    """
+
+    least: pa.Scalar | None
+    greatest: pa.Scalar | None
+    nulls: int
+    stored_bytes: int = 0
+    raw_bytes: int = 0
+
+
+@runtime_checkable
+class TellsRanges(Protocol):
+    """Optional for a :class:`BaseFileFormat`: it knows least and greatest values without reading rows.
+
+    Without it nothing is known of the columns of its files: ``column_stats`` of the metadata table
+    holds nothing of them, reads prune nothing by it, clustering by ranges takes them for unknown.
+    """
+
+    def column_ranges(
+        self, storage: Storage, path: str, columns: Sequence[str]
+    ) -> Mapping[str, ColumnBounds]:
+        """The ranges of those of ``columns`` (fields of structs: ``outer.inner``) that it knows, in the
+        base file ``path``. CorruptTableError names a file that can't be read."""
+
+
+def is_plain_parquet(file_format: object) -> bool:
+    """Whether any reader of Parquet reads the files: the format has an attribute ``plain_parquet`` that
+    is True. Such files' footers are read, and Spark reads them itself. The extension does not say
+    it: an encrypting format may well write ``.parquet``."""
+    return getattr(file_format, "plain_parquet", False) is True
 
 
 class FileFormatHooks:

@@ -87,7 +87,8 @@ def table_layout(
     """
     plan = plan_scan(source, as_of=as_of)
     # As they are now, so that what was before can be laid beside it.
-    _, schema = stored_schema(source, check_readable(source), None, plan.slices)
+    file_format = check_readable(source)
+    _, schema = stored_schema(source, file_format, None, plan.slices)
     for column in columns:
         if kind_of(schema, column) is None:
             raise SchemaError(
@@ -96,7 +97,7 @@ def table_layout(
             )  # fmt: skip
     wanted = None if partitions is None else [path.strip("/") for path in partitions]
     slices = [s for s in plan.slices if wanted is None or _below(s.partition_path, wanted)]
-    found = with_bounds(source.storage, source.timeline, schema, slices, columns)
+    found = with_bounds(source.storage, source.timeline, file_format, schema, slices, columns)
     files = tuple(
         FileRange(
             item.slice.partition_path,

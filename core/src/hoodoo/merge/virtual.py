@@ -14,7 +14,14 @@ import pyarrow.compute as pc
 from attrs import define, frozen
 
 from hoodoo.files.record_keys import FOOTER_KEYS
-from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
+from hoodoo.hookspecs.file_format import (
+    BaseFileFormat,
+    BaseFileReader,
+    BaseFileWriter,
+    ColumnBounds,
+    TellsRanges,
+    is_plain_parquet,
+)
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
@@ -34,6 +41,19 @@ class VirtualKeys:
     @property
     def extension(self) -> str:
         return self.inner.extension
+
+    @property
+    def plain_parquet(self) -> bool:
+        return is_plain_parquet(self.inner)
+
+    def column_ranges(
+        self, storage: Storage, path: str, columns: Sequence[str]
+    ) -> Mapping[str, ColumnBounds]:
+        """As the inner format's; of the keys that are made nothing is known."""
+        if not isinstance(self.inner, TellsRanges):
+            return {}
+        stored = [name for name in columns if name not in _MADE]
+        return self.inner.column_ranges(storage, path, stored)
 
     def reader(self, storage: Storage, path: str) -> KeyedReader:
         return KeyedReader(

@@ -68,7 +68,13 @@ def begin_ranges(
     config = target.config
     columns = columns_of(target.schema, config, target.options)
     rows = read_ranges(
-        target.engine, target.storage, added, with_meta(target.schema), columns, config.version
+        target.engine,
+        target.storage,
+        target.file_format,
+        added,
+        with_meta(target.schema),
+        columns,
+        config.version,
     )
     groups = RANGE_GROUPS[partition]
     found = range_deltas(rows, FileChange(), columns, {partition: groups})

@@ -115,7 +115,13 @@ def _add_files(target: WriteTarget, instant: Instant, partitions: Sequence[str])
         columns = columns_of(target.schema, config, target.options)
         there = _still_there(target, change)
         rows = read_ranges(
-            target.engine, target.storage, there, with_meta(target.schema), columns, config.version
+            target.engine,
+            target.storage,
+            target.file_format,
+            there,
+            with_meta(target.schema),
+            columns,
+            config.version,
         )
         deltas += range_deltas(rows, change, columns, groups)
     stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text)

@@ -85,6 +85,12 @@ def file_ranges(
     return made
 
 
+def footer_columns(metadata: pq.FileMetaData) -> frozenset[str]:
+    """The paths of the columns that a Parquet file has, those without ranges included."""
+    tops = {metadata.schema.column(i).path.split(".")[0] for i in range(metadata.num_columns)}
+    return frozenset({*tops, *_leaf_kinds(metadata)})
+
+
 def _leaf_kinds(metadata: pq.FileMetaData) -> dict[str, pa.DataType]:
     """The types of the columns, and of the fields of structs, by path."""
     kinds: dict[str, pa.DataType] = {}

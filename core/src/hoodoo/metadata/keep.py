@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
 
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.metadata.changes import FileChange
 from hoodoo.metadata.commit import Begun
 from hoodoo.metadata.definitions import is_partitioned
@@ -50,10 +51,11 @@ _ASKS = (Operation.UPSERT, Operation.DELETE)
 
 @frozen
 class Keeper:
-    """Of one table, with the metadata ``partitions`` that it has. See
-    :class:`hoodoo.write.target.Keeping`."""
+    """Of one table, with the metadata ``partitions`` that it has. ``file_format`` is asked where new files are
+    looked into. See :class:`hoodoo.write.target.Keeping`."""
 
     partitions: tuple[str, ...]
+    file_format: Callable[[], BaseFileFormat]
     options: Mapping[str, str] = Factory(dict)
 
     @property
@@ -152,7 +154,13 @@ class Keeper:
         rows = RangeRows({}, {})
         if engine is not None:
             rows = read_ranges(
-                engine, storage, change.added, with_meta(schema), columns, config.version
+                engine,
+                storage,
+                self.file_format(),
+                change.added,
+                with_meta(schema),
+                columns,
+                config.version,
             )
         groups = {partition: len(table.slices(partition)) for partition in kept}
         return range_deltas(rows, change, columns, groups)

@@ -20,7 +20,11 @@ _NAMESPACE = "org.apache.hudi.avro.model."
 # The one decimal type of tables that store no types.
 OLD_DECIMAL = pa.decimal128(30, 15)
 _NOTHING = 1  # the ordinal of a column of which no value was seen
+_BYTES = 8
 _DECIMAL = 10
+# No text that people write is greater.
+_GREATEST_TEXT = "\U0010ffff" * 8
+_GREATEST_BYTES = b"\xff" * 32
 
 # Ordinal -> what wraps the value, its Arrow type.
 _STORED: dict[int, tuple[str, pa.DataType]] = {
@@ -158,6 +162,23 @@ def raw_of(value: pa.Scalar) -> Raw | None:
         return count
     raw: Raw = value.as_py()
     return raw
+
+
+def widest(kind: pa.DataType) -> tuple[Raw, Raw]:
+    """Bounds between which every value of ``kind`` lies, which :func:`is_stored`."""
+    if pa.types.is_boolean(kind):
+        return False, True
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "", _GREATEST_TEXT
+    if _ORDINALS.get(kind) == _BYTES or pa.types.is_fixed_size_binary(kind):
+        return b"", _GREATEST_BYTES
+    if pa.types.is_floating(kind):
+        return float("-inf"), float("inf")
+    if pa.types.is_decimal(kind):
+        most = 10**kind.precision - 1
+        return -most, most
+    most = 1 << kind.bit_width - 1
+    return -most, most - 1
 
 
 def promoted(raw: Raw | None, kind: pa.DataType | None, to: pa.DataType | None) -> Raw | None:

@@ -1,8 +1,10 @@
 """Told ranges: rows of ``column_stats`` and ``partition_stats`` for files that an action adds or takes away.
 
-Ranges come from footers of base files and rows of log files. Where bounds aren't known, wide ones are told:
-whoever prunes must not take a column for null throughout. What is told of a partition only ever widens,
-and counts a null too many: files that lack a column that was added since have nulls there, untold.
+Ranges come from base files, as far as their format knows them, and from rows of log files. Where bounds
+aren't known, wide ones are told: whoever prunes must not take a column for null throughout. Of a file
+whose format knows nothing of a column, nothing is told; its partition may then hold any value. What is
+told of a partition only ever widens, and counts a null too many: files that lack a column that was
+added since have nulls there, untold.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from attrs import evolve, frozen
 
 from hoodoo.files.log_reader import LogReader
 from hoodoo.hookspecs.engine import Engine, Task
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.metadata.base_ranges import base_ranges
 from hoodoo.metadata.changes import FileChange, entries
 from hoodoo.metadata.column_ranges import (
     ColumnRange,
@@ -27,10 +30,10 @@ from hoodoo.metadata.column_ranges import (
     partition_range,
 )
 from hoodoo.metadata.deltas import Delta
-from hoodoo.metadata.found_ranges import file_ranges, row_ranges
+from hoodoo.metadata.found_ranges import row_ranges
 from hoodoo.metadata.keys import column_key, partition_key
 from hoodoo.metadata.layout import COLUMN_STATS, PARTITION_STATS, group_id, group_of
-from hoodoo.metadata.range_kinds import is_stored
+from hoodoo.metadata.range_kinds import is_stored, widest
 from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
@@ -39,9 +42,6 @@ from hoodoo.timeline.names import parse_data_file
 RANGE_GROUPS = {COLUMN_STATS: 2, PARTITION_STATS: 1}
 _TASKS_PER_CORE = 2
 _TOLD = pa.schema([("partition", pa.string()), ("key", pa.string()), ("value", pa.binary())])
-# No text that people write is greater.
-_GREATEST_TEXT = "\U0010ffff" * 8
-_GREATEST_BYTES = b"\xff" * 32
 
 
 @frozen
@@ -55,6 +55,7 @@ class RangeRows:
 def read_ranges(
     engine: Engine,
     storage: Storage,
+    file_format: BaseFileFormat,
     added: Mapping[str, Mapping[str, int]],
     schema: pa.Schema,
     columns: Sequence[str],
@@ -72,7 +73,7 @@ def read_ranges(
     if not files:
         return RangeRows({}, {})
     tasks = engine.tasks([json.dumps(group).encode() for group in _dealt(files, engine)])
-    step = _ReadRanges(storage, schema, tuple(columns), version)
+    step = _ReadRanges(storage, file_format, schema, tuple(columns), version)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
     wholes: dict[str, ColumnRange] = {}
@@ -119,6 +120,7 @@ def _grouped(
 @frozen
 class _ReadRanges:
     storage: Storage
+    file_format: BaseFileFormat
     schema: pa.Schema
     columns: tuple[str, ...]
     version: int
@@ -133,10 +135,11 @@ class _ReadRanges:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 for path, name, size in json.loads(payload):
-                    for found in self._ranges(path, name, size):
-                        key = column_key(found.column, path, name)
-                        value = encode_range(found, self.version)
-                        rows.append({"partition": COLUMN_STATS, "key": key, "value": value})
+                    for found, is_told in self._ranges(path, name, size):
+                        if is_told:
+                            key = column_key(found.column, path, name)
+                            value = encode_range(found, self.version)
+                            rows.append({"partition": COLUMN_STATS, "key": key, "value": value})
                         wholes.setdefault((path, found.column), []).append(found)
         for (path, column), parts in wholes.items():
             whole = partition_range(parts, path, is_tight=False)
@@ -145,21 +148,29 @@ class _ReadRanges:
             rows.append({"partition": PARTITION_STATS, "key": key, "value": value})
         yield pa.RecordBatch.from_pylist(rows, schema=_TOLD)
 
-    def _ranges(self, path: str, name: str, size: int) -> Iterator[ColumnRange]:
+    def _ranges(self, path: str, name: str, size: int) -> Iterator[tuple[ColumnRange, bool]]:
+        """What the file holds, and whether that is told of it; else it is what its partition may hold."""
         file = parse_data_file(path, name, size)
         if isinstance(file, LogFile):
-            yield from filter(None, map(_bounded, self._of_log(file)))
+            for found in self._of_log(file):
+                bounded = _bounded(found)
+                yield bounded, bounded is found or _is_wide(bounded)
             return
-        with self.storage.open(path_of(path, name)) as opened:
-            metadata = pq.read_metadata(opened)
-        found = {r.column: r for r in file_ranges(metadata, self.columns, name, self.version)}
+        base = base_ranges(
+            self.storage, self.file_format, path_of(path, name), self.columns, self.version
+        )
         for column in self.columns:
-            if column in found:
-                if (bounded := _bounded(found[column])) is not None:
-                    yield bounded
-            elif column in self.schema.names and metadata.num_rows:
-                rows = metadata.num_rows  # older than the column: null throughout
-                yield ColumnRange(column, name, values=rows, nulls=rows)
+            known = base.ranges.get(column)
+            if known is not None:
+                bounded = _bounded(known)
+                yield bounded, bounded is known or _is_wide(bounded)
+            elif column in self.schema.names and base.rows:
+                kind = self.schema.field(column).type
+                if column not in base.columns:  # the file is older than it: null throughout
+                    yield ColumnRange(column, name, values=base.rows, nulls=base.rows), True
+                else:
+                    wide = ColumnRange(column, name, *widest(kind), kind, values=base.rows)
+                    yield wide, False
 
     def _of_log(self, file: LogFile) -> list[ColumnRange]:
         merged: dict[str, ColumnRange] = {}
@@ -176,18 +187,25 @@ class _ReadRanges:
         return list(merged.values())
 
 
-def _bounded(found: ColumnRange) -> ColumnRange | None:
-    """``found`` with bounds that hold; None where there are none to be had."""
+def _bounded(found: ColumnRange) -> ColumnRange:
+    """``found`` with bounds that hold."""
     if found.is_known or found.kind is None:
         return found
+    least, greatest = widest(found.kind)
+    return evolve(found, least=least, greatest=greatest)
+
+
+def _is_wide(found: ColumnRange) -> bool:
+    """Whether bounds that hold anything are told of a file of this type: where writers leave them out
+    because values are long. Of others nothing is said."""
     kind = found.kind
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return evolve(found, least="", greatest=_GREATEST_TEXT)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return evolve(found, least=b"", greatest=_GREATEST_BYTES)
-    if pa.types.is_floating(kind):
-        return evolve(found, least=float("-inf"), greatest=float("inf"))
-    return None
+    return kind is not None and (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_floating(kind)
+    )
 
 
 def _dealt(

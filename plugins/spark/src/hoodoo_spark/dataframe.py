@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
+from hoodoo.hookspecs.file_format import is_plain_parquet
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.changes import Changes, change_payloads
 from hoodoo.read.prefetch import in_order
@@ -87,7 +88,7 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
     possible = (
         step.spec.where is None
         and step.spec.hidden.isdisjoint(step.spec.columns)  # files of before may store them
-        and file_format.extension == ".parquet"
+        and is_plain_parquet(file_format)
         # Another store is reached through its plugin; Spark may have no connector for it.
         and storage.root.startswith("file:")
         and not any(_has_time(field.type) for field in step.out_schema)

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pytest
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.file_format import BaseFileFormat, TellsRanges
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
@@ -327,6 +327,23 @@ class FileFormatContract:
             found = pa.Table.from_batches(list(reader.batches(META_COLUMNS)))
             assert all(isinstance(k, str) for k in reader.metadata)
         assert found.combine_chunks().equals(table.select(META_COLUMNS).combine_chunks())
+
+    def test_ranges_hold_every_value(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        """Of a format that knows ranges; another one promises nothing."""
+        if not isinstance(file_format, TellsRanges):
+            return
+        table = rows(FLAT, 100)
+        name = self._write(file_format, storage, FLAT, table)
+        found = file_format.column_ranges(storage, name, [*FLAT.names, "absent"])
+        assert "absent" not in found
+        for column, bounds in found.items():
+            assert bounds.nulls == table[column].null_count
+            if bounds.least is None or bounds.greatest is None:
+                continue
+            ends = pc.min_max(table[column])
+            assert bounds.least.type == bounds.greatest.type == FLAT.field(column).type
+            assert pc.less_equal(bounds.least, ends["min"]).as_py()
+            assert pc.greater_equal(bounds.greatest, ends["max"]).as_py()
 
     def test_pickles(self, file_format: BaseFileFormat, storage: Storage) -> None:
         again = pickle.loads(pickle.dumps(file_format))

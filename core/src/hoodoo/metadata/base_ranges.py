@@ -1,0 +1,122 @@
+"""Base ranges: what a base file holds in columns, in whatever format it is.
+
+The footers of plain Parquet files are read here; of other files their format says what it knows, and that
+may be nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import field, frozen
+
+from hoodoo.errors import CorruptTableError, PluginError
+from hoodoo.files.opening import open_named
+from hoodoo.hookspecs.file_format import (
+    BaseFileFormat,
+    ColumnBounds,
+    TellsRanges,
+    is_plain_parquet,
+)
+from hoodoo.metadata.column_ranges import ColumnRange
+from hoodoo.metadata.found_ranges import file_ranges, footer_columns
+from hoodoo.metadata.range_kinds import is_stored, raw_of
+from hoodoo.storage.api import Storage
+
+
+@frozen
+class BaseRanges:
+    """Of one file: ``rows``, the key-value metadata of its ``footer``, the paths of the ``columns`` that it
+    has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
+    (:attr:`~hoodoo.metadata.column_ranges.ColumnRange.is_known`)."""
+
+    rows: int
+    footer: Mapping[str, str] = field(factory=dict)
+    columns: frozenset[str] = frozenset()
+    ranges: Mapping[str, ColumnRange] = field(factory=dict)
+
+
+def base_ranges(
+    storage: Storage,
+    file_format: BaseFileFormat,
+    path: str,
+    columns: Sequence[str],
+    version: int = 9,
+) -> BaseRanges:
+    """What the base file ``path`` holds in ``columns``, as a table of ``version`` stores it.
+
+    Raises CorruptTableError for a file that is missing or damaged, PluginError for a format that answers
+    what can't be.
+    """
+    if is_plain_parquet(file_format):
+        return _of_parquet(storage, path, columns, version)
+    with file_format.reader(storage, path) as reader:
+        rows, footer, schema = reader.num_rows, dict(reader.metadata), reader.schema
+    there = dict(_leaves("", schema))
+    ranges = {}
+    if rows and isinstance(file_format, TellsRanges):
+        wanted = [c for c in columns if c in there and is_stored(there[c], version)]
+        found = file_format.column_ranges(storage, path, wanted)
+        name = path.rpartition("/")[2]
+        for column in wanted:
+            if column in found:
+                whose = type(file_format).__name__
+                ranges[column] = _range(whose, column, name, found[column], there[column], rows)
+    return BaseRanges(rows, footer, frozenset(there), ranges)
+
+
+def _of_parquet(storage: Storage, path: str, columns: Sequence[str], version: int) -> BaseRanges:
+    obj = f"base file {path}"
+    try:
+        with open_named(storage, path, obj) as opened:
+            metadata = pq.read_metadata(opened)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptTableError(
+            obj,
+            f"its footer can't be read ({error}).",
+            "If a cleaner removed it while you were looking, look again.",
+        ) from error
+    footer = {
+        key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+        for key, value in (metadata.metadata or {}).items()
+        if key != b"ARROW:schema"
+    }
+    found = file_ranges(metadata, columns, path.rpartition("/")[2], version)
+    return BaseRanges(
+        metadata.num_rows, footer, footer_columns(metadata), {r.column: r for r in found}
+    )
+
+
+def _leaves(prefix: str, fields: pa.Schema | pa.StructType) -> list[tuple[str, pa.DataType]]:
+    found: list[tuple[str, pa.DataType]] = []
+    for one in (fields.field(i) for i in range(len(fields))):
+        if pa.types.is_struct(one.type):
+            found += _leaves(f"{prefix}{one.name}.", one.type)
+        else:
+            found.append((prefix + one.name, one.type))
+    return found
+
+
+def _range(
+    whose: str, column: str, name: str, bounds: ColumnBounds, kind: pa.DataType, rows: int
+) -> ColumnRange:
+    obj = f"column_ranges of the file format {whose}"
+    ends = (bounds.least, bounds.greatest)
+    try:
+        least, greatest = (None if end is None else raw_of(end.cast(kind)) for end in ends)
+    except (pa.ArrowException, AttributeError, TypeError) as error:
+        raise PluginError(
+            obj,
+            f"answered {bounds!r} for column {column} of type {kind} ({error}).",
+            "Answer Arrow scalars of the type that the file has, or None where no bound is known.",
+        ) from error
+    if not 0 <= bounds.nulls <= rows:
+        raise PluginError(
+            obj,
+            f"counted {bounds.nulls} nulls among {rows} rows of column {column}.",
+            "Count the nulls of the whole file.",
+        )
+    sizes = (bounds.stored_bytes, bounds.raw_bytes)
+    return ColumnRange(column, name, least, greatest, kind, rows, bounds.nulls, *sizes)

@@ -1,0 +1,158 @@
+"""Tables whose base files are no plain Parquet: whatever the extension says, nothing goes past the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import base_formats
+import hoodoo
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.file_format import ColumnBounds
+from hoodoo.inspect.layout import table_layout
+from hoodoo.kernel.registry import kernel
+from hoodoo.table import Table
+from hoodoo.testing.contracts.file_format import FileFormatContract
+from hoodoo.testing.distributions import fake_distribution
+
+FORMATS = ("ipc", "ranged_ipc", "veiled")
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("city", pa.string()), ("v", pa.int64()), ("x", pa.float64())]
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = fake_distribution(
+        tmp_path_factory.mktemp("formats"),
+        "hoodoo-formats",
+        entry_points={"base_formats": "base_formats"},
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        kernel.cache_clear()
+        yield
+    kernel.cache_clear()
+
+
+def rows(ids: range, step: int = 1) -> pa.Table:
+    return pa.table(
+        {
+            "id": list(ids),
+            "city": ["ab"[i % 2] for i in ids],
+            "v": [i * step for i in ids],
+            "x": [float(i) if i % 3 else None for i in ids],
+        },
+        SCHEMA,
+    )
+
+
+def created(path: Path, base: str, kind: str, **more: Any) -> Table:
+    options = {
+        "hoodie.table.base.file.format": base,
+        "hoodie.metadata.enable": True,
+        "hoodie.metadata.index.column.stats.enable": True,
+        "hoodie.parquet.small.file.limit": 0,
+        **more,
+    }
+    return hoodoo.create(
+        str(path), SCHEMA, record_key="id", partition_by="city", table_type=kind, options=options
+    )
+
+
+def seen(table: Table, where: Any = None) -> list[tuple[int, int]]:
+    found = table.read(where=where).to_arrow()
+    return sorted(zip(found["id"].to_pylist(), found["v"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("base", FORMATS)
+def test_fault_15_a_table_of_another_format_lives_with_column_stats(
+    tmp_path: Path, base: str, kind: str
+) -> None:
+    table = created(tmp_path / "t", base, kind)
+    for start in range(0, 60, 10):  # enough files for column_stats to be asked
+        table.append(rows(range(start, start + 10)))
+    assert "column_stats" in table.config.metadata_partitions
+    expected = {i: i for i in range(60)}
+    table.upsert(rows(range(5, 15), 100))
+    expected |= {i: i * 100 for i in range(5, 15)}
+    assert seen(table) == sorted(expected.items())
+    last = table.append(rows(range(90, 95)))
+    table.rollback(last.instant)
+    assert seen(table) == sorted(expected.items())
+    if kind == "MERGE_ON_READ":
+        table.compact()
+    for plan, more in (
+        ("size", {}), ("key_range", {}), ("commit_time", {}), ("random", {}),
+        ("overlap", {"columns": "v"}), ("size", {"columns": ["v"], "order": "linear"}),
+    ):  # fmt: skip
+        commit = table.cluster(
+            plan, options={"hoodie.clustering.plan.strategy.small.file.limit": 1 << 30}, **more
+        )
+        if commit.instant:
+            assert commit.files
+        assert seen(table) == sorted(expected.items()), plan
+    v, x = pc.field("v"), pc.field("x")
+    for where in (v > 900, v == 17, (v < 3) | (v > 1300), v.is_null(), x < 4, x.is_null()):
+        found = table.read().to_arrow().filter(where)
+        assert seen(table, where) == sorted(
+            zip(found["id"].to_pylist(), found["v"].to_pylist(), strict=True)
+        ), str(where)
+    table.delete(pa.table({"id": [1, 2]}))
+    assert len(seen(table)) == 58
+    assert table.verify().ok
+    assert table.rebuild_index()
+    assert table.verify().ok
+
+
+@pytest.mark.parametrize(("base", "pruned"), [("ipc", 0), ("ranged_ipc", 5), ("veiled", 5)])
+def test_ranges_prune_where_the_format_knows_them(tmp_path: Path, base: str, pruned: int) -> None:
+    table = created(tmp_path / "t", base, "COPY_ON_WRITE")
+    for start in range(0, 60, 10):
+        table.append(rows(range(start, start + 10)).filter(pc.field("city") == "a"))
+    scan = table.read(where=pc.field("v") >= 50)
+    assert scan.count() == 5
+    assert scan.plan.pruned_by_metadata == pruned
+    known = [file.bounds[0] for file in table_layout(table._source(), ["v"]).files]
+    assert (known.count(None) == len(known)) == (base == "ipc")
+
+
+def test_a_format_that_answers_wrong_ranges_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong: Any = {"v": ColumnBounds(pa.scalar("x"), pa.scalar("y"), 0)}
+    monkeypatch.setattr(base_formats.RangedIpcFormat, "column_ranges", lambda *_: wrong)
+    table = created(tmp_path / "t", "ranged_ipc", "COPY_ON_WRITE")
+    with pytest.raises(PluginError, match="column_ranges of the file format RangedIpcFormat"):
+        table.append(rows(range(4)))
+    wrong["v"] = ColumnBounds(pa.scalar(0), pa.scalar(3), 5)
+    with pytest.raises(PluginError, match="5 nulls among"):
+        table.append(rows(range(4)))
+    wrong.clear()
+    table.append(rows(range(4)))
+    assert len(seen(table)) == 4
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("base", FORMATS)
+def test_fault_15_spark_reads_what_only_the_format_reads(
+    spark: Any, collected: Any, tmp_path: Path, base: str
+) -> None:
+    spark.sparkContext.addPyFile(base_formats.__file__)
+    table = created(tmp_path / "t", base, "COPY_ON_WRITE")
+    table.upsert(rows(range(20)))
+    found = collected(table.read(["id", "v"]).to_spark(spark))
+    assert sorted(found["id"].to_pylist()) == list(range(20))
+    some = table.read(["id"], where=pc.field("v") > 15).to_spark(spark)
+    assert sorted(collected(some)["id"].to_pylist()) == [16, 17, 18, 19]
+
+
+class TestRangedIpc(FileFormatContract):
+    @pytest.fixture
+    def file_format(self) -> Any:
+        return base_formats.RangedIpcFormat()
