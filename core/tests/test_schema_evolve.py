@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hoodoo.errors import SchemaError
-from hoodoo.model.schema_evolve import evolve
+from hoodoo.model.schema_evolve import evolve, holds_outgrown, outgrown
 
 US = pa.timestamp("us", "UTC")
 
@@ -32,8 +32,21 @@ WIDENINGS = [
 @pytest.mark.parametrize(("narrow", "wide"), WIDENINGS, ids=str)
 def test_types_grow_and_never_shrink(narrow: pa.DataType, wide: pa.DataType, nest: object) -> None:
     narrow, wide = nest(narrow), nest(wide)  # type: ignore[operator]
-    assert evolve(one(narrow), one(wide)).equals(one(wide))
+    assert evolve(one(narrow), one(wide), widen_integers=True).equals(one(wide))
     assert evolve(one(wide), one(narrow)).equals(one(wide))
+    outgrows = holds_outgrown(narrow, wide)
+    assert outgrows == ("int" in str(narrow) and "int" not in str(wide))
+    assert evolve(one(narrow), one(wide)).equals(one(narrow if outgrows else wide))
+    assert outgrown(one(narrow), one(wide)).names == (["a"] if outgrows else [])
+    assert outgrown(one(wide), one(wide)).names == []
+
+
+def test_key_partition_and_ordering_columns_stay_integers() -> None:
+    assert evolve(one(pa.int64()), one(pa.float64()), ["a"], widen_integers=True) == one(pa.int64())
+    found = evolve(one(pa.int64()), one(pa.float64()), ordering=["a"], widen_integers=True)
+    assert found == one(pa.int64())
+    nested = [one(pa.struct([("k", kind)])) for kind in (pa.int64(), pa.float64())]
+    assert evolve(*nested, ordering=["a.k"], widen_integers=True) == nested[0]
 
 
 @pytest.mark.parametrize(

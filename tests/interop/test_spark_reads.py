@@ -225,6 +225,7 @@ def test_evolved(both: Both, version: int, partitioned: bool) -> None:
 
     both.setup(Model(("id",)), OLD, version, partition_by=["region"] if partitioned else [])
     both.create()
+    both.opened = {"options": {"hoodoo.schema.widen.integers": True}}
     first = both.hoodoo_upsert([old(n, 1) for n in range(12)])
     both.check("before")
     both.schema = NEW

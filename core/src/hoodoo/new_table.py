@@ -24,7 +24,7 @@ from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import avro_text
-from hoodoo.model.schema_door import normalise_schema
+from hoodoo.model.schema_door import normalise_schema, without_index
 from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
 from hoodoo.tables import (
     OWN_INDEX,
@@ -103,7 +103,7 @@ def new_config(
             f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
             'leave it out, or give table_type="COPY_ON_WRITE".',
         )  # fmt: skip
-    known = without_meta(normalise_schema(arrow_schema(schema), options))
+    known = without_meta(normalise_schema(without_index(arrow_schema(schema)), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
         if not has_column(known, column):

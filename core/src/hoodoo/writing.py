@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
+from attrs import evolve
+
 from hoodoo import tables
 from hoodoo.actions import compaction
 from hoodoo.actions.heal import heal
@@ -17,6 +19,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import listing
 from hoodoo.metadata.table import building, listed
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
 from hoodoo.timeline import properties
@@ -197,6 +200,9 @@ class Writing(Services):
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
             keeping=self._keeper(timeline),
+            refuse_inexact=lambda grown: refuse_inexact(
+                evolve(self._source(), timeline=timeline), runner, grown
+            ),
         )
 
     def _pending_plans(self, timeline: Timeline) -> tuple[PendingPlan, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hoodoo.errors import DataError
+from hoodoo.model.schema_door import without_index
 
 if TYPE_CHECKING:  # pyarrow.dataset imports pandas where there is one: only who has a dataset pays
     import pyarrow.dataset as ds
@@ -21,12 +23,19 @@ PARTITION_BYTES = 32 << 20
 def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
     """``data`` as one of the three Arrow shapes that engines read.
 
+    Of a pandas frame the levels of its index that have a name are columns, the others are not.
+
     Raises DataError for anything that neither is Arrow nor speaks ``__arrow_c_stream__``.
     """
     if isinstance(data, (pa.Table, pa.RecordBatchReader)) or _is_dataset(data):
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
+    if _is_pandas(data):
+        # Unasked, pandas gives a range away although it has a name, and other numbers although they have none.
+        named = any(name is not None for name in data.index.names)
+        table = pa.Table.from_pandas(data, preserve_index=named)
+        return table.select(without_index(table.schema, data.columns).names)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     raise DataError(
@@ -78,6 +87,11 @@ def _dataset_partitions(dataset: ds.Dataset, wanted: int) -> list[Partition]:
         return read
 
     return [part(group) for group in groups]
+
+
+def _is_pandas(data: Any) -> bool:
+    pandas = sys.modules.get("pandas")  # who has a frame has imported it
+    return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
 def _is_dataset(data: Any) -> bool:

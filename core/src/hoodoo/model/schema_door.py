@@ -8,7 +8,7 @@ integers. :func:`normalise_schema` says once what each column becomes, or why it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 import pyarrow as pa
@@ -17,10 +17,11 @@ from hoodoo.errors import SchemaError
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS
 from hoodoo.model.schema_conform import conform, is_list_like
 
-__all__ = ["NAIVE_TIMESTAMPS", "conform", "normalise_schema", "plain_schema"]
+__all__ = ["NAIVE_TIMESTAMPS", "conform", "normalise_schema", "plain_schema", "without_index"]
 
 NAIVE_TIMESTAMPS = "hoodoo.naive.timestamps"
 OPERATION = "_hoodie_operation"
+_INDEX_LEVEL = re.compile(r"__index_level_\d+__")
 _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Leaf = Callable[[pa.DataType, str], pa.DataType]
@@ -52,6 +53,13 @@ def normalise_schema(schema: pa.Schema, options: _Options) -> pa.Schema:
         return _stored_leaf(kind, path, bool(naive))
 
     return pa.schema([_field(f, f.name, leaf, check=True) for f in fields])
+
+
+def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
+    """``schema`` without the columns that pandas makes of an index that has no name: the numbers that rows
+    had before a frame was filtered say nothing of them. ``kept`` columns stay."""
+    names = [f.name for f in schema if f.name in kept or not _INDEX_LEVEL.fullmatch(f.name)]
+    return schema if len(names) == len(schema) else pa.schema([schema.field(n) for n in names])
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

@@ -58,6 +58,13 @@ NAIVE_TIMESTAMPS = Option(
     "How timestamps without a zone are read: UTC. Refused if not set.",
     kind=Choice("UTC"),
 )
+WIDEN_INTEGERS = Option(
+    "hoodoo.schema.widen.integers",
+    "A column of integers becomes floating where floating numbers arrive, if no stored value loses a digit; "
+    "else they have to be whole numbers. Never for key, partition and ordering columns.",
+    "false",
+    kind=FLAG,
+)
 # Said by who opens a store, to its factory; no option of users.
 STORAGE_URI = Option("hoodoo.storage.uri", "The URI that a storage is opened for.", "", kind=TEXT)
 
@@ -72,4 +79,5 @@ TABLE_OPTIONS: tuple[Option, ...] = (
     CDC,
     CDC_MODE,
     NAIVE_TIMESTAMPS,
+    WIDEN_INTEGERS,
 )

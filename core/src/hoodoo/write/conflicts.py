@@ -17,6 +17,7 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.model.schema_evolve import outgrown
 from hoodoo.timeline import batches
 from hoodoo.timeline.archived import load_archived
 from hoodoo.timeline.batches import Batch
@@ -113,6 +114,10 @@ class CommitCheck:
             return
         if without_meta(arrow_schema(text)) != self.target.schema:
             raise self._conflict(other, "it changed the schema of the table")
+        if len(outgrown(self.target.schema, self.schema)):
+            raise self._conflict(
+                other, "it may have integers that would lose digits as the type they get"
+            )
         # Of schemas that of the newest request stands, whoever completes last.
         if self.schema != self.target.schema and order_key(other.requested) > order_key(
             self.instant.requested

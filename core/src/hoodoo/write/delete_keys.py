@@ -26,10 +26,11 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
     try:
         found = pa.array(keys)
         t = pa.types
+        # Whole floating numbers are integers; and a timestamp without a zone is for the door to judge.
+        if t.is_floating(found.type) or t.is_timestamp(found.type):
+            return pa.table({column.name: found})
         if t.is_integer(column.type) and not (t.is_integer(found.type) or t.is_null(found.type)):
             raise pa.ArrowTypeError(f"they are of {found.type}")
-        if t.is_timestamp(found.type):  # one without a zone is for the door to judge
-            return pa.table({column.name: found})
         return pa.table({column.name: pa.array(keys, column.type)})
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise SchemaError(

@@ -12,8 +12,9 @@ from hoodoo.errors import MissingColumnError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_door import normalise_schema
+from hoodoo.model.schema_door import normalise_schema, without_index
 from hoodoo.model.schema_evolve import evolve
+from hoodoo.options.table import WIDEN_INTEGERS
 
 
 def target_schema(
@@ -22,13 +23,15 @@ def target_schema(
     fixed: Sequence[str],
     needed: Sequence[str],
     options: Mapping[str, str],
+    ordering: Sequence[str] = (),
 ) -> pa.Schema:
     """The table's schema after this write.
 
-    ``fixed`` columns (keys, partitions) never change; ``needed`` ones must be there. Raises
-    MissingColumnError or SchemaError; nothing has been written by then.
+    ``fixed`` columns (keys, partitions) never change; ``needed`` ones must be there; ``ordering`` ones
+    never get a type that orders otherwise. Raises MissingColumnError or SchemaError; nothing has been
+    written by then.
     """
-    arriving = without_meta(normalise_schema(incoming, options))
+    arriving = arriving_schema(incoming, table, options)
     missing = [c for c in needed if not has_column(arriving, c)]
     if missing:
         raise MissingColumnError(
@@ -37,12 +40,23 @@ def target_schema(
             f"(it has: {', '.join(arriving.names)})",
             "add the column to the data.",
         )
-    return evolve(table, arriving, tuple(fixed))
+    widen = WIDEN_INTEGERS.read(options)
+    return evolve(table, arriving, tuple(fixed), ordering=ordering, widen_integers=widen)
+
+
+def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
+    """The columns of ``incoming`` rows as the door leaves them, without meta columns and pandas' index. A
+    column that pandas left without a type, as it holds nulls alone, has that of the ``table``'s."""
+    typed = [
+        table.field(f.name) if pa.types.is_null(f.type) and f.name in table.names else f
+        for f in without_index(incoming, table.names)
+    ]
+    return without_meta(normalise_schema(pa.schema(typed), options))
 
 
 def only_arriving(schema: pa.Schema, incoming: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
     """The columns of ``schema`` that the ``incoming`` rows have: what travels of a partial update."""
-    arriving = set(normalise_schema(incoming, options).names)
+    arriving = set(arriving_schema(incoming, schema, options).names)
     return pa.schema([field for field in schema if field.name in arriving])
 
 
@@ -70,7 +84,7 @@ class Conform:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            arriving = without_meta(normalise_schema(batch.schema, self.options))
+            arriving = arriving_schema(batch.schema, self.schema, self.options)
             own = batch.select([n for n in batch.schema.names if n in arriving.names])
             yield conform(conform(own, arriving), self.schema)
 

@@ -27,6 +27,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema_evolve import outgrown
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import batches, codec, codec_avro, partitions, properties, publish
 from hoodoo.timeline.batches import Batch
@@ -244,6 +245,10 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
     _tell(target, "write.started", instant, operation=kind.operation.value)
     try:
         prepared = rows.prepare(target, kind, instant)
+        if len(
+            grown := outgrown(target.schema, prepared.schema)
+        ):  # in each attempt: rows may have come
+            target.refuse_inexact(grown)
         planned = plan(target, prepared, instant.requested)
         replaced_paths = replaced_partitions(prepared)
         replaced = {}

@@ -109,6 +109,8 @@ class WriteTarget:
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
     keeping: Keeping | None = None
+    # SchemaError where an integer of the table does not fit its column's floating type in the schema given.
+    refuse_inexact: Callable[[pa.Schema], None] = lambda grown: None
 
     @property
     def virtual(self) -> KeyGenerator | None:
