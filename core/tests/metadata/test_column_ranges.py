@@ -211,6 +211,30 @@ def test_merge_of_a_column_that_was_widened() -> None:
 INTS = st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=1, max_size=6)
 
 
+@pytest.mark.parametrize(
+    ("wide", "narrow", "kind"),
+    [
+        (of(2**40, 2**40, pa.int64()), of(1, 3, pa.int32()), pa.int64()),
+        (of(0.5, 2.5, pa.float64()), of(1.5, 1.5, pa.float32()), pa.float64()),
+        (of(250, 1500, pa.decimal128(10, 3)), of(1, 3, pa.decimal128(12, 0)), pa.decimal128(15, 3)),
+        (of(250, 1500, pa.decimal128(10, 3)), of(1, 3, pa.int32()), pa.decimal128(10, 3)),
+    ],
+)  # fmt: skip
+def test_merge_where_the_older_file_is_the_wider_one(
+    wide: ColumnRange, narrow: ColumnRange, kind: pa.DataType
+) -> None:
+    """Files are merged in any order: one from before a column was widened may come last."""
+    one, other = merge_ranges(wide, narrow), merge_ranges(narrow, wide)
+    assert one.kind == other.kind == kind
+    assert (one.least, one.greatest) == (other.least, other.greatest)
+    for version in (6, 9):
+        (read,) = decode_ranges([encode_range(one, version)])
+        assert (read.minimum.as_py(), read.maximum.as_py()) == (
+            one.minimum.as_py(),
+            one.maximum.as_py(),
+        )
+
+
 @settings(deadline=None)
 @given(st.lists(INTS, min_size=1, max_size=5))
 def test_a_partition_holds_what_its_files_hold(files: list[list[int | None]]) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError
-from hoodoo.metadata.range_kinds import Raw, promoted, typed, unwrapped, wrapping
+from hoodoo.metadata.range_kinds import Raw, promoted, typed, unwrapped, wider, wrapping
 from hoodoo.metadata.schema import COLUMN_RANGE, PARTITION_RANGE, decode_row, encode_row
 
 
@@ -160,8 +160,8 @@ def partition_range(
 
 
 def _joined(older: ColumnRange, newer: ColumnRange) -> ColumnRange:
-    """Both together, in the type of ``newer`` unless it has none."""
-    kind = older.kind if newer.kind is None else newer.kind
+    """Both together, in the wider type of the two."""
+    kind = wider(older.kind, newer.kind)
     least = [promoted(r.least, r.kind, kind) for r in (older, newer)]
     greatest = [promoted(r.greatest, r.kind, kind) for r in (older, newer)]
     if _unknown(older, least[0], greatest[0]) or _unknown(newer, least[1], greatest[1]):

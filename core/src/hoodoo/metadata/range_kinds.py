@@ -49,6 +49,9 @@ _STORED: dict[int, tuple[str, pa.DataType]] = {
 }
 _ORDINALS = {kind: n for n, (_, kind) in _STORED.items() if n not in (9, 11)}
 _ORDINALS |= {pa.int8(): 3, pa.int16(): 3, pa.large_string(): 7, pa.large_binary(): 8}
+# Each can be widened to those that follow.
+_WIDENING = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()]
+_MOST_DIGITS = 38
 # What wraps a value where no type is stored -> its Arrow type.
 _OLD: dict[str, pa.DataType] = {
     "Boolean": pa.bool_(),
@@ -200,6 +203,20 @@ def promoted(raw: Raw | None, kind: pa.DataType | None, to: pa.DataType | None) 
         return raw
     # A number that has become text doesn't sort as it did.
     return raw if _ORDINALS.get(kind) == _ORDINALS.get(to) and kind in _ORDINALS else None
+
+
+def wider(older: pa.DataType | None, newer: pa.DataType | None) -> pa.DataType | None:
+    """The type in which bounds of both can be said: files from before a column was widened may be looked
+    at after those from then. ``newer`` where neither holds the other."""
+    if older is None or newer is None or older == newer:
+        return older if newer is None else newer
+    if older in _WIDENING and newer in _WIDENING:
+        return max(older, newer, key=_WIDENING.index)
+    if pa.types.is_decimal(older) and pa.types.is_decimal(newer):
+        scale = max(older.scale, newer.scale)
+        whole = max(older.precision - older.scale, newer.precision - newer.scale)
+        return pa.decimal128(min(whole + scale, _MOST_DIGITS), scale)
+    return older if pa.types.is_decimal(older) and pa.types.is_integer(newer) else newer
 
 
 def _ordinal(kind: pa.DataType) -> int | None:
