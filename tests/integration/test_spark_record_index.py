@@ -50,3 +50,19 @@ def test_many_asked_keys_meet_by_bucket(
         table.upsert(rows(range(50), 1))
         done = table.upsert(pa.concat_tables([rows(range(40, 60), 2), rows([7], 2)]))
         assert (done.inserted, done.updated) == (10, 11)
+
+
+@pytest.mark.parametrize("style", ["false", "true"])
+def test_fault_a1_spark_finds_rows_that_stayed(spark: Any, tmp_path: Path, style: str) -> None:
+    from pyspark.sql import functions as F
+
+    hive = {"hoodie.datasource.write.hive_style_partitioning": style}
+    table = create(tmp_path / "t", engine="spark", options=hive)
+    table.upsert(spark.createDataFrame(rows(range(9), 1).to_pandas()))
+    table.upsert(spark.createDataFrame(rows([3, 4], 2, "elsewhere").to_pandas()))
+    there = table.read(where=pc.field("part") == "elsewhere")
+    assert there.count() == there.to_spark(spark).count() == 2
+    assert table.read().to_spark(spark).where(F.col("part") == "elsewhere").count() == 2
+    since = table.timeline().writes()[0].requested
+    later = table.incremental(since, where=pc.field("part") == "elsewhere")
+    assert later.to_spark(spark).count() == 2

@@ -36,6 +36,7 @@ from hoodoo.tables import (
     index_name,
     merger_name,
 )
+from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.prepare import has_column
 
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -169,6 +170,7 @@ def _base_properties(
         properties["hoodie.table.recordkey.fields"] = ",".join(keys)
     if partitions:
         properties[PARTITION_FIELDS] = ",".join(partitions)
+        properties[FOLLOWS] = "true"
     if order:
         key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
         if version < 9 and len(order) > 1:

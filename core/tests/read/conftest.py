@@ -20,6 +20,7 @@ from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
+from hoodoo.timeline.placement import FOLLOWS
 
 SCHEMA = pa.schema(
     [
@@ -66,6 +67,7 @@ class HandTable:
             "hoodie.timeline.layout.version": "1",
             "hoodie.table.recordkey.fields": "id",
             "hoodie.table.partition.fields": "city",
+            FOLLOWS: "true",
             "hoodie.table.checksum": str(zlib.crc32(b".hand")),
             **self.more,
         }
@@ -104,7 +106,10 @@ class HandTable:
             "partitionToWriteStats": {},
             "compacted": False,
             "operationType": operation,
-            "extraMetadata": {"schema": avro_text(schema, "hand")} if schema is not None else {},
+            "extraMetadata": {
+                FOLLOWS: json.dumps({"upto": instant, "pending": []}),
+                **({"schema": avro_text(schema, "hand")} if schema is not None else {}),
+            },
         }
         if replaced is not None:
             content["partitionToReplaceFileIds"] = replaced

@@ -45,9 +45,9 @@ class KeyGenerator(Protocol):
         """The partition path of each row: a string array without nulls; ``""`` if not partitioned."""
 
     def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        """The column values that every row of partition ``path`` has, as Python values of the
-        columns' types, or None where the path doesn't tell. Readers prune with them, so a value
-        that is not certain must be left out."""
+        """The column values of every row that :meth:`partition_paths` gives ``path``, as Python values
+        of the columns' types, or None where the path doesn't tell. Readers prune with them where all
+        rows are known to lie there, so a value that is not certain must be left out."""
 
 
 @runtime_checkable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hoodoo.metadata.index_reach import made_at
 from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 
 # In the extra metadata of a commit: those partitions of which it matters who kept them.
@@ -21,12 +21,7 @@ _MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 def stranger(storage: Storage, timeline: Timeline, partition: str) -> Instant | None:
     """A commit since ``partition`` was made whose writer did not say that it kept it; None if there is none.
     Reads the metadata of the active commits, once."""
-    made = ""
-    for instant in timeline.completed():
-        if instant.action == INDEXING:
-            infos = timeline.contents(storage, instant).get("indexPartitionInfos") or ()
-            if any(info.get("metadataPartitionPath") == partition for info in infos):
-                made = max(made, order_key(instant.completion_order))
+    made = made_at(storage, timeline, partition) or ""
     for write in timeline.writes():
         if order_key(write.completion_order) <= made:
             continue

@@ -19,12 +19,13 @@ from hoodoo.read.changes_logged import has_after, noted
 from hoodoo.read.changes_unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
 from hoodoo.read.cleaned import History, Key, check_stats, cleaned
 from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.read.plan import check_extension, merge_rule
+from hoodoo.read.plan import merge_rule
 from hoodoo.read.schema import stored_schema
-from hoodoo.read.source import ReadSource, check_readable
+from hoodoo.read.source import ReadSource, check_extension, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.window import Window, appeared, check_commit_times, is_change, place, upto
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
 
@@ -114,15 +115,11 @@ def _read_spec(stored: pa.Schema, asked: RowSpec, timed: bool) -> RowSpec:
 def _by_partition(
     units: Iterable[ChangeUnit], asked: RowSpec, source: ReadSource
 ) -> list[ChangeUnit]:
-    found, keys = list(units), source.key_generator
-    if asked.where is None or keys is None or not found:
+    found = list(units)
+    gone = prune.outside(source, (unit.partition_path for unit in found), asked)
+    if not gone or not rows_follow_columns(source.storage, source.timeline):
         return found
-    if not set(keys.partition_fields) & set(asked.where_columns):
-        return found
-    paths = prune.matching_paths(
-        (unit.partition_path for unit in found), asked.where, asked.schema, keys
-    )
-    return [unit for unit in found if unit.partition_path in paths]
+    return [unit for unit in found if unit.partition_path not in gone]
 
 
 @frozen

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.metadata.column_ranges import ColumnRange, range_table
+from hoodoo.metadata.index_reach import describes
 from hoodoo.metadata.kept_by import knows_all_places
 from hoodoo.metadata.keys import column_key
 from hoodoo.metadata.known_ranges import known_ranges
@@ -28,6 +29,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
 from hoodoo.read.source import ReadSource
 from hoodoo.read.spec import RowSpec
+from hoodoo.timeline.timeline import reload
 
 Slices = tuple[FileSlice, ...]
 # More keys than that are better looked for in the files.
@@ -40,7 +42,8 @@ def by_keys(
     source: ReadSource, where: pc.Expression, schema: pa.Schema, slices: Slices, bound: str | None
 ) -> Slices:
     """The slices that hold record keys which ``where`` asks for; all of them where it does not ask for
-    certain keys, or the table has no record index. ``bound``: the read is as of then.
+    certain keys, or the table has no record index that describes what is read. ``bound``: the read is as of
+    then.
 
     Raises CorruptTableError where the record index can't be read.
     """
@@ -50,13 +53,12 @@ def by_keys(
     keys = asked_keys(where, schema, generator)
     if keys is None or not knows_all_places(source.storage, source.timeline):
         return slices
-    index = RecordIndex.open(source.storage, source.timeline)
-    if bound is not None:
-        then = RecordIndex.open(source.storage, source.timeline, bound)
-        if len(then.buckets) < len(index.buckets):
-            return slices  # older files of the index have been cleaned
-        index = then
+    if bound is not None and not describes(source.storage, source.timeline, bound):
+        return slices
+    index = RecordIndex.open(source.storage, source.timeline, bound)
     found = index.locations(keys)
+    if reload(source.storage, source.timeline).writes() != source.timeline.writes():
+        return slices  # the index may tell of commits that this read does not see
     places = set(
         zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
     )

@@ -12,7 +12,6 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read import prune
@@ -20,10 +19,11 @@ from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.metadata_prune import by_keys, by_ranges
 from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import hidden, stored_schema
-from hoodoo.read.source import ReadSource, check_generator, check_readable, no_format
+from hoodoo.read.source import ReadSource, check_extension, check_generator, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.travel import view_as_of
 from hoodoo.timeline.instants import parse_point
+from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.view import FileSystemView
 
 __all__ = ["READ_OPTIMIZED", "SNAPSHOT", "ReadSource", "ScanPlan", "plan_scan"]
@@ -103,7 +103,7 @@ def plan_scan(
     rows: pc.Expression | None = None,
 ) -> ScanPlan:
     """Decide a read. Lists directories and reads timeline files; opens no base file, except where no
-    commit and no property tells the schema. ``view``: the files, where they are known. ``rows``: a
+    commit and no property tells the schema, or rows may lie elsewhere than their columns say. ``view``: the files, where they are known. ``rows``: a
     filter besides ``where``.
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
@@ -127,7 +127,7 @@ def plan_scan(
     spec = row_spec(stored, columns, where, null)
     if rows is not None:  # after the user's own has been checked, whose errors name only that
         spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
-    kept = _by_partition(found, spec, source.key_generator)
+    kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
     if spec.where is not None and kept and not given:
         kept = by_keys(source, spec.where, stored, kept, bound)
@@ -168,13 +168,6 @@ def merge_rule(
     return MergeRule.of(spec.schema, stored, config, source.merger, visible, source.key_generator)
 
 
-def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
-    """UnsupportedTableError where the base file is of another format."""
-    base = slice_.base_file
-    if base is not None and base.extension.lower() != file_format.extension.lower():
-        raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
-
-
 def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:
     if mode == READ_OPTIMIZED:
         return tuple(evolve(s, log_files=()) for s in view.slices if s.base_file is not None)
@@ -182,11 +175,16 @@ def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:
 
 
 def _by_partition(
-    slices: tuple[FileSlice, ...], spec: RowSpec, keys: KeyGenerator | None
+    slices: tuple[FileSlice, ...],
+    spec: RowSpec,
+    source: ReadSource,
+    file_format: BaseFileFormat,
 ) -> tuple[FileSlice, ...]:
-    if spec.where is None or keys is None or not slices:
+    paths = prune.outside(source, (s.partition_path for s in slices), spec)
+    if not paths:
         return slices
-    if not set(keys.partition_fields) & set(spec.where_columns):
-        return slices
-    paths = prune.matching_paths((s.partition_path for s in slices), spec.where, spec.schema, keys)
-    return tuple(s for s in slices if s.partition_path in paths)
+    gone = [s for s in slices if s.partition_path in paths]
+    if not rows_follow_columns(source.storage, source.timeline):
+        gone = [*prune.without_rows(source, file_format, spec, gone)]
+    left_out = frozenset(gone)
+    return tuple(s for s in slices if s not in left_out)

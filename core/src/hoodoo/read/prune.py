@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.open import pruned_rows
+from hoodoo.read.prefetch import in_order
+from hoodoo.read.source import ReadSource, check_extension
+from hoodoo.read.spec import RowSpec
+
+# Footers that are looked at before a read begins, where paths prove nothing; and how many at a time.
+_MOST_FOOTERS = 64
+_AT_ONCE = 8
+
+
+def outside(source: ReadSource, paths: Iterable[str], spec: RowSpec) -> frozenset[str]:
+    """Those of ``paths`` of which the key generator says that no row whose columns make them is let through by
+    the filter. What else may lie there is another question."""
+    keys = source.key_generator
+    if (
+        spec.where is None
+        or keys is None
+        or not set(keys.partition_fields) & set(spec.where_columns)
+    ):
+        return frozenset()
+    known = frozenset(paths)
+    return known - matching_paths(known, spec.where, spec.schema, keys)
+
+
+def without_rows(
+    source: ReadSource, file_format: BaseFileFormat, spec: RowSpec, slices: Sequence[FileSlice]
+) -> frozenset[FileSlice]:
+    """Those of ``slices`` whose footers say that no row is let through by the filter; where there are many,
+    none: whoever reads them looks at their footers, too. Merged rows have no footer."""
+    bases = [s for s in slices if s.base_file is not None and not s.log_files]
+    if len(bases) > _MOST_FOOTERS:
+        return frozenset()
+
+    def look(slice_: FileSlice) -> Iterator[FileSlice]:
+        check_extension(slice_, file_format)
+        if not pruned_rows(source.storage, file_format, spec, slice_)[1]:
+            yield slice_
+
+    return frozenset(in_order([partial(look, s) for s in bases], _AT_ONCE))
 
 
 def matching_paths(

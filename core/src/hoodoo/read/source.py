@@ -10,6 +10,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
@@ -63,6 +64,13 @@ def check_generator(source: ReadSource) -> KeyGenerator:
             'install one that does, or read with mode="read_optimized" (without the log files).',
         )
     return source.key_generator
+
+
+def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
+    """UnsupportedTableError where the base file is of another format."""
+    base = slice_.base_file
+    if base is not None and base.extension.lower() != file_format.extension.lower():
+        raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
 
 
 def no_format(obj: str, name: str) -> UnsupportedTableError:

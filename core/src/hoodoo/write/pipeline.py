@@ -34,6 +34,7 @@ from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, targe
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.write.stats import read_stats
+from hoodoo.write.strays import leaves_rows
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
@@ -68,6 +69,8 @@ class Planned:
     slots: tuple[PlannedSlot, ...]
     parts: int
     routed: Stream | None  # None: a direct write
+    # Whether rows are left in a partition path that is not that of their columns.
+    strays: bool = False
 
 
 def prepare(
@@ -139,11 +142,11 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, target.computed.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    tagged = _tagged(target, prepared, slices, slots)
+    tagged, strays = _tagged(target, prepared, slices, slots)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
-    return Planned(tuple(dealt), parts, target.engine.map(tagged, step))
+    return Planned(tuple(dealt), parts, target.engine.map(tagged, step), strays)
 
 
 def write(target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant) -> Written:
@@ -246,9 +249,11 @@ def _plan_buckets(
 
 def _tagged(
     target: WriteTarget, prepared: Prepared, slices: tuple[FileSlice, ...], slots: SlotPlan
-) -> Stream:
+) -> tuple[Stream, bool]:
+    """The tagged rows; and whether some of them stay where their columns do not say."""
     arriving = prepared.arriving
     new = dict(arriving.puts)
+    strays = False
     if not prepared.kind.looks_up:
         stream: Stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
@@ -263,6 +268,7 @@ def _tagged(
             stream = _only_new(target, prepared, index, found)
         else:
             stream = tag(target, index, prepared.keyed, found)
+            strays = leaves_rows(target, index, prepared.keyed, found, arriving)
         for row in _found_by_group(found):
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])
@@ -280,7 +286,7 @@ def _tagged(
         slots.add_slots(layout.plan(weights, free, _row_bytes(target, arriving)))
         for path in sorted(new.keys() - weights.keys()):
             slots.new(path, 1)
-    return stream
+    return stream, strays
 
 
 def _only_new(

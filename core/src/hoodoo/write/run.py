@@ -29,7 +29,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_evolve import outgrown
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import batches, codec, codec_avro, partitions, properties, publish
+from hoodoo.timeline import batches, codec, codec_avro, partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.names import parse_path
@@ -268,8 +268,19 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
         instant = _inflight(target, instant, begun)
         written = write(target, prepared, planned, instant)
         _reconcile(target, instant, written.stats, direct=not prepared.staged)
+        if planned.strays:  # readers must know before they see such a row
+            properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
         metadata = CommitMetadata(kind.operation, written.stats, replaced)
-        return _publish(order, target, instant, metadata, prepared.schema, replaced_paths, written)
+        return _publish(
+            order,
+            target,
+            instant,
+            metadata,
+            prepared.schema,
+            replaced_paths,
+            written,
+            planned.strays,
+        )
 
 
 def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:
@@ -327,8 +338,10 @@ def _publish(
     schema: pa.Schema,
     replaced: Sequence[str] | None,
     written: Written | None = None,
+    strays: bool = False,
 ) -> Commit:
-    """The end of an attempt. Raises CommitConflictError (not published, not undone yet)."""
+    """The end of an attempt. ``strays``: rows lie where their columns do not say. Raises CommitConflictError
+    (not published, not undone yet)."""
     order.before_publish()
     beside = None
     if target.keeping is not None:
@@ -336,8 +349,10 @@ def _publish(
     text = avro_text(schema, target.config.name)
 
     def content(fresh: Timeline) -> bytes:
-        """With ``extraMetadata``: the schema, and which batches are in the table."""
+        """With ``extraMetadata``: the schema, which batches are in the table, and where its rows lie."""
         told = batches.extra_metadata(target.storage, fresh, instant, order.batch)
+        if not strays:
+            told = {**told, **placement.noted(target.storage, fresh, instant)}
         if target.keeping is not None:
             told = {**told, **target.keeping.noted}
         whole = evolve(metadata, extra={"schema": text, **told})

@@ -96,7 +96,7 @@ SIDE_BYTES = Option(
 MOVES = Option(
     "hoodie.simple.index.update.partition.path",
     "A key that arrives with another partition path moves there; false: it is updated where it is, "
-    "and the partition path of a row then says nothing about its columns.",
+    "and from then on readers don't leave out files by partition path.",
     "true", table_property=True,
 )  # fmt: skip
 RECORD_MOVES = Option(

@@ -21,7 +21,7 @@ from hoodoo.model.config import DEFAULT_PARTITION
 
 from hoodoo_standard.keygen.columns import column, column_type
 from hoodoo_standard.keygen.key_text import key_text
-from hoodoo_standard.options import LOGICAL_TIMESTAMPS, MOVES, SLASH_DATES
+from hoodoo_standard.options import LOGICAL_TIMESTAMPS, SLASH_DATES
 
 # `%` first: the escapes of the others contain it.
 _ESCAPED = "%" + "".join(map(chr, range(1, 32))) + "\"#'*/:=?\\\x7f{[]^\x00"
@@ -57,7 +57,6 @@ class PartitionPaths:
     hive_style: bool = False
     url_encode: bool = False
     logical_timestamps: bool = False
-    tells_values: bool = True
     slash_dates: bool = False
 
     @classmethod
@@ -75,7 +74,6 @@ class PartitionPaths:
             settings.table.partition_fields if fields is None else fields,
             settings.table.hive_style, settings.table.url_encode,
             (settings.get(LOGICAL_TIMESTAMPS.key) or "").lower() == "true",
-            (settings.get(MOVES.key) or "").lower() != "false",
             slashes,
         )  # fmt: skip
 
@@ -97,11 +95,8 @@ class PartitionPaths:
         """The certain column values of partition ``path``; None if the path has another shape.
 
         Certain are string, integer, boolean and date columns; the default partition is not (null
-        and the empty string both map to it). Nothing is where a global index updates rows in the
-        partition that they were first written to.
+        and the empty string both map to it).
         """
-        if not self.tells_values:
-            return None
         if not self.fields:
             return {}
         parts = [path] if len(self.fields) == 1 else path.split("/")

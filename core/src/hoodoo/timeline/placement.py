@@ -1,0 +1,102 @@
+"""Placement: whether every row of a table lies in the partition path that its columns say.
+
+Readers leave partition paths out by it, so it has to be known, not likely. A global index may leave a row where
+its key first was, whatever the row's columns say later, and who wrote that way is a writer's option: no listing
+and no property of Hudi tells. So (ADR 0019):
+
+- a table that Hoodoo makes says so from the start (:data:`FOLLOWS`), and a writer that is about to leave a row
+  elsewhere takes that back before its commit;
+- each commit of Hoodoo says, in its ``extraMetadata`` under the same name, that it holds with this commit, and up
+  to which instant the writer looked: ``{"upto": instant, "pending": [instant, ...]}``. A writer that does not
+  know leaves it out. So the commit of any other program ends the certainty, also after it was archived.
+"""
+
+from __future__ import annotations
+
+import json
+
+from attrs import frozen
+
+from hoodoo.model.commit import Operation
+from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec_errors import corrupt
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.timeline import Timeline
+
+# The property of a table, and the entry in the extra metadata of its commits.
+FOLLOWS = "hoodoo.partition.rows.follow.columns"
+# What brings no row into another partition path, whoever writes it.
+_MOVES_NOTHING = frozenset(
+    {
+        Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX,
+        Operation.ALTER_SCHEMA, Operation.DELETE, Operation.DELETE_PARTITION,
+    }
+)  # fmt: skip
+
+
+@frozen
+class _Look:
+    """What the writer of a commit saw: all completed writes up to ``upto`` but those ``pending`` then."""
+
+    upto: str
+    pending: frozenset[str]
+    completed: str
+
+    def covers(self, write: Instant) -> bool:
+        return (
+            order_key(write.requested) <= order_key(self.upto)
+            and write.requested not in self.pending
+            # Not what appeared later with an older time: clocks of other programs may differ.
+            and order_key(write.completion_order) <= self.completed
+        )
+
+
+def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
+    """Whether every row that ``timeline`` shows lies where its columns say. ``False``: it is not known.
+
+    Reads the newest commit, which a read has parsed for the schema already, and those that were under way
+    beside it. Raises CorruptTableError naming a commit whose entry can't be read.
+    """
+    if (timeline.config.get(FOLLOWS) or "").lower() != "true":
+        return False
+    looks: list[_Look] = []
+    writes = sorted(timeline.writes(), key=_completion, reverse=True)
+    for write in writes:
+        if any(look.covers(write) for look in looks):
+            continue
+        metadata = timeline.metadata(storage, write)
+        text = metadata.extra.get(FOLLOWS)
+        if text is not None:
+            looks.append(_parsed(text, write, f"{storage.root}/{timeline.path(write)}"))
+        elif metadata.operation not in _MOVES_NOTHING:
+            return False
+    # Where only services are left, nobody says how the rows came that they rewrote.
+    return bool(looks) or not writes
+
+
+def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, str]:
+    """What the commit of ``instant``, whose rows follow their columns, says of it in its ``extraMetadata``:
+    nothing where that is not known of the rows before. ``timeline``: as it is when the commit is decided."""
+    if not rows_follow_columns(storage, timeline):
+        return {}
+    writes = [i for i in timeline.instants if completed_action(i.action) in WRITE_ACTIONS]
+    upto = max((i.requested for i in writes), key=order_key, default=instant.requested)
+    pending = sorted(
+        i.requested for i in writes if not i.is_completed and i.requested != instant.requested
+    )
+    return {FOLLOWS: json.dumps({"upto": upto, "pending": pending}, separators=(",", ":"))}
+
+
+def _parsed(text: str, write: Instant, where: str) -> _Look:
+    try:
+        record = json.loads(text)
+        pending = frozenset(map(str, record["pending"]))
+        return _Look(str(record["upto"]), pending, _completion(write))
+    except (KeyError, TypeError, ValueError) as error:
+        raise corrupt(where, f"{FOLLOWS} is {text!r}, no record of a look") from error
+
+
+def _completion(write: Instant) -> str:
+    return order_key(write.completion_order)
