@@ -36,7 +36,7 @@ NESTED = pa.schema(
 )
 FLOATS = [0.1, 1e10, 1e-5, -0.0, 1.0, 123456.79, 3.4e38, 1e7, 9999999.0, 1.2e-38]
 DOUBLES = [0.1, 1e10, 1e-5, -0.0, 1.0, 1 / 3, 1e300, 1e7, 0.001, 2.5e-300]
-TEXTS = ["", "a,b", "k:v", "__null__", "é𝄞", " x ", "a/b", "%41", "=", "null"]
+TEXTS = ["", "a,b", "k:v", "__nil__", "é𝄞", " x ", "a/b", "%41", "=", "null"]
 
 
 def row(n: int, ts: int, name: str) -> dict[str, Any]:

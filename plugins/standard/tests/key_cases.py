@@ -195,7 +195,8 @@ def _digits_as_text(case: Case) -> bool:
 def _outside(case: Case) -> bool:
     if case.what != "path" or case.ours is not None or not case.spark:
         return False
-    return any(part in ("", ".", "..", ".hoodie") for part in case.spark.split("/"))
+    parts = case.spark.split("/")
+    return "\0" in case.spark or any(p in ("", ".", "..") or p[:7] == ".hoodie" for p in parts)
 
 
 def _beyond(case: Case) -> bool:

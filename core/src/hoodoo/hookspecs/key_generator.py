@@ -7,6 +7,7 @@ Beside its Protocol a generator may have more, each of which is asked for only w
 * ``table_properties()`` (:func:`table_properties`);
 * ``generated_keys`` (:class:`GeneratesKeys`);
 * ``settled`` (:class:`Settles`);
+* ``refuse_ambiguous(batch)`` (:func:`refuse_ambiguous`);
 * ``deleted_keys(keys)`` and ``delete_block_keys(keys)``, where Hudi's delete blocks name virtual keys in
   another form than ``record_keys`` makes them: the made forms of keys found in a block (one array or
   several), and what a new block names (one array).
@@ -74,6 +75,14 @@ class Settles(Protocol):
         ``record_key_fields``, or None where there is none. It costs opening a file: call it only if
         the table's properties don't tell. Raises ConfigError where nothing tells.
         """
+
+
+def refuse_ambiguous(generator: KeyGenerator, batch: pa.RecordBatch) -> None:
+    """Have ``generator`` look at rows on their way in: DataError where the key or the path of one would be
+    read as that of a row with other values. Rows that are stored are not asked."""
+    check: Callable[[pa.RecordBatch], None] | None = getattr(generator, "refuse_ambiguous", None)
+    if check is not None:
+        check(batch)
 
 
 def record_key_columns(generator: KeyGenerator) -> tuple[str, ...]:

@@ -12,7 +12,12 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, NullKeyError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.index import ComputedIndex
-from hoodoo.hookspecs.key_generator import GeneratesKeys, KeyGenerator, deletes_only
+from hoodoo.hookspecs.key_generator import (
+    GeneratesKeys,
+    KeyGenerator,
+    deletes_only,
+    refuse_ambiguous,
+)
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from hoodoo.write.columns import BUCKET, SEQ, append_columns, bucketed, keyed
@@ -76,6 +81,7 @@ class AddKeys:
                 continue
             for name in self.filled:
                 _check_filled(batch, name)
+            refuse_ambiguous(self.generator, batch)
             more = {
                 OP: self._operations(batch),
                 SEQ: pa.array(np.arange(start, start + rows, dtype=np.int64)),

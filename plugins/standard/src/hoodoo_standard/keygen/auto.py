@@ -50,6 +50,9 @@ class AutoKeyGenerator:
             'record_key="column".',
         )  # fmt: skip
 
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        self.paths.refuse_ambiguous(batch)
+
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         return self.paths.paths(batch)
 

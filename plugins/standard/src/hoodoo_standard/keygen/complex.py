@@ -13,6 +13,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.meta import RECORD_KEY
 
+from hoodoo_standard.keygen.ambiguity import refuse_keys
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
@@ -71,6 +72,10 @@ class ComplexKeyGenerator:
         if self.bare_single is None:
             raise self._unknown("a table of its version may have keys of both forms")
         return self._bare(batch)
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        refuse_keys(batch, self.record_key_fields)
+        self.paths.refuse_ambiguous(batch)
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         return self.paths.paths(batch)

@@ -81,6 +81,9 @@ class ConcatenatedKeyGenerator:
             raise NullKeyError(f"record key, column {names}", first.rule, first.fix)
         return texts
 
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        self.paths.refuse_ambiguous(batch)
+
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         if not self.paths.fields:
             return pa.repeat("", batch.num_rows)

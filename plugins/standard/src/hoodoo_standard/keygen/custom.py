@@ -20,6 +20,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import partition_spec
 
+from hoodoo_standard.keygen.ambiguity import refuse_keys, refuse_slashes
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.paths import Paths, noted
@@ -65,6 +66,15 @@ class CustomPaths:
         parts = [part.paths(batch) for part in self.parts]
         return pc.binary_join_element_wise(*parts, "/").cast(pa.string())
 
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        """Of TIMESTAMP columns the number of directories is known."""
+        plain = [part for part in self.parts if isinstance(part, PartitionPaths)]
+        for part in plain:
+            part.refuse_ambiguous(batch)
+        if plain and not plain[0].url_encode:
+            fields = [name for part in plain for name in part.fields]
+            refuse_slashes(batch, fields, plain[0].hive_style)
+
     def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         """Those of SIMPLE columns, whose places in the path are known."""
         levels = path.split("/") if self.parts else []
@@ -101,6 +111,10 @@ class CustomKeyGenerator:
         if len(self.record_key_fields) == 1:
             return plain_keys(batch, self.record_key_fields[0], self.paths.logical_timestamps)
         return complex_keys(batch, self.record_key_fields, self.paths.logical_timestamps)
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        refuse_keys(batch, self.record_key_fields)
+        self.paths.refuse_ambiguous(batch)
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         return self.paths.paths(batch)

@@ -11,6 +11,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_standard.keygen.ambiguity import refuse_keys
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
@@ -44,6 +45,9 @@ class NonPartitionedKeyGenerator:
         if len(self.record_key_fields) == 1:
             return plain_keys(batch, self.record_key_fields[0], self.logical_timestamps)
         return complex_keys(batch, self.record_key_fields, self.logical_timestamps)
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        refuse_keys(batch, self.record_key_fields)
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         return pa.repeat("", batch.num_rows)

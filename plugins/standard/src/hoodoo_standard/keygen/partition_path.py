@@ -19,6 +19,7 @@ from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import DEFAULT_PARTITION
 
+from hoodoo_standard.keygen.ambiguity import refuse_default, refuse_slashes
 from hoodoo_standard.keygen.columns import column, column_type
 from hoodoo_standard.keygen.key_text import key_text
 from hoodoo_standard.options import LOGICAL_TIMESTAMPS, SLASH_DATES
@@ -26,8 +27,9 @@ from hoodoo_standard.options import LOGICAL_TIMESTAMPS, SLASH_DATES
 # `%` first: the escapes of the others contain it.
 _ESCAPED = "%" + "".join(map(chr, range(1, 32))) + "\"#'*/:=?\\\x7f{[]^\x00"
 _NEEDS_ESCAPE = r'[\x00-\x1f"#%\'*/:=?\\\x7f{\[\]^]'
-# Segments that would leave the partition, be lost, or land in the table's own directory.
-_UNSAFE = r"(^|/)(\.{0,2}|\.hoodie)(/|$)"
+# Segments that would leave the partition, be lost (Hudi's own names are passed over when files are listed),
+# or land in the table's own directory; and what no file system takes.
+_UNSAFE = r"(^|/)(\.{0,2}|\.hoodie[^/]*)(/|$)|\x00"
 _ESCAPE_SEQUENCE = re.compile("%([0-9A-Fa-f]{2})")
 
 
@@ -90,6 +92,12 @@ class PartitionPaths:
         if len(parts) == 1:
             return parts[0].dictionary.take(parts[0].indices)
         return pc.binary_join_element_wise(*(p.dictionary.take(p.indices) for p in parts), "/")
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        """DataError where the path of a row could be another row's, which has other values."""
+        refuse_default(batch, self.fields)
+        if not self.url_encode:
+            refuse_slashes(batch, self.fields, self.hive_style)
 
     def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         """The certain column values of partition ``path``; None if the path has another shape.

@@ -26,6 +26,9 @@ class Paths(Protocol):
     def paths(self, batch: pa.RecordBatch) -> pa.StringArray:
         """The partition path of each row, without nulls."""
 
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        """DataError where the path of a row could be another row's, which has other values."""
+
     def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         """As :meth:`~hoodoo.hookspecs.key_generator.KeyGenerator.partition_values`."""
 

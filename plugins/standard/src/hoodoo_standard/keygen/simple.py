@@ -48,6 +48,9 @@ class SimpleKeyGenerator:
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         return plain_keys(batch, self.record_key_field, self.paths.logical_timestamps)
 
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        self.paths.refuse_ambiguous(batch)
+
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         return self.paths.paths(batch)
 

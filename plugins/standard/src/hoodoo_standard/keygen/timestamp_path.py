@@ -123,6 +123,9 @@ class TimestampPaths:
         coded = self._paths(batch)
         return coded.dictionary.take(coded.indices)
 
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        """Nothing: a path is a formatted time."""
+
     def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         """None: a path holds a span of times, and no value is certain."""
         return None
