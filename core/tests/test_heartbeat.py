@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.local import LocalStorage
+from hoodoo.storage.processes import process_lives
 from hoodoo.testing.stores import FailingStorage, GatedStorage
 from hoodoo.timeline import heartbeat
 from hoodoo.timeline.heartbeat import (
@@ -23,7 +24,6 @@ from hoodoo.timeline.heartbeat import (
     Beating,
     Liveness,
     identity,
-    process_lives,
 )
 
 ONE, OTHER = "20240101000000001", "20240101000000002"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -224,6 +225,29 @@ def test_sweep_takes_old_temporaries_only(storage: LocalStorage) -> None:
     assert storage.sweep(older_than=-1) == 2
     assert storage.get("kept") == b"1"
     assert Path(storage.scratch()).is_dir()
+
+
+def test_sweep_takes_what_a_killed_process_left(storage: LocalStorage, tmp_path: Path) -> None:
+    """At once, where the machine says that it has ended; who only is of another machine is given time."""
+    code = (
+        "import os, signal, sys; from pathlib import Path; from hoodoo.storage import temporaries;"
+        "base = sys.argv[1]; folder = Path(temporaries.scratch(base)); (folder / 'f').touch();"
+        "folder.with_name(temporaries.new_name()).touch(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, storage.base])
+    assert done.returncode == -signal.SIGKILL
+    mine = Path(storage.scratch(), "f")
+    mine.touch()
+    top = mine.parent.parent
+    (left,) = (p for p in top.glob("scratch-*") if p != mine.parent)
+    name = left.name.removeprefix("scratch-")
+    machine, _, rest = name.partition(".")
+    elsewhere = [f"{machine[::-1]}.{rest}", f".{rest}", "1-2-of-a-version-before"]
+    for other in elsewhere:
+        (top / other).touch()
+    assert storage.sweep() == 2
+    assert not left.exists() and mine.exists()
+    assert {p.name for p in top.iterdir() if p.is_file()} == set(elsewhere)
 
 
 def test_sweep_of_a_store_that_is_not_there(tmp_path: Path) -> None:

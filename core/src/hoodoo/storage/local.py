@@ -124,7 +124,8 @@ class LocalStorage:
             return temporaries.scratch(self.base)
 
     def sweep(self, older_than: float = temporaries.DAY) -> int:
-        """Remove own temporaries that nobody touched for ``older_than`` seconds; how many files."""
+        """Remove own temporaries of processes that have ended, and those of other machines that nobody touched
+        for ``older_than`` seconds; how many files."""
         with self._guard("sweeping temporaries", temporaries.TEMP_DIR):
             return temporaries.sweep(self.base, older_than)
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import secrets
 import time
+
+from hoodoo.storage.processes import has_ended, short_name
 
 TEMP_DIR = ".hoodie/.temp/.hoodoo-put"  # relative to the root
 DAY = 86_400.0
 
+_SCRATCH = "scratch-"
+_OWNED = re.compile(rf"(?:{_SCRATCH})?([0-9a-f]*\.\d+\.\d*)-.+")
 _count = itertools.count()
 
 
@@ -24,13 +29,13 @@ def is_ours(path: str) -> bool:
 
 
 def new_name() -> str:
-    """A name that no thread, process or host picks twice."""
-    return f"{os.getpid()}-{next(_count)}-{secrets.token_hex(8)}"
+    """A name that no thread, process or host picks twice. It says whose it is."""
+    return f"{short_name()}-{next(_count)}-{secrets.token_hex(8)}"
 
 
 def scratch(base: str) -> str:
     """This process's own directory of files under construction below ``base``; made if need be."""
-    path = os.path.join(base, *TEMP_DIR.split("/"), f"scratch-{os.getpid()}-{_token()}")
+    path = os.path.join(base, *TEMP_DIR.split("/"), f"{_SCRATCH}{short_name()}-{_token()}")
     os.makedirs(path, exist_ok=True)
     os.utime(path)  # in use: an empty directory must look young to a sweep
     return path
@@ -45,19 +50,23 @@ def _token() -> str:
 
 
 def sweep(base: str, older_than: float = DAY) -> int:
-    """Remove temporaries below ``base`` not modified for ``older_than`` seconds; how many files.
+    """Remove temporaries below ``base`` that nobody can be writing; how many files.
 
-    The age has to be longer than any single file takes to write: younger ones may be in use.
-    Races with other sweeps are fine. Raises :class:`OSError`.
+    Those of a process of this machine that has ended go at once: a killed worker can't tidy up. Others go
+    when they were not modified for ``older_than`` seconds, which has to be longer than any single file
+    takes to write. Races with other sweeps are fine. Raises :class:`OSError`.
     """
     top = os.path.join(base, *TEMP_DIR.split("/"))
     limit = time.time() - older_than
+    dead = _Dead()
     removed = 0
     for directory, _, files in os.walk(top, topdown=False):
-        old = _modified(directory) <= limit  # asked before the removals below make it young
+        owned = os.path.relpath(directory, top).split(os.sep)[0]
+        left = dead.left(owned)
+        old = left or _modified(directory) <= limit  # asked before the removals make it young
         for name in files:
             path = os.path.join(directory, name)
-            if _modified(path) <= limit:
+            if left or dead.left(name) or _modified(path) <= limit:
                 try:
                     os.unlink(path)
                 except FileNotFoundError:
@@ -69,6 +78,23 @@ def sweep(base: str, older_than: float = DAY) -> int:
             except OSError:  # not empty, or gone
                 pass
     return removed
+
+
+class _Dead:
+    """Which processes have ended, each looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+
+    def left(self, name: str) -> bool:
+        """Whether a temporary called ``name`` is of a process that has ended."""
+        match = _OWNED.fullmatch(name)
+        if match is None:
+            return False
+        owner = match[1]
+        if owner not in self._known:
+            self._known[owner] = has_ended(owner)
+        return self._known[owner]
 
 
 def _modified(path: str) -> float:

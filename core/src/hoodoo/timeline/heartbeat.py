@@ -11,16 +11,16 @@ from __future__ import annotations
 import functools
 import json
 import os
-import socket
 import threading
 import uuid
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.log import get_logger
+from hoodoo.storage import processes
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.processes import process_lives
 
 FOLDER = ".hoodie/.heartbeat"
 # Hudi's defaults: hoodie.client.heartbeat.interval_in_ms, .tolerable.misses.
@@ -106,59 +106,8 @@ def store_time(storage: Storage, folder: str) -> float:
 
 
 def identity() -> dict[str, Any]:
-    """This process: ``host`` tells machines (and containers) apart, ``process`` everything."""
-    return _identity(os.getpid())
-
-
-@functools.lru_cache(maxsize=2)
-def _identity(pid: int) -> dict[str, Any]:
-    return {
-        "host": "/".join(
-            (socket.gethostname(), _read("/proc/sys/kernel/random/boot_id"), _space())
-        ),
-        "pid": pid,
-        "started": _started(pid),
-        "process": uuid.uuid4().hex,
-        "interval": INTERVAL,
-    }
-
-
-def process_lives(told: Mapping[str, Any]) -> bool:
-    """Whether the process of this machine that calls itself so (:func:`identity`) is still running."""
-    pid = told.get("pid")
-    if not isinstance(pid, int) or pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # another user's
-    started = _started(pid)
-    return not started or started == told.get("started")
-
-
-def _started(pid: int) -> str:
-    """When the process began, where the system tells; a number is given to another process later."""
-    stat = _read(f"/proc/{pid}/stat")
-    fields = stat.rpartition(")")[2].split()
-    if fields[:1] == ["Z"]:
-        return "ended"
-    return fields[19] if len(fields) > 19 else ""
-
-
-def _space() -> str:
-    with suppress(OSError):
-        return os.readlink("/proc/self/ns/pid")
-    return ""
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    """This process (:func:`hoodoo.storage.processes.identity`), and how often it renews its heartbeats."""
+    return {**processes.identity(), "interval": INTERVAL}
 
 
 def _decode(data: bytes) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from typing import Any
 from attrs import define, field
 from hoodoo.errors import StorageError
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.heartbeat import identity, process_lives
+from hoodoo.storage.processes import process_lives
+from hoodoo.timeline.heartbeat import identity
 
 _ATTEMPTS = 3
 
