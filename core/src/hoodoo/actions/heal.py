@@ -11,6 +11,7 @@ from hoodoo.actions.failed_logs import left_behind
 from hoodoo.actions.rollback import RolledBack, resume, rollback
 from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.metadata.build import withdraw
+from hoodoo.metadata.undo import sweep_forgotten
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import ROLLBACK_ACTIONS, State
@@ -103,10 +104,13 @@ def _abandoned(
 
 def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> None:
     """Delete what tasks of undone instants put after these were undone. Lists the table if there may be
-    some. ``recent``: only of what was undone since the newest write; archiving looks once more at all."""
+    some. ``recent``: only of what was undone since the newest write was requested; archiving looks once more
+    at all."""
     undone = _undone(storage, timeline, recent)
     for path in _left_behind(storage, timeline, undone) if undone else ():
         storage.delete(path)
+    if undone:
+        sweep_forgotten(storage, undone)
 
 
 def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
@@ -155,14 +159,14 @@ def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list
 
 
 def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
-    """Instants that rollbacks and restores undid (since the newest write, if ``recent``), and that are
-    not on the timeline (again).
+    """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
+    that are not on the timeline (again).
 
-    Only the recent ones may have tasks that still run; the write after it has looked at those before. What comes
-    later yet stays invisible as long as its instant is younger than the timeline's start, and archiving
-    looks once more before that changes.
+    Only the recent ones may have tasks that still run; what was undone before a write was requested, that write
+    has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
+    start, and archiving looks once more before that changes.
     """
-    newest = max((i.completion_order for i in timeline.writes()), key=order_key, default="")
+    newest = max((i.requested for i in timeline.writes()), key=order_key, default="")
     found: set[str] = set()
     for instant in timeline.completed():
         if recent and newest and order_key(instant.completion_order) <= order_key(newest):

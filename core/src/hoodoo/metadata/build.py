@@ -29,6 +29,7 @@ from hoodoo.metadata.kept_by import UNIQUE
 from hoodoo.metadata.layout import FILES, RECORD_INDEX, is_own
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import (
+    BEGINNINGS,
     FOLDER,
     MetadataTable,
     beginning,
@@ -183,12 +184,13 @@ def _build(
     settings: IndexSize,
 ) -> list[str]:
     """The columns whose ranges are kept."""
+    before = _newest_beginning(MetadataTable.open(storage, load(storage, properties.load(storage))))
     _wipe(storage, wanted)
     target = look()
     mine = publish.inflight(storage, target.timeline, mine)
     table = MetadataTable.open(storage, target.timeline)
     make_table(table.storage, target.config)
-    begun = _begin(target, table, wanted, settings)
+    begun = _begin(target, table, wanted, settings, before)
     groups = [s.file_id for _i, stats in begun for s in stats if s.partition_path == RECORD_INDEX]
     content = codec_avro.encode(
         "HoodieIndexCommitMetadata",
@@ -229,14 +231,18 @@ def _begin(
     table: MetadataTable,
     wanted: Sequence[str],
     settings: IndexSize,
+    before: int,
 ) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
-    """Pending deltacommits of pseudo instants, one for each partition, with their base files."""
+    """Pending deltacommits of pseudo instants, one for each partition, with their base files. They come after
+    the ``before``-th, also where all of those were wiped: tasks of an earlier build, which looked at older
+    rows, may live on, and what they put must have other names, and find its instant gone."""
     for left in table.timeline.pending():  # of a process that died: nobody else is at it
         if is_beginning(left.requested):
             forget(target.storage, target.config, left.requested)
-    free = 1 + max(
-        (int(i.requested) for i in table.timeline.instants if is_beginning(i.requested)), default=-1
-    )
+    newest = _newest_beginning(table)
+    free = 1 + max(before, newest)
+    if free + len(wanted) > BEGINNINGS:
+        free = 1 + newest
     begun = []
     for number, partition in enumerate(wanted, free):
         instant = Instant(beginning(number), "deltacommit", State.REQUESTED)
@@ -268,6 +274,12 @@ def _beside(table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat
         return tuple(found)
 
     return Beside(newest, files)
+
+
+def _newest_beginning(table: MetadataTable) -> int:
+    """The number of the newest beginning of a partition, -1 where there is none."""
+    begun = (int(i.requested) for i in table.timeline.instants if is_beginning(i.requested))
+    return max(begun, default=-1)
 
 
 def _wipe(storage: Storage, wanted: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from hoodoo.metadata.base import put_base
 from hoodoo.metadata.combine import combined
 from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.schema import record_schema
-from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning
+from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning, late_beginnings
 from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
@@ -33,7 +33,7 @@ from hoodoo.timeline.compaction_plan import (
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write.pending import Pending
 from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
 
@@ -239,14 +239,25 @@ class _CompactGroups:
 
 def _clean(table: MetadataTable, partitions: Sequence[str]) -> None:
     """Files of slices that nobody is at any more. Log files go before the base file that they are of:
-    without it, readers would not know where they belong."""
+    without it, readers would not know where they belong. And what a late task of an earlier beginning of a
+    partition has put: no decision tells of it, nor does anybody see it."""
     for partition in partitions:
+        for path in _never_begun(table, partition):
+            table.storage.delete(path)
         for group in table.file_view(partition).groups():
             for slice_ in group.slices[KEPT_SLICES:]:
                 for log in slice_.log_files:
                     table.storage.delete(log.path)
                 if slice_.base_file is not None:
                     table.storage.delete(slice_.base_file.path)
+
+
+def _never_begun(table: MetadataTable, partition: str) -> list[str]:
+    parsed = (parse_path(e.path, e.size) for e in table.storage.list(partition))
+    files = [file for file in parsed if file is not None]
+    # Looked at after the listing: a beginning is on the timeline before its files are there.
+    late = late_beginnings(files, reload(table.storage, table.timeline))
+    return [file.path for file in files if file.instant in late]
 
 
 def _shorten(table: MetadataTable) -> None:

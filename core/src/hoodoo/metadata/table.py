@@ -46,6 +46,8 @@ _MADE = {
 _UNSAID = frozenset({"hoodie.table.timeline.timezone"})
 # How the instants begin with which Hudi makes a partition.
 BEGINNING = "0000000000000"
+# So many of them, numbered from 0, are such to Hudi.
+BEGINNINGS = 1000
 
 
 @frozen(slots=False)
@@ -77,7 +79,9 @@ class MetadataTable:
         """All file groups of ``partition`` with their slices: one listing."""
         entries = self.storage.list(partition)
         parsed = (parse_path(e.path, e.size) for e in entries if not e.is_dir)
-        files = tuple(f for f in parsed if f is not None and self._counts(f))
+        counted = [f for f in parsed if f is not None and self._counts(f)]
+        late = late_beginnings(counted, self.timeline)
+        files = tuple(f for f in counted if f.instant not in late)
         return view.from_files(self.storage, self.timeline, files, as_of)
 
     def _counts(self, file: view.DataFile) -> bool:
@@ -117,6 +121,17 @@ def is_beginning(instant: str) -> bool:
 def beginning(number: int) -> str:
     """The instant of the ``number``-th beginning of a partition, from 0 on."""
     return f"{number:017d}"
+
+
+def late_beginnings(files: Iterable[view.DataFile], timeline: Timeline) -> frozenset[str]:
+    """Beginnings of which there are ``files``, of one partition, and which came to nothing: they are not on
+    the ``timeline`` of the metadata table, where a later one of the partition is, for which all before was
+    wiped. A task of a build that died has put them since."""
+    found = {file.instant for file in files if is_beginning(file.instant)}
+    if len(found) < 2:
+        return frozenset()
+    known = found & {i.requested for i in timeline.instants}
+    return frozenset(found - known) if known else frozenset()
 
 
 def own_config(config: TableConfig) -> TableConfig:

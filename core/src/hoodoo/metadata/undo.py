@@ -6,6 +6,7 @@ counts for every reader (Hudi takes it for archived).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 
 from hoodoo.errors import StorageError
@@ -23,7 +24,7 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
     A completed one is pending first, so that no reader sees half of it.
     """
     table = Below(storage, FOLDER)
-    folders = [e.path for e in table.list() if e.is_dir and not e.name.startswith(".hoodie")]
+    folders = _partitions(table)
     if not folders:
         return
     path = own_config(config).timeline_path
@@ -38,12 +39,28 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
         if instant.is_completed:
             table.delete(file)
     for _ in range(2):  # again at the end: a task may have put one meanwhile
-        for folder in folders:
-            for entry in table.list(folder):
-                found = parse_path(entry.path, entry.size)
-                if found is not None and found.instant == requested:
-                    table.delete(entry.path)
+        _delete(table, folders, {requested})
         for _instant, file in sorted(mine, key=lambda m: m[1]):  # inflight before requested
             table.delete(file)
     with suppress(StorageError):
         table.delete_prefix(f"{MARKERS}/{requested}")
+
+
+def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
+    """Delete what tasks put for the instants ``undone`` after these had been taken out. ``undone`` are on the
+    timeline of the table no more, nor on that of the metadata table. Lists each partition."""
+    table = Below(storage, FOLDER)
+    _delete(table, _partitions(table), undone)
+
+
+def _partitions(table: Below) -> list[str]:
+    return [e.path for e in table.list() if e.is_dir and not e.name.startswith(".hoodie")]
+
+
+def _delete(table: Below, folders: Collection[str], instants: Collection[str]) -> None:
+    """The files of ``instants``, by their names."""
+    for folder in folders:
+        for entry in table.list(folder):
+            found = parse_path(entry.path, entry.size)
+            if found is not None and found.instant in instants:
+                table.delete(entry.path)
