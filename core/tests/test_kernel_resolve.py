@@ -15,6 +15,7 @@ from hoodoo.errors import ConfigError, PluginError
 from hoodoo.hookspecs import Registration, Settings
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.kernel import resolve
+from hoodoo.kernel.answers import plain
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.protocols import PROTOCOLS, members
 from hoodoo.kernel.registry import Kernel
@@ -73,10 +74,10 @@ def test_by_the_text_of_a_factory(tmp_path: Path) -> None:
 def test_an_object_needs_no_packaging(tmp_path: Path) -> None:
     mine = OneSlot()
     instance, ref = resolve("layout", mine, using=Kernel([]))
-    assert instance is mine and ref.instance is mine
+    assert plain(instance) is mine and plain(ref.instance) is mine
     assert ref.module == "" and ref.name.endswith("OneSlot")
     store = RecordingStorage(LocalStorage(tmp_path))
-    assert resolve("storage", store, using=Kernel([])).instance is store
+    assert resolve("storage", store, using=Kernel([])).instance == store
 
 
 def test_an_object_that_lacks_members() -> None:

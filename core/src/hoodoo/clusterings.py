@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from hoodoo.actions.rollback import RolledBack, rollback
 from hoodoo.clustering.run import ClusteringRun, HowToRun, run
 from hoodoo.clustering.schedule import Scope, make_plan
 from hoodoo.clustering.settings import ClusteringSettings
-from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.errors import CommitUnknownError, ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.clustering import Clustering
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import LookupIndex
@@ -124,13 +125,21 @@ class Clusterings(Indexing):
                     if any(left.instant == pending.instant for left in self.clusterings()):
                         raise
                     # Somebody was about to give it up, or has run it meanwhile.
-        instant = self.schedule_clustering(
+        instant = self._scheduled(
             plan, order, columns=columns, target_file_size=target_file_size,
             partitions=partitions, options=options,
         )  # fmt: skip
         if instant is None:
             return commit
-        return self.run_clustering(instant, order=order, engine=chosen)
+        try:
+            return self.run_clustering(instant, order=order, engine=chosen)
+        except CommitUnknownError:
+            raise
+        except Exception:
+            if order is not None and not isinstance(order, str):
+                with suppress(HoodooError):  # nobody else could run it
+                    self.cancel_clustering(instant)
+            raise
 
     def schedule_clustering(
         self,
@@ -145,9 +154,31 @@ class Clusterings(Indexing):
         """Plan a clustering; its instant, or None where nothing is worth it. Runs nothing.
 
         All that a run goes by is in the plan: it may be run by another process, with other options. Arguments
-        as :meth:`cluster` has them. Raises ConfigError for bad ones, CommitConflictError while a restore or a
-        rollback is under way.
+        as :meth:`cluster` has them, but for an ``order`` that is an object: it could not be found again by what a
+        plan can say. Raises ConfigError for bad ones, CommitConflictError while a restore or a rollback is under
+        way.
         """
+        if order is not None and not isinstance(order, str):
+            raise ConfigError(
+                f"order of type {type(order).__qualname__}", "is an object, and a plan names what runs it: "
+                "nobody could run this one.",
+                "Register it as a plugin and give its name, or plan and run at once: table.cluster(order=...).",
+            )  # fmt: skip
+        return self._scheduled(
+            plan, order, columns=columns, target_file_size=target_file_size,
+            partitions=partitions, options=options,
+        )  # fmt: skip
+
+    def _scheduled(
+        self,
+        plan: Any,
+        order: Any,
+        *,
+        columns: str | Sequence[str] | None,
+        target_file_size: int | None,
+        partitions: str | Sequence[str] | None,
+        options: Mapping[str, Any] | None,
+    ) -> str | None:
         self._check_writable()
         self._refresh()
         self._check_clusterable()

@@ -134,6 +134,10 @@ class CommitUnknownError(CommitError):
     """It is not known whether the commit was published: read the timeline before trying again."""
 
 
+class StoragePluginError(PluginError, StorageUnknownError):
+    """A storage plugin broke its contract: whether the operation took place is not known."""
+
+
 # --- engines ----------------------------------------------------------------------------------
 class EngineError(HoodooError):
     """The engine can't run: no Java, a PySpark of the wrong version, workers that differ."""

@@ -211,7 +211,7 @@ class Table(Clusterings):
         generator = tables.settled(
             plugins.generator, lambda columns: stored_row(self._source(), columns)
         )
-        tables.check_virtual(generator, self._config.key_generator or type(generator).__name__)
+        tables.check_virtual(generator, self._config.key_generator or generator.__class__.__name__)
         columns = key_columns(generator, self.schema)
         rewrite_keys.check_made(generator, stored_row(self._source(), columns), columns)
         pinned = table_properties(generator)

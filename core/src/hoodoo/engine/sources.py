@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hoodoo.errors import DataError
+from hoodoo.kernel.answers import excused
 from hoodoo.model.schema_door import without_index
 
 if TYPE_CHECKING:  # pyarrow.dataset imports pandas where there is one: only who has a dataset pays
@@ -37,7 +38,8 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
         table = pa.Table.from_pandas(data, preserve_index=named)
         return table.select(without_index(table.schema, data.columns).names)
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
+        with excused():
+            return pa.RecordBatchReader.from_stream(data)
     raise DataError(
         f"data of type {type(data).__module__}.{type(data).__qualname__}",
         "is not Arrow",
@@ -50,9 +52,17 @@ def partitions(data: pa.Table | pa.RecordBatchReader | ds.Dataset, wanted: int) 
     """At most about ``wanted`` partitions of similar size; the rows of ``data`` in order."""
     if isinstance(data, pa.Table):
         return _table_partitions(data, wanted)
-    if isinstance(data, pa.RecordBatchReader):
-        return [lambda: iter(data)]
-    return _dataset_partitions(data, wanted)
+    is_stream = isinstance(data, pa.RecordBatchReader)
+    found = [lambda: iter(data)] if is_stream else _dataset_partitions(data, wanted)
+    return [_excused(part) for part in found]
+
+
+def _excused(part: Partition) -> Partition:
+    def read() -> Iterator[pa.RecordBatch]:
+        with excused():
+            yield from part()
+
+    return read
 
 
 def _table_partitions(table: pa.Table, wanted: int) -> list[Partition]:

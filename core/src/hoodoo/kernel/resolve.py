@@ -7,14 +7,20 @@ from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import Option, PluginRef, Settings
+<<<<<<< HEAD
 from hoodoo.kernel.discover import DISABLE
+=======
+from hoodoo.kernel.answers import Checked, Who, checked, plain
+from hoodoo.kernel.core_options import CORE_OPTIONS
+>>>>>>> ff3e220 (Answers of plugins are judged at one seam: type, schema, length, nulls and range)
 from hoodoo.kernel.protocols import PROTOCOLS, missing
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.options.core import CORE_OPTIONS
 
 
 class Resolved(NamedTuple):
-    """``instance`` answers the family's Protocol; ``ref`` is how it travels to a worker."""
+    """``instance`` answers the family's Protocol, and what it answers is checked
+    (:mod:`hoodoo.kernel.answers`); ``ref`` is how it travels to a worker."""
 
     instance: Any
     ref: PluginRef
@@ -35,10 +41,11 @@ def resolve(
     """
     settings = Settings() if settings is None else settings
     if not isinstance(wanted, str):
-        check(family, wanted, f"{family} object {type(wanted).__name__}")
-        return Resolved(
-            wanted, PluginRef(family, _name_of(wanted), settings=settings, instance=wanted)
-        )
+        name = _name_of(plain(wanted))
+        if not isinstance(wanted, Checked):
+            check(family, wanted, f"{family} object {type(wanted).__name__}")
+            wanted = checked(family, wanted, Who(family, name))
+        return Resolved(wanted, PluginRef(family, name, settings=settings, instance=wanted))
     registry = kernel() if using is None else using
     offer = registry.find(family, wanted)
     if offer is None:
@@ -71,7 +78,7 @@ def declared_options(
 
 
 def make(offer: Offer, settings: Settings) -> Any:
-    """Call the factory of ``offer``, and check what comes out of it."""
+    """Call the factory of ``offer``, and check what comes out of it, now and whenever it is asked."""
     factory = offer.registration.factory
     try:
         call = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
@@ -84,8 +91,11 @@ def make(offer: Offer, settings: Settings) -> Any:
             f"its factory {factory} failed: {type(exc).__name__}: {exc}.",
             f"Repair the distribution {offer.plugin.distribution}, or choose another {offer.family}.",
         ) from exc
+    if isinstance(made, Checked):  # an object that the factory had from another plugin
+        return made
     check(offer.family, made, str(offer))
-    return made
+    who = Who(offer.family, offer.name, offer.plugin.distribution, offer.plugin.version)
+    return checked(offer.family, made, who)
 
 
 def check(family: str, obj: object, label: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import PluginRef
+from hoodoo.kernel.answers import Who, checked
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.registry import Kernel
 from hoodoo.kernel.resolve import make
@@ -35,7 +36,7 @@ def load(ref: PluginRef) -> Any:
     version of the distribution, or the registration.
     """
     if not ref.module:
-        return ref.instance
+        return checked(ref.family, ref.instance, Who(ref.family, ref.name))
     key = (
         ref.family,
         ref.name,

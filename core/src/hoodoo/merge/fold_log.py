@@ -107,7 +107,7 @@ def _fold_partial(
         answer = merge_pairs(older, _narrow(pool, newer, merger), merger)
         if answer.newer_wins is None:
             raise PluginError(
-                f"merger {type(merger).__qualname__}",
+                f"merger {merger.__class__.__qualname__}",
                 "builds rows, and the log holds rows that lack columns",
                 "answer newer_wins: the kernel puts partial rows together.",
             )

@@ -30,14 +30,14 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
         _check_length(merger, len(answer.newer_wins), older.num_rows)
         if answer.newer_wins.null_count:
             raise PluginError(
-                f"merger {type(merger).__qualname__}", "answered null for some pairs",
+                f"merger {merger.__class__.__qualname__}", "answered null for some pairs",
                 "say true or false of each pair.",
             )  # fmt: skip
         return Merged(newer_wins=flat(pc.or_(answer.newer_wins, flat(forced))))
     rows = answer.rows
     if rows is None:
         raise PluginError(
-            f"merger {type(merger).__qualname__}", "answered neither newer_wins nor rows",
+            f"merger {merger.__class__.__qualname__}", "answered neither newer_wins nor rows",
             "return Merged(newer_wins=...) or Merged(rows=...).",
         )  # fmt: skip
     _check_length(merger, rows.num_rows, older.num_rows)
@@ -110,6 +110,6 @@ def flat(column: Any) -> Any:
 def _check_length(merger: Merger, got: int, wanted: int) -> None:
     if got != wanted:
         raise PluginError(
-            f"merger {type(merger).__qualname__}", f"answered {got} rows for {wanted} pairs",
+            f"merger {merger.__class__.__qualname__}", f"answered {got} rows for {wanted} pairs",
             "answer one row for each pair, in order.",
         )  # fmt: skip

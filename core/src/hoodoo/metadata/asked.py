@@ -12,6 +12,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex
+from hoodoo.kernel.answers import check_groups
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
@@ -61,13 +62,19 @@ def locations_of(target: WriteTarget, index: LookupIndex | ComputedIndex, keys: 
         return _computed(target, index, target.engine.collect(keys))
     if not isinstance(index, LookupIndex):
         raise ConfigError(
-            f"index {type(index).__qualname__}",
+            f"index {index.__class__.__qualname__}",
             "says of no key where it lies.",
             "Name another one.",
         )
     counted = target.engine.collect(target.engine.map(keys, _Count()))
     rows, size = (pc.sum(counted.column(n)).as_py() or 0 for n in ("rows", "bytes"))
     found = locate(target, index, keys, Arrivals(rows={"": rows}, key_bytes=size))
+    groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
+    check_groups(
+        index,
+        ((group["partition_path"], group["file_id"]) for group in groups),
+        {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
+    )
     return found.group_by(LOCATIONS_SCHEMA.names).aggregate([]).select(LOCATIONS_SCHEMA.names)
 
 

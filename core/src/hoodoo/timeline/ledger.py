@@ -23,13 +23,15 @@ from attrs import frozen
 from hoodoo.errors import (
     CommitConflictError,
     CorruptTableError,
+    PluginError,
     StorageError,
     StorageUnknownError,
+    warn,
 )
 from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
-from hoodoo.storage.lock import GuardedStorage
+from hoodoo.storage.lock import GuardedStorage, Held
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
@@ -90,8 +92,17 @@ def decide(
             barrier(storage.inner, timeline)
         return _decide(storage.inner, timeline, guarded)
     finally:
-        with suppress(StorageError):  # it expires, or its process is seen to be gone
-            held.release()
+        release(held)
+
+
+def release(held: Held) -> None:
+    """Give a lock back. What has been decided under it stands, whatever becomes of that."""
+    try:
+        held.release()
+    except StorageError:
+        pass  # it expires, or its process is seen to be gone
+    except PluginError as error:
+        warn(f"{error} What was done under the lock is done.")
 
 
 def _decide(
@@ -195,6 +206,8 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
                 return True
             return unknown is not None and _decode(storage, number)[0] == token
         except StorageUnknownError as error:
+            if isinstance(error, PluginError):
+                raise  # it would answer no better if asked again
             unknown = error
         except StorageError as error:
             if unknown is None:

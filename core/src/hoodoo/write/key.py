@@ -56,7 +56,7 @@ class AddKeys:
         """
         if deletes_only(generator) and not kind.deletes:
             raise ConfigError(
-                f"key generator {type(generator).__name__}", "is for deletes, and this is no delete.",
+                f"key generator {generator.__class__.__name__}", "is for deletes, and this is no delete.",
                 "open the table without it.",
             )  # fmt: skip
         if isinstance(generator, GeneratesKeys) and kind.looks_up:

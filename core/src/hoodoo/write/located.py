@@ -20,6 +20,7 @@ from hoodoo.hookspecs.index import (
 )
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.answers import check_locations
 from hoodoo.kernel.events import notify
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import fold, merge_pairs
@@ -59,6 +60,7 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     )
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
     found = engine.collect(index.locate(keys, context))
+    check_locations(index, found)
     if getattr(index, "knows_logs", False):
         return found
     return with_log_keys(target, keys, found, index.is_global)

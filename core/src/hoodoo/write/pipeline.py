@@ -16,6 +16,7 @@ from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.merger import keeps_absent
+from hoodoo.kernel.answers import check_asked, check_groups
 from hoodoo.model import change_data
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
@@ -36,7 +37,7 @@ from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.write.stats import read_stats
 from hoodoo.write.strays import leaves_rows
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
-from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
+from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
 from hoodoo.write.told_keys import Written, collect_written
 from hoodoo.write.write_slots import WriteSlots
@@ -261,6 +262,7 @@ def _tagged(
         found = locate(target, index, prepared.keyed, arriving)
         if prepared.kind.deletes:
             # The locations are the deletes: one row for each place where the key lies.
+            _check_asked(target, index, prepared.keyed, found)
             stream = target.engine.map(
                 target.engine.source(found), LocatedDeletes(prepared.keyed.schema)
             )
@@ -269,7 +271,13 @@ def _tagged(
         else:
             stream = tag(target, index, prepared.keyed, found)
             strays = leaves_rows(target, index, prepared.keyed, found, arriving)
-        for row in _found_by_group(found):
+        groups = _found_by_group(found)
+        check_groups(
+            index,
+            ((row["partition_path"], row["file_id"]) for row in groups),
+            {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
+        )
+        for row in groups:
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])
             if not index.is_global or target.logs is not None:
@@ -287,6 +295,13 @@ def _tagged(
         for path in sorted(new.keys() - weights.keys()):
             slots.new(path, 1)
     return stream, strays
+
+
+def _check_asked(target: WriteTarget, index: LookupIndex, keyed: Stream, found: pa.Table) -> None:
+    if found.num_rows:
+        step = AskedRows(target.engine.side(found), index.is_global)
+        asked = target.engine.collect(target.engine.map(keyed, step))
+        check_asked(index, found, asked.column("row"))
 
 
 def _only_new(

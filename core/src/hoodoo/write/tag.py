@@ -137,6 +137,29 @@ class LocatedDeletes:
 
 
 @frozen
+class AskedRows:
+    """Step: keyed rows in; out the numbers of the rows of ``found`` (LOCATIONS_SCHEMA) that these keys asked
+    for. ``anywhere``: whatever partition path a key came with."""
+
+    found: Side
+    anywhere: bool
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return pa.schema([("row", pa.int64())])
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        found = self.found.table()
+        numbered = found.append_column("row", pa.array(np.arange(found.num_rows)))
+        on = ["record_key"] if self.anywhere else ["record_key", "partition_path"]
+        for batch in batches:
+            asked = pa.table([batch.column(RECORD_KEY), batch.column(PARTITION_PATH)],
+                             ["record_key", "partition_path"])  # fmt: skip
+            there = numbered.join(asked, on, join_type="left semi", use_threads=False)
+            yield from there.select(["row"]).combine_chunks().to_batches()
+
+
+@frozen
 class OnlyUntagged:
     """Step: tagged rows whose key no file group holds."""
 

@@ -131,7 +131,7 @@ class WriteTarget:
         if isinstance(self.index, LookupIndex):
             return self.index
         raise PluginError(
-            f"index {type(self.index).__qualname__}",
+            f"index {self.index.__class__.__qualname__}",
             "neither looks keys up (locate) nor computes their bucket (bucket)",
             "implement LookupIndex or ComputedIndex of hoodoo.hookspecs.index.",
         )

@@ -11,14 +11,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from attrs import define, field
 
-from hoodoo.errors import StorageError
 from hoodoo.log import get_logger
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import Held, Lock
+from hoodoo.timeline.ledger import release
 
 TURN = "turn"
 # Writes without a conflict after which a writer does not wait for its turn any more.
@@ -76,5 +76,4 @@ class Turns:
     def give_back(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            with suppress(StorageError):
-                held.release()
+            release(held)

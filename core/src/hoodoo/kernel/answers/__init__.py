@@ -1,0 +1,27 @@
+"""Answers of plugins, checked at one seam: type, schema, length, nulls and range of what each member answers.
+
+A wrong answer, and an exception that is none of Hoodoo's, is a PluginError that names the family, the plugin, its
+distribution, the member, what came and what was wanted. What a plugin raises on purpose, as an error of
+:mod:`hoodoo.errors`, passes. Built-in plugins come through the same seam.
+"""
+
+from __future__ import annotations
+
+from hoodoo.kernel.answers.families import KINDS, checked
+from hoodoo.kernel.answers.indexes import check_asked, check_groups, check_locations
+from hoodoo.kernel.answers.seam import Checked, plain, who_is
+from hoodoo.kernel.answers.wrong import Who, excuse, excused
+
+__all__ = [
+    "KINDS",
+    "Checked",
+    "Who",
+    "check_asked",
+    "check_groups",
+    "check_locations",
+    "checked",
+    "excuse",
+    "excused",
+    "plain",
+    "who_is",
+]

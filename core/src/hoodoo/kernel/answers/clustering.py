@@ -1,0 +1,111 @@
+"""What clustering plans, orders and update strategies answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo.hookspecs.clustering import Clusterable, Clustering, ClusteringGroup, GroupSizes
+from hoodoo.kernel.answers import shapes
+from hoodoo.kernel.answers.seam import Ask, Kind, may_travel, wrapped
+from hoodoo.kernel.answers.wrong import Wrong, says
+from hoodoo.kernel.protocols import members
+
+Key = tuple[str, str]
+
+
+def _group(
+    answer: Any, ask: Ask, candidates: Sequence[Clusterable], sizes: GroupSizes
+) -> tuple[ClusteringGroup, ...]:
+    groups: tuple[ClusteringGroup, ...] = shapes.items(
+        answer, ClusteringGroup, "a sequence of ClusteringGroup"
+    )
+    left = {_key(item): item for item in candidates}
+    for group in groups:
+        if not shapes.items(group.slices, Clusterable, "groups of the candidates given"):
+            raise Wrong("a group of nothing", "groups of the candidates given")
+        for item in group.slices:
+            if left.pop(_key(item), None) != item:
+                raise Wrong(
+                    f"{_key(item)}, which was no candidate or came twice",
+                    "groups of the candidates given, each of them once at most",
+                )
+        if len(group.slices) > 1 and group.size > sizes.group:
+            raise Wrong(
+                f"a group of {group.size} bytes", f"groups of {sizes.group} bytes at the most"
+            )
+    return groups
+
+
+def _choose(
+    answer: Any, ask: Ask, groups: Sequence[ClusteringGroup]
+) -> tuple[ClusteringGroup, ...]:
+    wanted = "some of the groups given, each once"
+    found: tuple[ClusteringGroup, ...] = shapes.items(answer, ClusteringGroup, wanted)
+    left = {_keys(group): group for group in groups}
+    for group in found:
+        if left.pop(_keys(group), None) != group:
+            raise Wrong("a group that was not given, or one twice", wanted)
+    return found
+
+
+def _fitted(answer: Any, ask: Ask, sample: pa.Table) -> Any:
+    if answer is None or any(not hasattr(answer, name) for name in members(Clustering)):
+        raise Wrong(says(answer), "a Clustering")
+    may_travel(answer, ask.who)
+    made = wrapped(ORDER, answer, ask.who)
+    if made.columns != shapes.names(ask.inner.columns):
+        raise Wrong(
+            f"a Clustering of {made.columns}", f"one of the columns {tuple(ask.inner.columns)}"
+        )
+    return made
+
+
+def _order(answer: Any, ask: Ask, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, ...]:
+    wanted = f"one array or more of {rows.num_rows} values each, of types that Arrow sorts"
+    keys: tuple[Any, ...] = shapes.items(answer, pa.Array | pa.ChunkedArray, wanted)
+    if not keys:
+        raise Wrong("no array", wanted)
+    for key in keys:
+        if len(key) != rows.num_rows:
+            raise Wrong(says(key), wanted)
+        kind = key.type.value_type if pa.types.is_dictionary(key.type) else key.type
+        if pa.types.is_nested(kind):
+            raise Wrong(says(key), wanted)
+    return keys
+
+
+def _key(item: Clusterable) -> Key:
+    return item.slice.partition_path, item.slice.file_id
+
+
+def _keys(group: ClusteringGroup) -> tuple[Key, ...]:
+    return tuple(_key(item) for item in group.slices)
+
+
+PLAN = Kind(
+    "clustering_plan",
+    properties={"bounds_of": lambda answer, ask: shapes.names(answer)},
+    methods={"group": _group, "choose": _choose},
+)
+
+ORDER = Kind(
+    "clustering",
+    properties={
+        "columns": lambda answer, ask: shapes.names(answer),
+        "sample_rows": lambda answer, ask: shapes.whole(answer, 0),
+    },
+    methods={
+        "fitted": _fitted,
+        "keys": _order,
+        "told": lambda answer, ask, groups: shapes.texts(answer),
+    },
+    travels=True,
+)
+
+UPDATES = Kind(
+    "clustering_updates",
+    methods={"refuse": lambda answer, ask, plan, touched: shapes.reason(answer)},
+)

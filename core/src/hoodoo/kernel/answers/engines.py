@@ -1,0 +1,151 @@
+"""What engines answer, and whose fault it is when a step fails.
+
+Streams are the engine's own and stay as they are: their schema is judged. Steps get a seam around them that tells
+their exceptions from those of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import Counted, Step, Stream, Task
+from hoodoo.kernel.answers import shapes
+from hoodoo.kernel.answers.seam import Ask, Kind, wrapped
+from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, passes, says
+
+_PAYLOAD = pa.schema([("payload", pa.binary())])
+
+
+@frozen
+class Watched:
+    """``step``; an exception of its own is not the engine's. ``behalf``: the plugin whose step it is, and in
+    which of its members it was given to the engine; None: core's."""
+
+    step: Step
+    behalf: tuple[Who, str] | None = None
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return self.step.out_schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        above: list[BaseException] = []
+
+        def upstream() -> Iterator[pa.RecordBatch]:
+            try:
+                yield from batches
+            except Exception as error:
+                above.append(error)
+                raise
+
+        try:
+            if self.behalf is None:
+                yield from self.step(upstream(), task)
+            else:
+                for batch in self.step(upstream(), task):
+                    if not isinstance(batch, pa.RecordBatch):
+                        came, wanted = f"a step that gives {says(batch)}", "steps of record batches"
+                        raise self.behalf[0].broken(self.behalf[1], came, wanted)
+                    if set(batch.schema.names) != set(self.out_schema.names):
+                        came = f"a step that gives {says(batch)}"
+                        wanted = f"one that gives its out_schema, {self.out_schema.names}"
+                        raise self.behalf[0].broken(self.behalf[1], came, wanted)
+                    yield batch
+        except Exception as error:
+            if passes(error) or any(error is seen for seen in above):
+                raise
+            if self.behalf is None:
+                excuse(error)
+                raise
+            raise self.behalf[0].raised(self.behalf[1], error) from error
+
+
+def _streamed(answer: Any, wanted: pa.Schema | None) -> Any:
+    found = getattr(answer, "schema", None)
+    if not isinstance(found, pa.Schema):
+        raise Wrong(says(answer), "a stream, which has a schema")
+    if wanted is not None:
+        shapes.schema(found, wanted, "a stream of the schema")
+    return answer
+
+
+def _map(answer: Any, ask: Ask, stream: Stream, step: Step) -> Any:
+    return _streamed(answer, step.out_schema)
+
+
+def _prepare_map(ask: Ask, stream: Stream, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    behalf = ask.terms
+    watched = step if isinstance(step, Watched) else Watched(step, behalf)
+    return (stream, watched), {}
+
+
+def _exchange(answer: Any, ask: Ask, stream: Stream, parts: int, serializer: Any = None) -> Any:
+    return _streamed(answer, stream.schema)
+
+
+def _union(answer: Any, ask: Ask, streams: Sequence[Stream]) -> Any:
+    return _streamed(answer, streams[0].schema)
+
+
+def _side(answer: Any, ask: Ask, table: pa.Table) -> Any:
+    if not hasattr(answer, "table"):
+        raise Wrong(says(answer), "a Side, which has a table()")
+    return wrapped(SIDE, answer, ask.who, (table.schema, table.num_rows))
+
+
+def _side_table(answer: Any, ask: Ask) -> pa.Table:
+    schema, rows = ask.terms
+    if not isinstance(answer, pa.Table) or answer.num_rows != rows:
+        raise Wrong(says(answer), f"the pyarrow.Table of {rows} rows that was given")
+    shapes.schema(answer.schema, schema, "the table that was given")
+    return answer
+
+
+def _collect(answer: Any, ask: Ask, stream: Stream) -> pa.Table:
+    if not isinstance(answer, pa.Table):
+        raise Wrong(says(answer), "a pyarrow.Table")
+    shapes.schema(answer.schema, stream.schema, "a table of the stream's schema")
+    return answer
+
+
+def _meter(answer: Any, ask: Ask) -> Any:
+    if not hasattr(answer, "add") or not hasattr(answer, "read"):
+        raise Wrong(says(answer), "a Meter, with add and read")
+    return wrapped(METER, answer, ask.who)
+
+
+def _read(answer: Any, ask: Ask) -> Counted:
+    if not isinstance(answer, Counted):
+        raise Wrong(says(answer), "a Counted")
+    return answer
+
+
+ENGINE = Kind(
+    "engine",
+    properties={
+        "name": lambda answer, ask: shapes.text(answer),
+        "parallelism": lambda answer, ask: shapes.whole(answer, 1),
+    },
+    methods={
+        "accepts": lambda answer, ask, data: shapes.flag(answer),
+        "source": lambda answer, ask, data: _streamed(answer, None),
+        "tasks": lambda answer, ask, payloads: _streamed(answer, _PAYLOAD),
+        "map": _map,
+        "exchange": _exchange,
+        "stage": lambda answer, ask, stream, workspace: _streamed(answer, stream.schema),
+        "union": _union,
+        "side": _side,
+        "collect": _collect,
+        "meter": _meter,
+        "check": None,
+    },
+    prepare={"map": _prepare_map},
+)
+
+SIDE = Kind("side", methods={"table": _side_table}, travels=True)
+
+METER = Kind("meter", methods={"add": None, "read": _read}, travels=True)

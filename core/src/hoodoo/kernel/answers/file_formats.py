@@ -1,0 +1,167 @@
+"""What base file formats answer, and the readers and writers that they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import define
+
+from hoodoo.kernel.answers import shapes
+from hoodoo.kernel.answers.seam import Ask, Kind, iterated, judged, wrapped
+from hoodoo.kernel.answers.wrong import Wrong, says
+
+_READER = ("schema", "num_rows", "metadata", "batches", "close")
+_WRITER = ("write", "written", "flush", "close")
+
+
+@define
+class _Seen:
+    """Of one reading: the last schema that was found right, and the rows so far."""
+
+    schema: pa.Schema | None = None
+    rows: int = 0
+
+
+def _extension(answer: Any, ask: Ask) -> str:
+    found = shapes.text(answer, "an extension with its dot")
+    if not found.startswith(".") or "/" in found or "_" in found or len(found) < 2:
+        raise Wrong(says(found), "an extension with its dot, such as .parquet")
+    return found
+
+
+def _reader(answer: Any, ask: Ask, storage: Any, path: str) -> Any:
+    # The class first: properties of a reader may cost a look at the file.
+    if any(not hasattr(type(answer), n) and not hasattr(answer, n) for n in _READER):
+        raise Wrong(says(answer), "a BaseFileReader")
+    return wrapped(READER, answer, ask.who)
+
+
+def _writer(
+    answer: Any,
+    ask: Ask,
+    local: str,
+    schema: pa.Schema,
+    expected_rows: int | None = None,
+    base: Any = None,
+) -> Any:
+    if answer is None or any(not hasattr(answer, name) for name in _WRITER):
+        raise Wrong(says(answer), "a BaseFileWriter")
+    return wrapped(WRITER, answer, ask.who, local)
+
+
+def _schema(answer: Any, ask: Ask) -> pa.Schema:
+    if not isinstance(answer, pa.Schema):
+        raise Wrong(says(answer), "a pyarrow.Schema")
+    return answer
+
+
+def _batches(
+    answer: Any,
+    ask: Ask,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+    batch_rows: int | None = None,
+    encoded: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    if not hasattr(answer, "__iter__"):
+        raise Wrong(says(answer), "an iterator of record batches")
+    whole = ask.inner.schema
+    names = whole.names if columns is None else [n for n in columns if n in whole.names]
+    return _counted(answer, ask, whole, frozenset(names), batch_rows, encoded, where is None)
+
+
+def _counted(
+    found: Iterator[Any],
+    ask: Ask,
+    whole: pa.Schema,
+    names: frozenset[str],
+    batch_rows: int | None,
+    encoded: bool,
+    all_rows: bool,
+) -> Iterator[pa.RecordBatch]:
+    seen = _Seen()
+    yield from iterated(found, ask, _batch, seen, whole, names, batch_rows, encoded)
+    if all_rows:
+        judged(seen.rows, ask, _all_rows)
+
+
+def _batch(
+    batch: Any,
+    ask: Ask,
+    seen: _Seen,
+    whole: pa.Schema,
+    names: frozenset[str],
+    batch_rows: int | None,
+    encoded: bool,
+) -> pa.RecordBatch:
+    if not isinstance(batch, pa.RecordBatch):
+        raise Wrong(says(batch), "record batches")
+    if batch_rows is not None and batch.num_rows > batch_rows:
+        raise Wrong(f"a batch of {batch.num_rows} rows", f"batches of {batch_rows} at the most")
+    if seen.schema is None or not batch.schema.equals(seen.schema):
+        _check_columns(batch.schema, whole, names, encoded)
+        seen.schema = batch.schema
+    seen.rows += batch.num_rows
+    return batch
+
+
+def _check_columns(
+    found: pa.Schema, whole: pa.Schema, names: frozenset[str], encoded: bool
+) -> None:
+    if len(found) != len(names) or set(found.names) != names:
+        raise Wrong(f"a batch with {found.names}", f"batches with {sorted(names)}")
+    for field in found:
+        wanted, kind = whole.field(field.name).type, field.type
+        if encoded and pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if kind != wanted:
+            raise Wrong(
+                f"a batch whose {field.name} is a {field.type}", f"a {wanted}, as schema says"
+            )
+
+
+def _all_rows(rows: int, ask: Ask) -> int:
+    wanted = ask.inner.num_rows
+    if rows != wanted:
+        raise Wrong(f"{rows} rows", f"all {wanted} rows that num_rows counts")
+    return rows
+
+
+def _close(answer: Any, ask: Ask) -> int:
+    size = shapes.whole(answer, 0)
+    local: str = ask.terms
+    there = os.path.getsize(local) if os.path.exists(local) else None
+    if there != size:
+        raise Wrong(f"{size} bytes", f"the size of the file, which has {there}")
+    return size
+
+
+FILE_FORMAT = Kind(
+    "file_format",
+    properties={"extension": _extension},
+    methods={"reader": _reader, "writer": _writer},
+    travels=True,
+)
+
+READER = Kind(
+    "reader",
+    properties={
+        "schema": _schema,
+        "num_rows": lambda answer, ask: shapes.whole(answer, 0),
+        "metadata": lambda answer, ask: shapes.texts(answer),
+    },
+    methods={"batches": _batches, "close": None},
+)
+
+WRITER = Kind(
+    "writer",
+    properties={"written": lambda answer, ask: shapes.whole(answer, 0)},
+    methods={
+        "write": None,
+        "flush": lambda answer, ask: shapes.whole(answer, 0),
+        "close": _close,
+    },
+)

@@ -1,0 +1,265 @@
+"""The seam: whatever a plugin answers goes through here once, wherever it is asked.
+
+:func:`checked` puts an object that looks like the plugin around it. Each member of the family's Protocol calls the
+plugin's, and judges what comes by the rule that :mod:`hoodoo.kernel.answers.families` has for it; all other
+attributes are the plugin's own. It is pickled, compared and hashed as the plugin is.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+from attrs import Factory, frozen
+
+from hoodoo.errors import PluginError
+from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, named_in, passes
+
+# ``rule(answer, ask, *arguments)`` returns the answer, perhaps with a seam of its own around it.
+Rule = Callable[..., Any]
+# ``prepare(ask, *arguments)`` returns the arguments that the plugin gets.
+Prepare = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+@frozen
+class Kind:
+    """The members of one Protocol. ``properties`` and ``methods``: rule of each; None: it answers nothing.
+    An object may lack some of them. ``prepare``: of methods whose arguments are changed. ``says_missing``:
+    methods that say by a FileNotFoundError that something is not there. ``travels``: workers need it."""
+
+    name: str
+    properties: dict[str, Rule | None] = Factory(dict)
+    methods: dict[str, Rule | None] = Factory(dict)
+    prepare: dict[str, Prepare] = Factory(dict)
+    says_missing: frozenset[str] = frozenset()
+    travels: bool = False
+
+
+@frozen(eq=False)
+class Ask:
+    """One call: the plugin, who it is, and what the object that made it noted for its rules."""
+
+    inner: Any
+    who: Who
+    terms: Any
+    member: str
+
+
+class Checked:
+    """A plugin behind the seam."""
+
+    __slots__ = ("__weakref__", "_checked_inner", "_checked_terms", "_checked_who")
+    _checked_kind: Kind
+
+    def __init__(self, inner: Any, who: Who, terms: Any) -> None:
+        object.__setattr__(self, "_checked_inner", inner)
+        object.__setattr__(self, "_checked_who", who)
+        object.__setattr__(self, "_checked_terms", terms)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(
+            ("__", "_checked_")
+        ):  # pickle and copy look at an object without a state
+            raise AttributeError(name)
+        return getattr(self._checked_inner, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._checked_inner, name, value)
+
+    @property  # type: ignore[misc]  # what isinstance looks at, after the type
+    def __class__(self) -> type:
+        return type(self._checked_inner)
+
+    def __eq__(self, other: object) -> Any:
+        mine, theirs = self._checked_inner, plain(other)
+        return mine is theirs or mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(self._checked_inner)
+
+    def __repr__(self) -> str:
+        return repr(self._checked_inner)
+
+    def __enter__(self) -> Any:
+        guarded(Ask(self._checked_inner, self._checked_who, None, "__enter__"), _enter)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        guarded(Ask(self._checked_inner, self._checked_who, None, "__exit__"), _exit, *exc)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        may_travel(self._checked_inner, self._checked_who)
+        kind = type(self)._checked_kind
+        return _again, (kind.name, self._checked_inner, self._checked_who, self._checked_terms)
+
+
+def _enter(inner: Any) -> None:
+    inner.__enter__()
+
+
+def _exit(inner: Any, *exc: Any) -> None:
+    inner.__exit__(*exc)
+
+
+def guarded(ask: Ask, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``work(plugin, ...)``; what it raises names the plugin."""
+    try:
+        return work(ask.inner, *args, **kwargs)
+    except Exception as error:
+        if passes(error):
+            raise
+        if hidden := named_in(error):
+            raise hidden from error
+        raise ask.who.raised(ask.member, error) from error
+
+
+def judged(answer: Any, ask: Ask, rule: Rule, *args: Any, **kwargs: Any) -> Any:
+    """``answer`` if the ``rule`` accepts it. PluginError."""
+    try:
+        return rule(answer, ask, *args, **kwargs)
+    except Wrong as wrong:
+        raise ask.who.broken(ask.member, wrong.came, wrong.wanted) from wrong
+    except Exception as error:  # an object that can't even be looked at
+        if passes(error):
+            raise
+        raise ask.who.raised(ask.member, error) from error
+
+
+def iterated(found: Iterator[Any], ask: Ask, rule: Rule, *args: Any) -> Iterator[Any]:
+    """The items of an iterator that a plugin answered, each judged when it comes."""
+    rest = guarded(ask, lambda _inner: iter(found))
+    end = object()
+    try:
+        while True:
+            item = guarded(ask, lambda _inner: next(rest, end))
+            if item is end:
+                return
+            yield judged(item, ask, rule, *args)
+    finally:
+        close = getattr(rest, "close", None)
+        if close is not None:
+            close()
+
+
+def plain(obj: Any) -> Any:
+    """The plugin itself."""
+    return obj._checked_inner if isinstance(obj, Checked) else obj
+
+
+def who_is(obj: Any) -> Who | None:
+    """Who a checked object is; None for others."""
+    found: Who | None = obj._checked_who if isinstance(obj, Checked) else None
+    return found
+
+
+def wrapped(kind: Kind, obj: Any, who: Who, terms: Any = None) -> Any:
+    """``obj`` behind the seam of ``kind``. What is there already stays."""
+    if isinstance(obj, Checked):
+        return obj
+    there = frozenset(n for n in (*kind.properties, *kind.methods) if _has(obj, n))
+    return _class(kind.name, there)(obj, who, terms)
+
+
+def _has(obj: Any, name: str) -> bool:
+    if hasattr(type(obj), name) or name in getattr(obj, "__dict__", ()):
+        return True
+    # Not hasattr alone: a property may compute, or fail before the object is in use.
+    return hasattr(type(obj), "__getattr__") and hasattr(obj, name)
+
+
+@cache
+def _class(kind_name: str, there: frozenset[str]) -> type[Checked]:
+    kind = _kind(kind_name)
+    members: dict[str, Any] = {"__slots__": (), "_checked_kind": kind}
+    for name, rule in kind.properties.items():
+        if name in there:
+            members[name] = property(_reader(name, rule))
+    for name, rule in kind.methods.items():
+        if name in there:
+            prepare = kind.prepare.get(name)
+            members[name] = _method(name, rule, prepare, name in kind.says_missing)
+    return type(f"Checked_{kind_name}", (Checked,), members)
+
+
+def _reader(name: str, rule: Rule | None) -> Callable[[Any], Any]:
+    def read(self: Any) -> Any:
+        ask = Ask(self._checked_inner, self._checked_who, self._checked_terms, name)
+        answer = guarded(ask, getattr, name)
+        return answer if rule is None else judged(answer, ask, rule)
+
+    return read
+
+
+def _method(
+    name: str, rule: Rule | None, prepare: Prepare | None, says_missing: bool
+) -> Callable[..., Any]:
+    work = _found if says_missing else _called
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ask = Ask(self._checked_inner, self._checked_who, self._checked_terms, name)
+        given, named = (args, kwargs) if prepare is None else prepare(ask, *args, **kwargs)
+        answer = guarded(ask, work, name, given, named)
+        return answer if rule is None else judged(answer, ask, rule, *args, **kwargs)
+
+    call.__name__ = name
+    return call
+
+
+def _called(inner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return getattr(inner, name)(*args, **kwargs)
+
+
+def _found(inner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return getattr(inner, name)(*args, **kwargs)
+    except FileNotFoundError as error:
+        excuse(error)
+        raise
+
+
+def _kind(name: str) -> Kind:
+    from hoodoo.kernel.answers.families import KINDS  # they wrap what plugins make, by this module
+
+    return KINDS[name]
+
+
+def _again(kind: str, inner: Any, who: Who, terms: Any) -> Any:
+    return wrapped(_kind(kind), inner, who, terms)
+
+
+# --- what travels -----------------------------------------------------------------------------------
+class _Enough(Exception):
+    """So many bytes were pickled that the rest is taken for granted."""
+
+
+class _Sink(io.RawIOBase):
+    size = 0
+
+    def write(self, data: Any) -> int:
+        self.size += len(data)
+        if self.size > 1 << 20:
+            raise _Enough
+        return len(data)
+
+
+class _Probe(pickle.Pickler):
+    """Engines pickle classes and functions by value where they have to: these are not looked into."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type | FunctionType | ModuleType):
+            return len, ("",)
+        return NotImplemented
+
+
+def may_travel(obj: Any, who: Who) -> None:
+    """PluginError if ``obj`` can't be pickled."""
+    try:
+        _Probe(_Sink(), protocol=5).dump(obj)
+    except (_Enough, PluginError):
+        pass
+    except Exception as error:
+        raise who.not_picklable(error) from error

@@ -1,0 +1,112 @@
+"""What serializers answer.
+
+How many rows a message holds can't be seen from outside. The first message of each stream, and then one in so many,
+is read again at once: a serializer that loses rows, or gives others back, is found before anything is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo.kernel.answers import shapes
+from hoodoo.kernel.answers.seam import Ask, Kind, may_travel, wrapped
+from hoodoo.kernel.answers.wrong import Wrong, says
+
+_SAMPLED = 64
+
+
+class Stream:
+    """What the seam notes of one stream; a copy that travels counts for itself."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema, self.messages = schema, 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stream, (self.schema,)
+
+
+def _bind(answer: Any, ask: Ask, schema: pa.Schema, near: bool = False) -> Any:
+    return _bound(answer, ask, schema)
+
+
+def _open(answer: Any, ask: Ask, header: bytes) -> Any:
+    return _bound(answer, ask, None)
+
+
+def _bound(answer: Any, ask: Ask, schema: pa.Schema | None) -> Any:
+    for name in ("schema", "length", "header", "serialize", "deserialize"):
+        if answer is None or not hasattr(answer, name):
+            raise Wrong(says(answer), "a BoundSerializer")
+    may_travel(answer, ask.who)
+    own = shapes.schema(answer.schema, schema or answer.schema, "the schema that was bound")
+    return wrapped(BOUND, answer, ask.who, Stream(own))
+
+
+def _schema(answer: Any, ask: Ask) -> pa.Schema:
+    return shapes.schema(answer, ask.terms.schema, "the schema that was bound")
+
+
+def _serialize(answer: Any, ask: Ask, rows: pa.RecordBatch) -> pa.Buffer:
+    wanted = "a pyarrow.Buffer"
+    if not isinstance(answer, pa.Buffer):
+        raise Wrong(says(answer), wanted)
+    length = ask.inner.length
+    if length >= 0 and len(answer) != rows.num_rows * length:
+        raise Wrong(f"{len(answer)} bytes", f"{length} bytes for each of {rows.num_rows} rows")
+    stream: Stream = ask.terms
+    stream.messages += 1
+    if stream.messages % _SAMPLED == 1:
+        again = _deserialize(ask.inner.deserialize(answer), ask, answer)
+        if again.num_rows != rows.num_rows:
+            raise Wrong(
+                f"a message that deserialize makes {again.num_rows} rows of",
+                f"one of {rows.num_rows} rows",
+            )
+    return answer
+
+
+def _deserialize(answer: Any, ask: Ask, message: Any, reuse: Any = None) -> pa.RecordBatch:
+    if not isinstance(answer, pa.RecordBatch):
+        raise Wrong(says(answer), "a pyarrow.RecordBatch")
+    wanted: pa.Schema = ask.terms.schema
+    if not answer.schema.equals(wanted):
+        shapes.schema(answer.schema, wanted, "rows of the schema that was bound")
+    return answer
+
+
+def _header(answer: Any, ask: Ask) -> bytes:
+    if not isinstance(answer, bytes):
+        raise Wrong(says(answer), "bytes")
+    return answer
+
+
+def _copied(answer: Any, ask: Ask, rows: Any, reuse: Any = None) -> Any:
+    if type(answer) is not type(rows):
+        raise Wrong(says(answer), f"a copy: a {type(rows).__name__}")
+    if isinstance(rows, pa.RecordBatch) and answer.num_rows != rows.num_rows:
+        raise Wrong(says(answer), f"a copy of {rows.num_rows} rows")
+    return answer
+
+
+BOUND = Kind(
+    "bound_serializer",
+    properties={"schema": _schema, "length": lambda answer, ask: shapes.whole(answer, -1)},
+    methods={
+        "header": _header,
+        "serialize": _serialize,
+        "deserialize": _deserialize,
+        "copy": _copied,
+        "copy_stream": lambda answer, ask, source, target: shapes.whole(answer, 0),
+        "create": None,
+    },
+    travels=True,
+)
+
+SERIALIZER = Kind(
+    "serializer",
+    properties={"name": lambda answer, ask: shapes.text(answer)},
+    methods={"bind": _bind, "open": _open},
+    travels=True,
+)

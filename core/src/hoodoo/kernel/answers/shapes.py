@@ -1,0 +1,126 @@
+"""What answers of several families have in common. Each function returns the answer or raises Wrong.
+
+Arrays are judged by type, length and counts of nulls, and by one pass of Arrow's compute where values have a
+range; never value by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hoodoo.kernel.answers.wrong import Wrong, says
+
+
+def text(answer: Any, wanted: str = "a text that is not empty") -> str:
+    if not isinstance(answer, str) or not answer:
+        raise Wrong(says(answer), wanted)
+    return answer
+
+
+def one_of(answer: Any, values: tuple[str, ...]) -> str:
+    if not isinstance(answer, str) or answer not in values:
+        raise Wrong(says(answer), " or ".join(values))
+    return answer
+
+
+def reason(answer: Any) -> str | None:
+    """Why not, or None."""
+    return None if answer is None else text(answer, "a text that says why, or None")
+
+
+def flag(answer: Any) -> bool:
+    if not isinstance(answer, bool):
+        raise Wrong(says(answer), "True or False")
+    return answer
+
+
+def whole(answer: Any, least: int, below: int | None = None) -> int:
+    wanted = f"a whole number of at least {least}" + ("" if below is None else f", below {below}")
+    if not isinstance(answer, int) or isinstance(answer, bool):
+        raise Wrong(says(answer), wanted)
+    if answer < least or (below is not None and answer >= below):
+        raise Wrong(says(answer), wanted)
+    return answer
+
+
+def names(answer: Any) -> tuple[str, ...]:
+    """Names of columns, each once."""
+    wanted = "a tuple of names of columns, each once"
+    if not isinstance(answer, tuple | list) or not all(isinstance(n, str) and n for n in answer):
+        raise Wrong(says(answer), wanted)
+    if len(set(answer)) < len(answer):
+        raise Wrong(f"{tuple(answer)!r}", wanted)
+    return tuple(answer)
+
+
+def texts(answer: Any) -> Mapping[str, str]:
+    """A mapping of texts to texts."""
+    if not isinstance(answer, Mapping) or not all(
+        isinstance(key, str) and isinstance(value, str) for key, value in answer.items()
+    ):
+        raise Wrong(says(answer), "a mapping of texts to texts")
+    return answer
+
+
+def items(answer: Any, kind: type, wanted: str) -> tuple[Any, ...]:
+    """Objects of one class. A text or a generator is no answer: one can't be told from its parts, the other
+    has none any more when they are wanted."""
+    if not isinstance(answer, tuple | list):
+        raise Wrong(says(answer), wanted)
+    for item in answer:
+        if not isinstance(item, kind):
+            raise Wrong(f"{says(answer)} with {says(item)} in it", wanted)
+    return tuple(answer)
+
+
+def chosen(answer: tuple[Any, ...], given: Iterable[Any], wanted: str) -> tuple[Any, ...]:
+    """Some of what was given, each once. Compared by equality: plugins may copy."""
+    left = set(given)
+    for item in answer:
+        if item not in left:
+            raise Wrong(f"one that was not given, or one twice: {str(item)[:200]}", wanted)
+        left.discard(item)
+    return answer
+
+
+def array(answer: Any, kind: pa.DataType, rows: int, what: str = "values") -> pa.Array:
+    """One array without nulls, as long as the rows."""
+    wanted = f"a pyarrow.Array of {rows} {what} of type {kind}, none of them null"
+    if not isinstance(answer, pa.Array) or answer.type != kind or len(answer) != rows:
+        raise Wrong(says(answer), wanted)
+    if answer.null_count:
+        raise Wrong(says(answer), wanted)
+    return answer
+
+
+def shortest(answer: pa.Array) -> int:
+    """Bytes of the shortest text; 1 where there is none."""
+    found = pc.min(pc.binary_length(answer)).as_py()
+    return 1 if found is None else int(found)
+
+
+def between(answer: pa.Array, least: int, below: int | None = None) -> pa.Array:
+    """Numbers of a range."""
+    ends = pc.min_max(answer)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if low is not None and (low < least or (below is not None and high >= below)):
+        limit = "" if below is None else f" and below {below}"
+        raise Wrong(f"numbers from {low} to {high}", f"numbers of at least {least}{limit}")
+    return answer
+
+
+def schema(answer: Any, wanted: pa.Schema, what: str) -> pa.Schema:
+    """The same names and types, in the same order."""
+    if not isinstance(answer, pa.Schema):
+        raise Wrong(says(answer), what)
+    if not answer.equals(wanted):
+        raise Wrong(f"the schema {_fields(answer)}", f"{what}: {_fields(wanted)}")
+    return answer
+
+
+def _fields(found: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in found)
