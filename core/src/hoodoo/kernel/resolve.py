@@ -7,12 +7,8 @@ from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import Option, PluginRef, Settings
-<<<<<<< HEAD
-from hoodoo.kernel.discover import DISABLE
-=======
 from hoodoo.kernel.answers import Checked, Who, checked, plain
-from hoodoo.kernel.core_options import CORE_OPTIONS
->>>>>>> ff3e220 (Answers of plugins are judged at one seam: type, schema, length, nulls and range)
+from hoodoo.kernel.discover import DISABLE
 from hoodoo.kernel.protocols import PROTOCOLS, missing
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.options.core import CORE_OPTIONS
