@@ -116,7 +116,6 @@ def test_bloom_can_be_left_out_unless_the_index_needs_it(tmp_path: Path) -> None
         ("Zstd", "ZSTD"),
         ("LZ4_RAW", "LZ4"),
         ("UNCOMPRESSED", "UNCOMPRESSED"),
-        ("", "ZSTD"),
     ],
 )
 def test_codecs(tmp_path: Path, asked: str, found: str) -> None:

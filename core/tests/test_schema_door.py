@@ -7,7 +7,7 @@ from datetime import date, datetime, timezone
 
 import pyarrow as pa
 import pytest
-from hoodoo.errors import SchemaError
+from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema_avro import arrow_schema, avro_text
 from hoodoo.model.schema_conform import conform
@@ -115,7 +115,7 @@ def test_naive_timestamps_when_the_table_says_how_to_read_them() -> None:
     assert conform(batch, schema).to_pydict() == {
         "t": [datetime(2024, 5, 6, 7, tzinfo=timezone.utc)]
     }
-    with pytest.raises(SchemaError, match=r"hoodoo\.naive\.timestamps"):
+    with pytest.raises(ConfigError, match=r"hoodoo\.naive\.timestamps"):
         normalise_schema(batch.schema, {"hoodoo.naive.timestamps": "local"})
 
 

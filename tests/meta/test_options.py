@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from hoodoo.kernel import declared_options
+from hoodoo.hookspecs import FAMILIES, Option
+from hoodoo.kernel import declared_options, kernel
+from hoodoo.options.core import CORE_OPTIONS
 
 REPO = Path(__file__).parents[2]
+OURS = ("hoodoo-core", "hoodoo-standard", "hoodoo-spark")
+# What declares options, and what judges them.
+DECLARING = (
+    "core/src/hoodoo/options/",
+    "core/src/hoodoo/kernel/options.py",
+    "plugins/standard/src/hoodoo_standard/options.py",
+    "plugins/standard/src/hoodoo_standard/cluster/orders.py",
+    "plugins/standard/src/hoodoo_standard/cluster/planners.py",
+    "plugins/spark/src/hoodoo_spark/options.py",
+)
+# (file, what is found there) -> why it is right.
+_READS, _NAMES, _FLAGS = (
+    "reads options by a key",
+    "names an option by its key",
+    "makes a flag of a text",
+)
+ALLOWED = {
+    (
+        "core/src/hoodoo/hookspecs/registration.py",
+        _READS,
+    ): "texts, for plugins that declare no type",
+    ("core/src/hoodoo/kernel/registry.py", _READS): "its declarations",
+    ("core/src/hoodoo/model/writer_keys.py", _NAMES): "Hudi's names of what properties say",
+    ("core/src/hoodoo/new_table.py", _NAMES): "a property that only new tables of version 6 have",
+    ("core/src/hoodoo/files/log_blocks.py", _FLAGS): "a header of log blocks",
+    ("core/src/hoodoo/metadata/definitions.py", _FLAGS): "Hudi's file of index definitions",
+    ("core/src/hoodoo/metadata/keep.py", _FLAGS): "a property that is no option",
+    ("core/src/hoodoo/metadata/kept_by.py", _FLAGS): "a property that is no option",
+    ("core/src/hoodoo/model/internal_row.py", _FLAGS): "the text of a constant column",
+}
 
 
 def _page() -> ModuleType:
@@ -30,3 +65,89 @@ def test_defaults_are_right_values_in_their_plain_spelling() -> None:
     for option in declared_options():
         if option.default is not None:
             assert option.spell(option.initial) == option.default, option.key
+
+
+def _declared() -> list[Option]:
+    """Every declaration of ours: core's, and those of each registration."""
+    found = list(CORE_OPTIONS)
+    for family in FAMILIES:
+        for offer in kernel().offers(family):
+            if offer.plugin.distribution in OURS:
+                found += offer.registration.options
+    return found
+
+
+def test_a_key_is_declared_once() -> None:
+    by_name: dict[str, Option] = {}
+    for option in _declared():
+        for name in option.names:
+            assert by_name.setdefault(name, option) is option, name
+
+
+def test_declarations_say_what_they_are_for() -> None:
+    for option in _declared():
+        assert re.fullmatch(r"[A-Z`_a-z].*[.]", option.summary), f"{option.key}: {option.summary!r}"
+        assert not option.older or option.key not in option.older
+
+
+def _sources() -> Iterator[tuple[str, ast.Module]]:
+    for top in ("core/src", "plugins/standard/src", "plugins/spark/src"):
+        for path in sorted((REPO / top).rglob("*.py")):
+            name = str(path.relative_to(REPO))
+            if not name.startswith(DECLARING):
+                yield name, ast.parse(path.read_text("utf-8"))
+
+
+def _reads(tree: ast.Module) -> Iterator[int]:
+    """Lines that read a value of options by its key: ``options.get(..)``, ``options[..]``."""
+    for node in ast.walk(tree):
+        found = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            found = node.func.value if node.func.attr in ("get", "pop", "setdefault") else None
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            found = node.value
+        name = getattr(found, "attr", getattr(found, "id", ""))
+        if name in ("options", "_options"):
+            yield node.lineno
+
+
+def _keys(tree: ast.Module, names: set[str]) -> Iterator[int]:
+    """Lines with the key of a declared option as a text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in names:
+            yield node.lineno
+
+
+def _parsed_texts(tree: ast.Module) -> Iterator[int]:
+    """Lines that make a flag of a text by hand."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and any(
+            isinstance(side, ast.Constant) and side.value in ("true", "false")
+            for side in (node.left, *node.comparators)
+        ):
+            yield node.lineno
+
+
+def test_options_are_read_by_their_declarations_alone() -> None:
+    names = {name for option in _declared() for name in option.names}
+    wrong = [
+        f"{name}:{line}: {what}"
+        for name, tree in _sources()
+        for what, lines in (
+            (_READS, _reads(tree)),
+            (_NAMES, _keys(tree, names)),
+            (_FLAGS, _parsed_texts(tree)),
+        )
+        for line in lines
+        if (name, what) not in ALLOWED
+    ]
+    assert not wrong, "\n".join(wrong)
+    assert {(name, what) for name, what in ALLOWED if not (REPO / name).exists()} == set()
+
+
+def test_the_rule_can_fail() -> None:
+    code = 'a = settings.options.get("hoodie.clean.automatic", "true").lower() == "true"\nb = options["x"]\n'
+    tree = ast.parse(code)
+    assert sorted(_reads(tree)) == [1, 2]
+    assert list(_keys(tree, {"hoodie.clean.automatic"})) == [1]
+    assert list(_parsed_texts(tree)) == [1]

@@ -30,20 +30,6 @@ from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration, Settings
 from hoodoo.indexing import Indexing
-from hoodoo.kernel.clustering_options import (
-    DEFAULT_MEMORY,
-    EVERY,
-    EXECUTION,
-    INCREMENTAL,
-    INLINE,
-    LAYOUT,
-    MEMORY,
-    PLAN_CLASS,
-    SCHEDULED,
-    SELECTED,
-    SORT_COLUMNS,
-    TARGET,
-)
 from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
@@ -51,6 +37,8 @@ from hoodoo.metadata.listing import build
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.options import clustering as keys
+from hoodoo.options.option import Option
 from hoodoo.timeline import publish
 from hoodoo.timeline.clustering_plan import (
     CLUSTERING,
@@ -185,9 +173,9 @@ class Clusterings(Indexing):
         given = _given(columns, target_file_size, partitions)
         given.update(tables.check_options(options or {}, self._config))
         # Who asks has a reason to: partitions that did not change may get another order.
-        merged = {INCREMENTAL: "false", **self._options, **given}
+        merged = {keys.INCREMENTAL.key: "false", **self._options, **given}
         settings = ClusteringSettings.of(merged)
-        wanted = plan or merged.get(PLAN_CLASS, "size")
+        wanted = plan or keys.PLANNER.read(merged)
         planner, ref = resolve("clustering_plan", wanted, Settings(self._config, merged))
         how, strategy, params = self._strategy(order, merged)
         heal(self._storage, self._config)
@@ -308,47 +296,44 @@ class Clusterings(Indexing):
         self, order: Any, options: Mapping[str, str]
     ) -> tuple[Clustering, str, dict[str, str]]:
         """What lays out the rows, how the plan names it, and all that it goes by."""
-        columns = options.get(SORT_COLUMNS, "")
-        default = options.get(EXECUTION) or (
-            options.get(LAYOUT, "linear") if columns else "combine"
+        columns = keys.SORT_COLUMNS.given(options) or ()
+        default = keys.EXECUTION.given(options) or (
+            keys.LAYOUT.read(options).lower() if columns else "combine"
         )
         wanted = default if order is None else order
         asked = dict(options)
         if wanted in _LAYOUTS:
             _check_columns(columns, wanted)
-            asked[LAYOUT] = wanted.upper()
+            asked[keys.LAYOUT.key] = wanted.upper()
         found, ref = resolve("clustering", wanted, Settings(self._config, asked))
         offer = kernel().find("clustering", ref.name)
         registration = None if offer is None else offer.registration
-        params = {TARGET: str(ClusteringSettings.of(options).target)}
+        params = {keys.TARGET.key: str(keys.TARGET.read(options))}
         if columns and ref.name != "combine":
-            params[SORT_COLUMNS] = columns
+            params[keys.SORT_COLUMNS.key] = keys.SORT_COLUMNS.spell(columns)
         declared = () if registration is None else registration.options
-        params |= {option.key: options[option.key] for option in declared if option.key in options}
+        params |= {o.key: o.spell(o.read(options)) for o in declared if o.is_in(options)}
         if ref.name in (*_LAYOUTS, "combine"):
             if ref.name != "combine":
-                params[LAYOUT] = ref.name.upper()
+                params[keys.LAYOUT.key] = ref.name.upper()
             return found, _SORTS, params
         return found, _java_name(registration) or ref.name, params
 
     def _how(self, given: Any, plan: ClusteringPlan) -> HowToRun:
         # The plan alone says it; another tool's doesn't say all.
         options = dict(plan.params)
-        for key in (TARGET, LAYOUT):
-            if key not in options and key in self._options and PLANNER not in plan.extra:
-                options[key] = self._options[key]
+        own: tuple[Option, ...] = () if PLANNER in plan.extra else (keys.TARGET, keys.LAYOUT)
+        for option in own:
+            said = option.given(self._options)
+            if said is not None and not option.is_in(options):
+                options[option.key] = option.spell(said)
         found, ref = resolve("clustering", given or plan.strategy, Settings(self._config, options))
         strategy: Clustering = found
-        memory = self._options.get(MEMORY, str(DEFAULT_MEMORY))
-        if not memory.isdigit() or int(memory) < 1 << 20:
-            raise ConfigError(
-                f"option {MEMORY}", f"is a number of bytes, at least 1048576, not {memory!r}.",
-                "Correct it.",
-            )  # fmt: skip
         name = ref.name
         if plan.strategy == _SORTS:
-            name = options.get(LAYOUT, "linear").lower() if strategy.columns else "combine"
-        return HowToRun(strategy, name, ClusteringSettings.of(options).target, int(memory))
+            name = keys.LAYOUT.read(options).lower() if strategy.columns else "combine"
+        memory = keys.MEMORY.read(self._options)
+        return HowToRun(strategy, name, keys.TARGET.read(options), memory)
 
     def _check_clusterable(self) -> None:
         index = self._plugins().index
@@ -371,26 +356,16 @@ class Clusterings(Indexing):
                 )
 
     def _inline_clustering(self) -> Callable[[Timeline, Callable[[], Engine]], bool] | None:
-        runs = self._options.get(INLINE, "false").lower() == "true"
-        plans = self._options.get(SCHEDULED, "false").lower() == "true"
-        if runs and plans:
-            raise ConfigError(
-                f"options {INLINE} and {SCHEDULED}", "exclude each other: a write either runs a "
-                "clustering or plans one.",
-                "Set one of them.",
-            )  # fmt: skip
+        runs, plans = keys.INLINE.read(self._options), keys.SCHEDULED.read(self._options)
         if not runs and not plans:
             return None
         self._check_clusterable()
-        text = self._options.get(EVERY, "4")
-        if not text.isdigit() or int(text) < 1:
-            raise ConfigError(f"option {EVERY}", f"must be a number, not {text!r}.", "Correct it.")
-        ClusteringSettings.of(self._options)
+        every = keys.EVERY.read(self._options)
 
         def inline(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
-            if self._commits_since(timeline) < int(text):
+            if self._commits_since(timeline) < every:
                 return False
-            changed = {INCREMENTAL: self._options.get(INCREMENTAL, "true")}
+            changed = {keys.INCREMENTAL.key: keys.INCREMENTAL.read(self._options)}
             if plans:
                 return self.schedule_clustering(options=changed) is not None
             return bool(self.cluster(options=changed, engine=engine()).instant)
@@ -420,21 +395,21 @@ def _given(
     """Arguments as the options that they stand for."""
     given: dict[str, str] = {}
     for key, value in (
-        (SORT_COLUMNS, columns),
-        (SELECTED, partitions),
+        (keys.SORT_COLUMNS.key, columns),
+        (keys.SELECTED.key, partitions),
     ):
         if value is not None:
             given[key] = value if isinstance(value, str) else ",".join(value)
     if target_file_size is not None:
-        given[TARGET] = str(target_file_size)
+        given[keys.TARGET.key] = str(target_file_size)
     return given
 
 
-def _check_columns(columns: str, name: str) -> None:
+def _check_columns(columns: Sequence[str], name: str) -> None:
     if not columns:
         raise ConfigError(
             f"order {name}", "has no columns to sort by.",
-            f"Name some: columns=[...], or the option {SORT_COLUMNS}.",
+            f"Name some: columns=[...], or the option {keys.SORT_COLUMNS.key}.",
         )  # fmt: skip
 
 

@@ -33,24 +33,17 @@ from hoodoo.metadata.layout import (
     RECORD_INDEX,
 )
 from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, listed, told_as
-from hoodoo.metadata.unkept import ENABLED, KEPT, built, kept_partitions
+from hoodoo.metadata.unkept import KEPT, built, kept_partitions
 from hoodoo.model.config import TableConfig
+from hoodoo.options import metadata as metadata_options
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.target import WriteTarget
 from hoodoo.writing import Writing
 
-# Options that ask for a record index; the second is the older name.
-KEYS_ENABLED = (
-    "hoodie.metadata.global.record.level.index.enable",
-    "hoodie.metadata.record.index.enable",
-)
-PATHS_ENABLED = "hoodie.metadata.record.level.index.enable"
 PARTITIONED_INDEX = "partitioned_record_index"
 GROWING = "growing_record_index"
-RANGES_ENABLED = "hoodie.metadata.index.column.stats.enable"
-_EVERY = "hoodie.metadata.compact.max.delta.commits"
 _SUPPORTED = 9
 
 
@@ -58,18 +51,18 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     """The properties of a new table, with the metadata table that the options or its index ask for as one
     that is to be built. Raises ConfigError, UnsupportedTableError where it can't have one."""
     growing = _index_of(config) == GROWING
-    keys = _index_of(config) not in (None, GROWING) or any(
-        options.get(key, "").lower() == "true" for key in (*KEYS_ENABLED, PATHS_ENABLED)
-    )
+    asked = metadata_options.KEYS.read(options) or metadata_options.PATH_KEYS.read(options)
+    keys = asked or _index_of(config) not in (None, GROWING)
     own = [GROWING_INDEX] if growing else []
     if growing:
         refuse_unable(config, True)
         Growing.of(config)
         config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
-    if options.get(ENABLED, "true" if keys else "false").lower() != "true":
+    enabled = metadata_options.ENABLED.given(options)
+    if not (keys if enabled is None else enabled):
         if keys:
             raise ConfigError(
-                f"option {ENABLED}=false", "contradicts a record index, which lies in the metadata table.",
+                f"option {metadata_options.ENABLED.key}=false", "contradicts a record index, which lies in the metadata table.",
                 "leave it out.",
             )  # fmt: skip
         return config
@@ -77,11 +70,11 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     partitioned = by_paths(config, options)
     if partitioned and not config.partition_fields:
         raise ConfigError(
-            f"option {PATHS_ENABLED}", "is for tables with partitions, and this one has none.",
+            f"option {metadata_options.PATH_KEYS.key}", "is for tables with partitions, and this one has none.",
             "use the global record index: index='record_index'.",
         )  # fmt: skip
     IndexSize.of(options, partitioned)
-    ranges = options.get(RANGES_ENABLED, "true").lower() == "true"
+    ranges = metadata_options.RANGES.read(options)
     wanted = [FILES]
     wanted += [COLUMN_STATS] if ranges else []
     wanted += [RECORD_INDEX] if keys else []
@@ -92,9 +85,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
 
 def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
     """Whether the record index that a new table asks for is partitioned."""
-    return (
-        _index_of(config) == PARTITIONED_INDEX or options.get(PATHS_ENABLED, "").lower() == "true"
-    )
+    return _index_of(config) == PARTITIONED_INDEX or metadata_options.PATH_KEYS.read(options)
 
 
 def _index_of(config: TableConfig) -> str | None:
@@ -292,10 +283,7 @@ class Indexing(Writing):
         return compact.holds(MetadataTable.open(self._storage, timeline), instant)
 
     def _metadata_compaction(self) -> Callable[[Timeline, Callable[[], Engine]], bool]:
-        text = self._options.get(_EVERY, "10")
-        if not text.isdigit() or int(text) < 1:
-            raise ConfigError(f"option {_EVERY}", f"must be a number, not {text!r}.", "Correct it.")
-        every = int(text)
+        every = metadata_options.COMPACT_EVERY.read(self._options)
 
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
             partitions = kept_partitions(self._storage, timeline)

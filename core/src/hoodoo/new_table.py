@@ -26,6 +26,16 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import normalise_schema, without_index
 from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
+from hoodoo.options.table import (
+    BASE_FORMAT,
+    DATABASE,
+    DROP_COLUMNS,
+    HIVE_STYLE,
+    INDEX_TYPE,
+    MERGE_MODE,
+    MERGE_STRATEGY,
+    URL_ENCODE,
+)
 from hoodoo.tables import (
     OWN_INDEX,
     OWN_MERGER,
@@ -51,12 +61,12 @@ OWN_PARTITION_TYPES = "hoodoo.partition.types"
 # Properties with a default that an option may replace when the table is created.
 _CHOSEN_BY_OPTION = frozenset(
     {
-        "hoodie.database.name",
-        "hoodie.datasource.write.hive_style_partitioning",
-        "hoodie.datasource.write.partitionpath.urlencode",
-        "hoodie.table.base.file.format",
-        "hoodie.record.merge.mode",
-        "hoodie.record.merge.strategy.id",
+        DATABASE.key,
+        HIVE_STYLE.key,
+        URL_ENCODE.key,
+        BASE_FORMAT.key,
+        MERGE_MODE.key,
+        MERGE_STRATEGY.key,
     }
 )
 _JAVA_GENERATORS = {
@@ -155,15 +165,15 @@ def _base_properties(
 ) -> dict[str, str]:
     properties = {
         "hoodie.table.name": name,
-        "hoodie.database.name": "default",
+        DATABASE.key: "default",
         "hoodie.table.type": table_type,
         "hoodie.table.version": str(version),
         "hoodie.timeline.layout.version": "1" if version < 8 else "2",
         "hoodie.archivelog.folder": "archived",
         "hoodie.table.timeline.timezone": "UTC",
-        "hoodie.datasource.write.hive_style_partitioning": "false",
-        "hoodie.datasource.write.partitionpath.urlencode": "false",
-        "hoodie.datasource.write.drop.partition.columns": "false",
+        HIVE_STYLE.key: "false",
+        URL_ENCODE.key: "false",
+        DROP_COLUMNS.key: "false",
         "hoodie.table.create.schema": avro_text(schema, name),
     }
     if keys:
@@ -271,12 +281,12 @@ def _merger_properties(
     if version < 8:
         payload = _PAYLOADS.get(mode)
         return {"hoodie.compaction.payload.class": payload, **own} if payload else {
-            "hoodie.record.merge.mode": mode,
-            "hoodie.record.merge.strategy.id": merger.strategy_id,
+            MERGE_MODE.key: mode,
+            MERGE_STRATEGY.key: merger.strategy_id,
         }  # fmt: skip
-    properties = {"hoodie.record.merge.mode": mode, **own}
+    properties = {MERGE_MODE.key: mode, **own}
     if mode == "CUSTOM":
-        properties["hoodie.record.merge.strategy.id"] = merger.strategy_id
+        properties[MERGE_STRATEGY.key] = merger.strategy_id
     return properties
 
 
@@ -284,7 +294,7 @@ def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:
     _object, ref = resolve("index", chosen or index_name(settings), settings)
     kept = {}
     if ref.instance is None and ref.name != "simple":
-        key = "hoodie.index.type" if ref.name.upper() in _BINDING_INDEXES else OWN_INDEX
+        key = INDEX_TYPE.key if ref.name.upper() in _BINDING_INDEXES else OWN_INDEX
         kept[key] = ref.name.upper()
     for option in declared_options("index", ref.name):
         if option.table_property:

@@ -17,10 +17,11 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata.keep import Keeper
-from hoodoo.metadata.unkept import ENABLED, drop_unkept, kept_partitions, unlisted
+from hoodoo.metadata.unkept import drop_unkept, kept_partitions, unlisted
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.options.metadata import ENABLED
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
@@ -175,4 +176,4 @@ class OpenTable:
 
     @property
     def _with_metadata(self) -> bool:
-        return self._options.get(ENABLED, "true").lower() != "false"
+        return ENABLED.given(self._options) is not False

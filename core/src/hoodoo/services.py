@@ -21,12 +21,14 @@ from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.inspect.findings import Progress, Report, silent
-from hoodoo.inspect.stats import SMALL_FILE, TableStats, table_stats
+from hoodoo.inspect.stats import TableStats, table_stats
 from hoodoo.inspect.verify import verify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.instant import Instant
 from hoodoo.opened import OpenTable
+from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.services import COMPACTION
 from hoodoo.timeline.clean_plan import pending_cleans
 from hoodoo.timeline.compaction_plan import pending_compactions
 from hoodoo.timeline.savepoints import Savepoint, savepoints
@@ -72,7 +74,7 @@ class Services(OpenTable):
         undoing = any(i.action in ("rollback", "restore") for i in self.timeline().pending())
         if undoing:
             heal(self._storage, self._config)
-        wanted = strategy or self._options.get("hoodie.compaction.strategy", "log_size")
+        wanted = strategy or COMPACTION.read(self._options)
         found, ref = resolve("compaction", wanted, self._settings)
         instant = compaction.schedule(self._storage, self._config, found, ref.name)
         return None if instant is None else instant.requested
@@ -210,7 +212,7 @@ class Services(OpenTable):
             cleanable = None  # a table that is only read, a policy that is not installed
         else:
             cleanable = () if plan is None else plan.files
-        small = int(self._options.get("hoodie.parquet.small.file.limit", SMALL_FILE))
+        small = SMALL_FILE_LIMIT.read(self._options)
         return table_stats(self._source(), small, cleanable, progress)
 
     def verify(

@@ -14,7 +14,7 @@ from hoodoo import tables
 from hoodoo.actions import rewrite_keys
 from hoodoo.actions.rewrite_keys import RewrittenKeys
 from hoodoo.clusterings import Clusterings
-from hoodoo.errors import CommitConflictError, ConfigError, DataError, warn
+from hoodoo.errors import CommitConflictError, DataError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
@@ -25,6 +25,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.virtual_keys import kept_columns
 from hoodoo.new_table import new_config
+from hoodoo.options.write import DUPLICATES
 from hoodoo.read.changes import Changes
 from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
@@ -125,13 +126,7 @@ class Table(Clusterings):
     ) -> Commit:
         """Add rows; small files are filled first. Stored keys are looked at only under
         ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
-        policy = self._options.get("hoodie.datasource.insert.dup.policy", "none").lower()
-        if policy not in ("none", "drop", "fail"):
-            raise ConfigError(
-                f"option hoodie.datasource.insert.dup.policy={policy}",
-                "is none of none, drop, fail",
-                "give one of them, or leave the option out: then stored keys are not looked at.",
-            )
+        policy = DUPLICATES.read(self._options)
         kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
         return self._write(kind, data, engine, batch)
 
@@ -333,11 +328,15 @@ def create(
         options=given,
     )
     storage = tables.open_storage(path, given)
-    config = init_table(storage, with_metadata(config, given))
-    storage = tables.guarded(storage, Settings(config, given))
+    config = with_metadata(config, given)
+    guarded = tables.guarded(storage, Settings(config, given))
+    tables.turns(
+        Settings(config, given)
+    )  # what options say of locks is judged before the table is there
+    config = init_table(storage, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
-    table = Table(storage, config, given, engine, objects)
+    table = Table(guarded, config, given, engine, objects)
     table._begin_metadata()
     return table
 
@@ -354,10 +353,11 @@ def open(
     """Open a table.
 
     ``key_generator``, ``index`` and ``merger`` take objects for tables that were created with an
-    unpackaged one. Raises NotATableError, UnsupportedTableError, CorruptTableError,
-    UnknownOptionError or OptionConflictError.
+    unpackaged one. ``options`` takes any ``hoodie.*`` key; the storage gets them, too. Raises
+    NotATableError, UnsupportedTableError, CorruptTableError, ConfigError, UnknownOptionError or
+    OptionConflictError.
     """
-    storage = tables.open_storage(path, {})
+    storage = tables.open_storage(path, tables.typed_options(options))
     config = properties.load(storage)
     given = tables.check_options(options, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}

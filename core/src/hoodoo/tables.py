@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.actions.archive_settings import ArchiveSettings
 from hoodoo.errors import (
     ConfigError,
     OptionConflictError,
@@ -25,10 +26,17 @@ from hoodoo.hookspecs.key_generator import (
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import resolve
+from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.merge.virtual import VirtualKeys
+from hoodoo.metadata.index_size import IndexSize
 from hoodoo.model.config import KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
+from hoodoo.options import clustering as clustering_options
+from hoodoo.options import virtual as virtual_options
+from hoodoo.options import write as write_options
+from hoodoo.options.files import LOG_BLOCKS
+from hoodoo.options.judge import as_text
+from hoodoo.options.table import INDEX_TYPE, MERGE_STRATEGY, STORAGE_URI
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
@@ -36,10 +44,10 @@ from hoodoo.write.target import LogSettings
 from hoodoo.write.turns import Turns
 
 WRITABLE_VERSIONS = (6, 9)
-LOG_BLOCKS = "hoodie.logfile.data.block.format"
 OWN_INDEX = "hoodoo.index.type"
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
+_NON_BLOCKING = "NON_BLOCKING_CONCURRENCY_CONTROL"
 
 
 @frozen
@@ -57,7 +65,7 @@ def open_storage(path: str, options: Mapping[str, str]) -> Storage:
     """The store that answers for ``path`` (a URI, or a local path)."""
     path = str(path)
     scheme, _ = split(path)
-    settings = Settings(options={**options, "hoodoo.storage.uri": path})
+    settings = Settings(options={**options, STORAGE_URI.key: path})
     storage, _ref = resolve("storage", scheme, settings)
     return storage
 
@@ -125,13 +133,7 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
         return None
     # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
     texts = any(pa.types.is_string(schema.field(n).type) for n in table.ordering_fields)
-    wanted = settings.options.get(LOG_BLOCKS) or ("avro" if texts else "parquet")
-    block = wanted.strip().upper()
-    if block not in ("PARQUET", "AVRO"):
-        raise ConfigError(
-            f"option {LOG_BLOCKS}", f"must be parquet or avro, not {wanted!r}.",
-            "Leave it out: parquet is smaller, and read and written faster.",
-        )  # fmt: skip
+    block = (LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")).upper()
     parquet = ParquetFormat.from_settings(settings).options
     marker = "APPEND" if table.layout_version < 2 else "CREATE"
     filled = None if table.populate_meta_fields else table.filled_meta
@@ -143,16 +145,16 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
 
 def guarded(storage: Storage, settings: Settings) -> Storage:
     """``storage``, whose decisions are made under the lock that the options name, if they name one."""
-    wanted = settings.options.get("hoodie.write.lock.provider")
+    wanted = write_options.LOCK.given(settings.options)
     if wanted is None:
         return storage
     lock, _ref = resolve("lock", wanted, settings)
-    return GuardedStorage(storage, lock, _number(settings, "hoodie.write.lock.wait_time_ms") / 1000)
+    return GuardedStorage(storage, lock, write_options.LOCK_WAIT.read(settings.options) / 1000)
 
 
 def turns(settings: Settings) -> Turns:
     """How writers that met each other go one after the other. Without a plugin for it they only wait."""
-    wanted = settings.options.get("hoodie.write.lock.provider", "conditional_put")
+    wanted = write_options.LOCK.given(settings.options) or "conditional_put"
     try:
         return Turns(resolve("lock", wanted, settings).instance)
     except PluginError:
@@ -161,41 +163,16 @@ def turns(settings: Settings) -> Turns:
 
 def conflict_strategy(settings: Settings) -> ConflictStrategy:
     """What counts as a conflict between two writers."""
-    wanted = settings.options.get("hoodie.write.lock.conflict.resolution.strategy")
-    if wanted is None:
-        modes = {
-            "SINGLE_WRITER": "file_groups",
-            "OPTIMISTIC_CONCURRENCY_CONTROL": "file_groups",
-            "NON_BLOCKING_CONCURRENCY_CONTROL": "log_appends",
-        }
-        key = "hoodie.write.concurrency.mode"
-        mode = settings.options.get(key, "SINGLE_WRITER")
-        wanted = modes.get(mode.upper())
-        if wanted is None:
-            raise ConfigError(
-                f"option {key}={mode}", f"is none of {', '.join(modes)}",
-                "leave it out: several writers are always safe.",
-            )  # fmt: skip
+    blocking = write_options.CONCURRENCY.read(settings.options) != _NON_BLOCKING
+    default = "file_groups" if blocking else "log_appends"
+    wanted = write_options.CONFLICTS.given(settings.options) or default
     found: ConflictStrategy = resolve("conflict", wanted, settings).instance
     return found
 
 
 def repeats(options: Mapping[str, str]) -> int:
     """How often a write starts again that lost to another writer."""
-    return _number(Settings(options=options), "hoodie.write.num.retries.on.conflict.failures")
-
-
-_NUMBERS = {
-    "hoodie.write.lock.wait_time_ms": 60_000,
-    "hoodie.write.num.retries.on.conflict.failures": 20,
-}
-
-
-def _number(settings: Settings, key: str) -> int:
-    text = settings.options.get(key, str(_NUMBERS[key]))
-    if not text.isdigit():
-        raise ConfigError(f"option {key}", f"must be a number, not {text!r}.", "Correct it.")
-    return int(text)
+    return write_options.REPEATS.read(options)
 
 
 def merger_name(config: TableConfig) -> str:
@@ -203,7 +180,7 @@ def merger_name(config: TableConfig) -> str:
     if own := config.get(OWN_MERGER):
         return own
     mode = config.merge_mode
-    strategy = config.get("hoodie.record.merge.strategy.id")
+    strategy = config.get(MERGE_STRATEGY.key)
     payload = config.get("hoodie.compaction.payload.class")
     if mode and mode.upper() != "CUSTOM":
         return mode
@@ -218,17 +195,17 @@ def merger_name(config: TableConfig) -> str:
 
 def index_name(settings: Settings) -> str:
     """Which index the table or the options ask for."""
-    return settings.get("hoodie.index.type") or settings.get(OWN_INDEX) or "simple"
+    return settings.given(INDEX_TYPE) or settings.get(OWN_INDEX) or "simple"
+
+
+def typed_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Options as text, each of its type, where the table is not known yet: what a storage gets."""
+    return option_rules.typed(as_text(options), declared_options())
 
 
 def check_options(options: Mapping[str, Any] | None, config: TableConfig | None) -> dict[str, str]:
     """Options as text, known and not against the table (None: it is being created)."""
-    if options is not None and not isinstance(options, Mapping):
-        raise ConfigError(
-            f"options of type {type(options).__qualname__}", "is no mapping of keys to values.",
-            'give a dictionary, e.g. {"hoodie.parquet.compression.codec": "zstd"}.',
-        )  # fmt: skip
-    wanted = str((options or {}).get(VIRTUAL, "")).lower() == "true"
+    wanted = virtual_options.VIRTUAL.given(as_text(options))
     if wanted and config is not None and config.properties and config.populate_meta_fields:
         raise OptionConflictError(
             f"option {VIRTUAL}=true", "contradicts the table, which stores its record keys.",
@@ -241,7 +218,22 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
                 f"option {key}={given[key]}", "contradicts the table, which does not have it.",
                 "leave it out.",
             )  # fmt: skip
+    _check_together(given)
     return given
+
+
+def _check_together(options: Mapping[str, str]) -> None:
+    """Raises ConfigError for options that are right alone, and contradict each other."""
+    ArchiveSettings.of(options)
+    for partitioned in (False, True):
+        IndexSize.of(options, partitioned)
+    runs, plans = clustering_options.INLINE, clustering_options.SCHEDULED
+    if runs.read(options) and plans.read(options):
+        raise ConfigError(
+            f"options {runs.key} and {plans.key}", "exclude each other: a write either runs a "
+            "clustering or plans one.",
+            "Set one of them.",
+        )  # fmt: skip
 
 
 def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
@@ -253,7 +245,7 @@ def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
     told = {
         "key_generator": config.key_generator or default_generator(config),
         "merger": merger_name(config),
-        "index": config.get("hoodie.index.type"),
+        "index": INDEX_TYPE.stored(config.properties),
     }
     for family, stored in told.items():
         wanted = overrides.get(family)

@@ -14,11 +14,12 @@ from hoodoo.actions.heal import heal
 from hoodoo.errors import CommitConflictError, HoodooError, warn
 from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.kernel.clustering_options import UNDONE, UPDATES
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import listing
 from hoodoo.metadata.table import building, listed
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.options import write as write_options
+from hoodoo.options.clustering import UNDONE, UPDATES
 from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
@@ -41,7 +42,7 @@ class Writing(Services):
     """How a table is written, by whatever method."""
 
     def _combined(self, kind: operation.WriteKind) -> operation.WriteKind:
-        wanted = self._options.get("hoodie.combine.before.insert", "false").lower() == "true"
+        wanted = write_options.COMBINE.read(self._options)
         return kind.exchanged() if wanted else kind
 
     def _as_keys(self, data: Any) -> Any:
@@ -168,9 +169,7 @@ class Writing(Services):
         generator = tables.settled(
             plugins.generator, lambda columns: stored_row(self._source(), columns)
         )
-        serializer = resolve(
-            "serializer", self._options.get("hoodoo.serializer", "arrow"), settings
-        )
+        serializer = resolve("serializer", write_options.SERIALIZER.read(self._options), settings)
         return WriteTarget(
             storage=self._storage,
             config=self._config,
@@ -182,7 +181,7 @@ class Writing(Services):
             merger=plugins.merger,
             index=plugins.index,
             filling_layout=resolve(
-                "layout", self._options.get("hoodoo.layout", "small_file"), settings
+                "layout", write_options.LAYOUT.read(self._options), settings
             ).instance,
             new_layout=resolve("layout", "new_files", settings).instance,
             file_format=plugins.file_format,
@@ -192,9 +191,7 @@ class Writing(Services):
             compacting=pending_groups(self._storage, timeline),
             clusterings=self._pending_plans(timeline),
             updates=lambda: (
-                resolve(
-                    "clustering_updates", self._options.get(UPDATES, "reject"), settings
-                ).instance
+                resolve("clustering_updates", UPDATES.read(self._options), settings).instance
             ),
             serializer=serializer.instance,
             plugins=(*plugins.refs, serializer.ref),
@@ -206,7 +203,7 @@ class Writing(Services):
         )
 
     def _pending_plans(self, timeline: Timeline) -> tuple[PendingPlan, ...]:
-        undone = self._options.get(UNDONE, "false").lower() == "true"
+        undone = UNDONE.read(self._options)
         return tuple(
             PendingPlan(
                 instant=instant.requested,

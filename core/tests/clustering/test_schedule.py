@@ -15,7 +15,7 @@ import pytest
 from attrs import define, evolve, field, frozen
 from hoodoo.clustering.changed import last_plan
 from hoodoo.clustering.schedule import Scope, make_plan
-from hoodoo.clustering.settings import SORT_COLUMNS, ClusteringSettings
+from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import PluginError
 from hoodoo.files.parquet import ParquetFormat
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
@@ -24,6 +24,7 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec, properties, timeline
 from hoodoo.timeline.clustering_plan import (
@@ -191,7 +192,7 @@ def test_what_is_not_worth_it(
 ) -> None:
     made.add("a", *sizes)
     assert (made.plan(orders=orders, single=single, target=100) is not None) is expected
-    params = {SORT_COLUMNS: "n"} if orders else {}
+    params = {SORT_COLUMNS.key: "n"} if orders else {}
     made.schema = pa.schema([])  # there is no such column: no file is opened for it
     assert (made.plan(params=params, single=single, target=100) is not None) is expected
 
@@ -246,7 +247,7 @@ def test_a_planner_that_chooses_what_it_was_not_given(made: Made) -> None:
 def test_numbers_are_metrics_and_the_rest_is_extra(made: Made) -> None:
     made.rows("a", [{"n": 5, "day": date(2024, 1, 1), "name": "x"}, {"n": 7, "name": "y"}])
     made.rows("a", [{"n": -2, "day": date(2023, 1, 1), "name": None}])
-    (group,) = made.plan(params={SORT_COLUMNS: "n, day,name"}).groups
+    (group,) = made.plan(params={SORT_COLUMNS.key: "n, day,name"}).groups
     assert group.metrics == {
         "TOTAL_LOG_FILES": 0.0, "TOTAL_LOG_FILES_SIZE": 0.0, "TOTAL_IO_READ_MB": 0.0,
         "TOTAL_IO_WRITE_MB": 0.0, "TOTAL_IO_MB": 0.0,
@@ -359,7 +360,7 @@ def test_plans_by_other_parameters_are_not_the_last(made: Made) -> None:
     three(made)
     made.request(2, evolve(made.plan(), groups=(), missing=()))
     assert made.plan() is None
-    assert len(made.plan(params={SORT_COLUMNS: "nobody"}).groups) == 3
+    assert len(made.plan(params={SORT_COLUMNS.key: "nobody"}).groups) == 3
     scope = made.scope()
     settings = ClusteringSettings()
     other = make_plan(scope, Pairs(), "other", STRATEGY, {}, settings, NOW)

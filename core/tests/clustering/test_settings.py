@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from hoodoo.clustering import settings
-from hoodoo.clustering.settings import ClusteringSettings, named
+from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import ConfigError
-from hoodoo.kernel.clustering_options import CLUSTERING_OPTIONS
+from hoodoo.options import clustering as keys
+from hoodoo.options.clustering import CLUSTERING_OPTIONS
+from hoodoo.options.option import Option
 
 MIB = 1 << 20
 KNOWN = Path(settings.__file__).parents[1] / "model" / "known_options.txt"
@@ -54,18 +56,18 @@ def test_everything_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "bad"),
+    ("option", "bad"),
     [
-        (settings.SMALL, "-1"), (settings.SMALL, "1.5"), (settings.TARGET, "0"),
-        (settings.GROUP, "many"), (settings.GROUPS, "0"), (settings.LAYOUT, "SPIRAL"),
-        (settings.FILTER, "SOME"), (settings.LOOKBACK, ""), (settings.SKIP, "-2"),
-        (settings.PATTERN, "20(24"), (settings.ORDER, "newest"), (settings.SINGLE, "yes"),
-        (settings.INCREMENTAL, "1"), (settings.WITH_LOGS, ""),
+        (keys.SMALL, "-1"), (keys.SMALL, "1.5"), (keys.TARGET, "0"),
+        (keys.GROUP, "many"), (keys.GROUPS, "0"), (keys.LAYOUT, "SPIRAL"),
+        (keys.FILTER, "SOME"), (keys.LOOKBACK, ""), (keys.SKIP, "-2"),
+        (keys.PATTERN, "20(24"), (keys.ORDER, "newest"), (keys.SINGLE, "maybe"),
+        (keys.INCREMENTAL, "2"), (keys.WITH_LOGS, ""),
     ],
 )  # fmt: skip
-def test_bad_values_are_named(key: str, bad: str) -> None:
-    with pytest.raises(ConfigError, match=key.replace(".", r"\.")) as caught:
-        ClusteringSettings.of({key: bad})
+def test_bad_values_are_named(option: Option, bad: str) -> None:
+    with pytest.raises(ConfigError, match=option.key.replace(".", r"\.")) as caught:
+        ClusteringSettings.of({option.key: bad})
     assert caught.value.rule
     assert caught.value.fix
 
@@ -77,13 +79,13 @@ def test_bad_values_are_named(key: str, bad: str) -> None:
      ("SparkSizeBasedClusteringPlanStrategy", "NONE")],
 )  # fmt: skip
 def test_deprecated_planners_are_filters(name: str, mode: str) -> None:
-    options = {settings.PLAN_CLASS: f"org.apache.hudi.client.clustering.plan.strategy.{name}"}
+    options = {keys.PLANNER.key: f"org.apache.hudi.client.clustering.plan.strategy.{name}"}
     assert ClusteringSettings.of(options).filter == mode
     assert (
-        ClusteringSettings.of({**options, settings.FILTER: "DAY_ROLLING"}).filter == "DAY_ROLLING"
+        ClusteringSettings.of({**options, keys.FILTER.key: "DAY_ROLLING"}).filter == "DAY_ROLLING"
     )
 
 
 def test_lists() -> None:
-    assert named(None) == named(" ,, ") == ()
-    assert named("b, a ,b") == ("b", "a")
+    for text, names in ((" ,, ", ()), ("b, a ,b", ("b", "a"))):
+        assert ClusteringSettings.of({keys.SELECTED.key: text}).selected == names

@@ -23,9 +23,7 @@ from hoodoo.metadata.column_ranges import (
     range_table,
 )
 from hoodoo.metadata.found_ranges import (
-    COLUMNS,
     META_INDEXED,
-    MOST_COLUMNS,
     file_ranges,
     indexed_columns,
     row_ranges,
@@ -34,6 +32,7 @@ from hoodoo.metadata.keys import partition_key
 from hoodoo.metadata.range_kinds import is_stored
 from hoodoo.metadata.schema import decode_row, encode_row
 from hoodoo.model.meta import META_FIELDS
+from hoodoo.options.metadata import RANGE_COLUMNS, RANGES_MOST
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -267,14 +266,14 @@ def test_columns_by_default() -> None:
     # In older tables decimals have room for 15 digits before the point.
     assert indexed_columns(SCHEMA, {}, 8) == [*META_INDEXED, "a", "b"]
     assert is_stored(pa.decimal128(17, 2), 8) and not is_stored(pa.decimal128(18, 2), 8)
-    assert indexed_columns(SCHEMA, {MOST_COLUMNS: "1"}) == [*META_INDEXED, "a"]
+    assert indexed_columns(SCHEMA, {RANGES_MOST.key: "1"}) == [*META_INDEXED, "a"]
     many = pa.schema([(f"c{n}", pa.int32()) for n in range(40)])
     assert indexed_columns(many, {})[3:] == [f"c{n}" for n in range(32)]
 
 
 def test_columns_by_name() -> None:
-    asked = {COLUMNS: "b, s.y.z ,_hoodie_record_key,l"}
+    asked = {RANGE_COLUMNS.key: "b, s.y.z ,_hoodie_record_key,l"}
     assert indexed_columns(SCHEMA, asked) == [*META_INDEXED, "b", "s.y.z"]
     for name in ("nope", "s.nope", "a.x"):
         with pytest.raises(ConfigError, match=name):
-            indexed_columns(SCHEMA, {COLUMNS: name})
+            indexed_columns(SCHEMA, {RANGE_COLUMNS.key: name})

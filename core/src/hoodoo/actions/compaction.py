@@ -49,6 +49,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema_avro import avro_text
+from hoodoo.options.services import COMPACT_EVERY, COMPACT_INLINE
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.clustering_plan import clustered_groups, is_clustering
@@ -193,15 +194,10 @@ def run(target: CompactionTarget, requested: str) -> Commit:
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
-    """After how many deltacommits a write compacts; 0 for never. ConfigError for what is no number."""
-    wanted = options.get("hoodie.compact.inline", "false").lower() == "true"
-    if not wanted or config.table_type != "MERGE_ON_READ":
+    """After how many deltacommits a write compacts; 0 for never. ConfigError for what is none."""
+    if not COMPACT_INLINE.read(options) or config.table_type != "MERGE_ON_READ":
         return 0
-    key = "hoodie.compact.inline.max.delta.commits"
-    text = options.get(key, "5")
-    if not text.isdigit() or int(text) < 1:
-        raise ConfigError(f"option {key}", f"must be a number, not {text!r}.", "Correct it.")
-    return int(text)
+    return COMPACT_EVERY.read(options)
 
 
 def commits_since(timeline: Timeline) -> int:

@@ -26,13 +26,21 @@ def opened(path: str, options: list[str] | None = None) -> Table:
     """The table. Raises ConfigError for an option without a value, and what ``hoodoo.open`` raises."""
     from hoodoo.table import open as open_table
 
-    given = {}
+    return open_table(path, pairs(options))
+
+
+def pairs(options: list[str] | None) -> dict[str, str]:
+    """Options by their keys. ConfigError for one without a value, and for one given twice."""
+    given: dict[str, str] = {}
     for option in options or ():
         key, equals, value = option.partition("=")
         if not equals:
             raise ConfigError(f"option {option!r}", "has no value", "write it as KEY=VALUE.")
-        given[key.strip()] = value.strip()
-    return open_table(path, given)
+        if given.setdefault(key.strip(), value.strip()) != value.strip():
+            raise ConfigError(
+                f"option {key.strip()}", "is given twice, with different values", "say it once."
+            )
+    return given
 
 
 def answer(value: Any, as_json: bool, line: str) -> None:

@@ -19,7 +19,7 @@ from hoodoo.clustering.changed import changed_partitions
 from hoodoo.clustering.eligible import eligible
 from hoodoo.clustering.group_metrics import group_extra, group_metrics
 from hoodoo.clustering.partitions import wanted_partitions
-from hoodoo.clustering.settings import ClusteringSettings, named
+from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.clustering import (
     Clusterable,
@@ -28,8 +28,8 @@ from hoodoo.hookspecs.clustering import (
     GroupSizes,
 )
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.kernel.clustering_options import SORT_COLUMNS
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.clustering_plan import PLANNER, ClusteringPlan, PlannedGroup
 from hoodoo.timeline.timeline import Timeline
@@ -75,7 +75,7 @@ def make_plan(
         since = changed_partitions(scope.storage, scope.timeline, planner_name, strategy, params)
         changed = there if since is None else since
     looked = [p for p in wanted_partitions(there, settings, now) if p in changed]
-    sort_columns = named(params.get(SORT_COLUMNS))
+    sort_columns = SORT_COLUMNS.given(params) or ()
     columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
     candidates = _candidates(scope, settings, looked, columns)
     sizes = GroupSizes(settings.target, settings.group)

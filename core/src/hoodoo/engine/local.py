@@ -20,10 +20,10 @@ from hoodoo.engine.declared import returned
 from hoodoo.engine.metered import LocalMeter
 from hoodoo.engine.sources import Partition, as_arrow, partitions
 from hoodoo.engine.spill import Places, Spill
-from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.options.write import THREADS
 
 
 @frozen
@@ -81,15 +81,8 @@ class LocalEngine:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalEngine:
-        threads = settings.options.get("hoodoo.local.threads")
-        if threads is None:
-            return cls()
-        if not threads.isascii() or not threads.isdigit() or int(threads) < 1:
-            raise ConfigError(
-                "option hoodoo.local.threads", f"must be a number of threads, not {threads!r}.",
-                "Leave it out: there is one for each core.",
-            )  # fmt: skip
-        return cls(int(threads))
+        threads = THREADS.given(settings.options)
+        return cls() if threads is None else cls(threads)
 
     @property
     def parallelism(self) -> int:

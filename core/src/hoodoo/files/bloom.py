@@ -7,15 +7,16 @@ import binascii
 import math
 import struct
 from collections.abc import Iterable
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.errors import CorruptTableError
 from hoodoo.files.murmur import Rounds, rounds
+from hoodoo.options import files as keys
+from hoodoo.options.option import Says
 
 Bits = npt.NDArray[np.uint8]
 
@@ -30,10 +31,6 @@ _MIN_KEYS = 1000
 _MAX_BITS = 1 << 27
 
 
-class _Settings(Protocol):
-    def get(self, key: str, default: str | None = None) -> str | None: ...
-
-
 @frozen
 class BloomOptions:
     """How filters are made.
@@ -43,46 +40,20 @@ class BloomOptions:
     the size from the filter itself. ``max_entries`` bounds the keys a filter is sized for.
     """
 
-    kind: str = DYNAMIC
-    fpp: float = 1e-9
+    kind: str = keys.BLOOM_TYPE.initial
+    fpp: float = keys.BLOOM_FPP.initial
     entries: int | None = None
     max_entries: int | None = None
 
     @staticmethod
-    def from_settings(settings: _Settings) -> BloomOptions:
+    def from_settings(settings: Says) -> BloomOptions:
         """Read Hudi's names. Raises ConfigError for a value that is not usable."""
-        kind = (settings.get("hoodie.bloom.index.filter.type") or DYNAMIC).upper()
-        if kind not in (SIMPLE, DYNAMIC):
-            raise ConfigError(
-                "hoodie.bloom.index.filter.type",
-                f"a bloom filter is {SIMPLE} or {DYNAMIC}, not {kind!r}.",
-                f"Use {DYNAMIC}, or leave the option out.",
-            )
-        fpp = _number(settings, "hoodie.index.bloom.fpp")
-        if fpp is not None and not 0 < fpp < 1:
-            raise ConfigError(
-                "hoodie.index.bloom.fpp",
-                f"a rate of false positives lies between 0 and 1, not at {fpp}.",
-                "Use a small rate, such as 0.000000001, or leave the option out.",
-            )
-        entries = _number(settings, "hoodie.index.bloom.num_entries")
-        limit = _number(settings, "hoodie.bloom.index.filter.dynamic.max.entries")
         return BloomOptions(
-            kind,
-            1e-9 if fpp is None else fpp,
-            None if entries is None else max(1, int(entries)),
-            None if limit is None else max(1, int(limit)),
+            settings.value(keys.BLOOM_TYPE),
+            settings.value(keys.BLOOM_FPP),
+            settings.given(keys.BLOOM_ENTRIES),
+            settings.given(keys.BLOOM_MOST),
         )
-
-
-def _number(settings: _Settings, key: str) -> float | None:
-    text = settings.get(key)
-    if text is None or text == "":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(key, f"the value is a number, not {text!r}.", "Correct it.") from None
 
 
 @frozen(eq=False)

@@ -8,13 +8,15 @@ from typing import Protocol
 import pyarrow as pa
 from attrs import Factory, frozen
 
-from hoodoo.errors import ConfigError
 from hoodoo.files.bloom import BloomOptions
 from hoodoo.files.parquet_reader import ParquetReader
 from hoodoo.files.parquet_writer import ParquetWriter, WriterOptions
 from hoodoo.files.record_keys import KeyStats
-from hoodoo.model.config import KEPT_META
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.options import files as keys
+from hoodoo.options.option import Says
+from hoodoo.options.table import INDEX_TYPE
+from hoodoo.options.virtual import KEPT_META, POPULATE
 from hoodoo.storage.api import Storage
 
 # Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
@@ -26,13 +28,8 @@ _CODECS = {
     "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
     "brotli": "brotli",
     "uncompressed": "none",
-    "none": "none",
 }
 _LEVELS = {"zstd": 1}
-
-
-class _Settings(Protocol):
-    def get(self, key: str, default: str | None = None) -> str | None: ...
 
 
 class _Base(Protocol):
@@ -58,30 +55,22 @@ class ParquetFormat:
         return ".parquet"
 
     @staticmethod
-    def from_settings(settings: _Settings) -> ParquetFormat:
+    def from_settings(settings: Says) -> ParquetFormat:
         """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
         ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
         bloom filter's. Raises ConfigError for a value that is not usable."""
-        codec_key = "hoodie.parquet.compression.codec"
-        name = (settings.get(codec_key) or "zstd").strip().lower()
-        if name not in _CODECS:
-            raise ConfigError(
-                codec_key,
-                f"{name!r} is none of {', '.join(sorted(_CODECS))}.",
-                "Choose one of them; zstd is fast and small.",
-            )
-        codec = _CODECS[name]
+        codec = _CODECS[settings.value(keys.CODEC)]
         return ParquetFormat(
             WriterOptions(
                 table_name=settings.get("hoodie.table.name") or "",
                 codec=codec,
                 level=_LEVELS.get(codec),
-                block_bytes=_size(settings, "hoodie.parquet.block.size", 120 << 20),
-                page_bytes=_size(settings, "hoodie.parquet.page.size", 1 << 20),
-                dictionary=_flag(settings, "hoodie.parquet.dictionary.enabled"),
+                block_bytes=settings.value(keys.BLOCK_SIZE),
+                page_bytes=settings.value(keys.PAGE_SIZE),
+                dictionary=settings.value(keys.DICTIONARY),
                 bloom=BloomOptions.from_settings(settings) if _wants_bloom(settings) else None,
-                key_stats=_flag(settings, "hoodie.populate.meta.fields")
-                or RECORD_KEY in (settings.get(KEPT_META) or ""),
+                key_stats=settings.value(POPULATE)
+                or RECORD_KEY in (settings.given(KEPT_META) or ()),
             )
         )
 
@@ -110,23 +99,9 @@ class ParquetFormat:
         return KeyStats(self.options.bloom)
 
 
-def _wants_bloom(settings: _Settings) -> bool:
+def _wants_bloom(settings: Says) -> bool:
     """Hudi's rule: the option, or a bloom index that would find nothing without the filter."""
-    if _flag(settings, "hoodie.parquet.bloom.filter.enabled"):
+    if settings.value(keys.BLOOM_FILTER):
         return True
-    names = (settings.get(key) or "" for key in ("hoodie.index.type", "hoodoo.index.type"))
+    names = (settings.given(INDEX_TYPE) or "", settings.get("hoodoo.index.type") or "")
     return any("BLOOM" in name.upper() for name in names)
-
-
-def _flag(settings: _Settings, key: str, default: bool = True) -> bool:
-    text = settings.get(key)
-    return default if text is None or text == "" else text.strip().lower() == "true"
-
-
-def _size(settings: _Settings, key: str, default: int) -> int:
-    text = settings.get(key)
-    if text is None or text == "":
-        return default
-    if not text.strip().isdigit() or int(text) == 0:
-        raise ConfigError(key, f"a number of bytes is expected, not {text!r}.", "Correct it.")
-    return int(text)

@@ -13,6 +13,7 @@ from hoodoo.inspect.findings import Progress, silent
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant
+from hoodoo.options.files import SMALL_FILE_LIMIT
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
@@ -20,7 +21,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import from_files, list_data
 
 # Hudi's hoodie.parquet.small.file.limit, where the table does not say.
-SMALL_FILE = 104_857_600
+SMALL_FILE = SMALL_FILE_LIMIT.initial
 _AT_ONCE = 8
 # Services rewrite rows; they change none.
 _SERVICES = (Operation.COMPACT, Operation.LOG_COMPACT, Operation.CLUSTER, Operation.INDEX)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.inspect.findings import Finding
 from hoodoo.model.config import TableConfig
+from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import javaprops, properties
 from hoodoo.timeline.javaprops import CHECKSUM
@@ -50,7 +51,7 @@ def _of_the_file(storage: Storage) -> Iterator[Finding]:
         )
         return
     name = values.get("hoodie.table.name", "")
-    expected = properties.checksum(name, values.get("hoodie.database.name", ""))
+    expected = properties.checksum(name, values.get(DATABASE.key, ""))
     if values.get(CHECKSUM, expected) != expected:
         yield Finding(
             "properties.unreadable",

@@ -13,12 +13,10 @@ from hoodoo.errors import ConfigError
 from hoodoo.metadata.column_ranges import ColumnRange, partition_range
 from hoodoo.metadata.range_kinds import Raw, is_stored, raw_of
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
+from hoodoo.options.metadata import RANGE_COLUMNS, RANGES_MOST
 
 # Of the meta columns these are indexed whatever is set, in this order.
 META_INDEXED = (COMMIT_TIME, PARTITION_PATH, RECORD_KEY)
-COLUMNS = "hoodie.metadata.index.column.stats.column.list"
-MOST_COLUMNS = "hoodie.metadata.index.column.stats.max.columns.to.index"
-_MOST = 32
 _OPERATION = "_hoodie_operation"
 
 
@@ -31,13 +29,13 @@ def indexed_columns(
     Raises ConfigError for a named column that the table doesn't have. Source:
     ``HoodieTableMetadataUtil.getColumnsToIndex``.
     """
-    named = [name.strip() for name in settings.get(COLUMNS, "").split(",") if name.strip()]
+    named = RANGE_COLUMNS.given(settings) or ()
     own = [f for f in schema if f.name not in META_COLUMNS and f.name != _OPERATION]
     if named:
         fields = [_named(schema, name) for name in named if name not in META_COLUMNS]
         chosen = [name for name, kind in fields if is_stored(kind, version)]
     else:
-        most = int(settings.get(MOST_COLUMNS, _MOST))
+        most = RANGES_MOST.read(settings)
         chosen = [f.name for f in own if is_stored(f.type, version)][:most]
     return [*(META_INDEXED if meta else ()), *chosen]
 
@@ -50,7 +48,7 @@ def _named(schema: pa.Schema, name: str) -> tuple[str, pa.DataType]:
         at = fields.get_field_index(part) if fields is not None else -1
         if at < 0:
             raise ConfigError(
-                f"option {COLUMNS}={name}",
+                f"option {RANGE_COLUMNS.key}={name}",
                 "the table has no such column.",
                 f"Name some of {', '.join(f.name for f in schema if f.name not in META_COLUMNS)}.",
             )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
@@ -21,13 +21,9 @@ from hoodoo.metadata.layout import GROWING_INDEX, bucket_id
 from hoodoo.metadata.slice import layers
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.options import metadata as keys
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-
-BUCKETS = "hoodoo.index.buckets"
-CAP = "hoodoo.index.bucket.cap"
-HASH = "hoodoo.index.hash"
-_DEFAULTS = {BUCKETS: 10, CAP: 1_000_000}
 
 
 @frozen
@@ -41,8 +37,9 @@ class Growing:
     @classmethod
     def of(cls, config: TableConfig) -> Growing:
         """By the properties of the table. Raises ConfigError, and PluginError for an unknown hash."""
-        found = resolve("index_hash", config.get(HASH) or "java", Settings(config, {})).instance
-        return cls(_number(config, BUCKETS), _number(config, CAP), found)
+        settings = Settings(config)
+        found = resolve("index_hash", settings.value(keys.INDEX_HASH), settings).instance
+        return cls(settings.value(keys.BUCKETS), settings.value(keys.BUCKET_CAP), found)
 
     @property
     def groups(self) -> IndexGroups:
@@ -89,12 +86,3 @@ def open_group(storage: Storage, bucket: str, groups: Sequence[FileSlice], cap: 
 def is_first(file_id: str) -> bool:
     """Whether a file group is the first of its bucket: what is deleted there can be forgotten."""
     return file_id.endswith("-0")
-
-
-def _number(config: TableConfig, key: str) -> int:
-    text = (config.get(key) or str(_DEFAULTS[key])).strip()
-    if not text.isdigit() or int(text) < 1:
-        raise ConfigError(
-            f"option {key}", f"must be a number above 0, not {text!r}.", "Correct it."
-        )
-    return int(text)

@@ -17,6 +17,8 @@ from hoodoo.errors import TableExistsError
 from hoodoo.metadata.layout import is_own
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.options.table import BASE_FORMAT, DROP_COLUMNS, MERGE_MODE, MERGE_STRATEGY
+from hoodoo.options.virtual import POPULATE
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
 from hoodoo.timeline import properties, view
@@ -37,11 +39,11 @@ _MADE = {
     "hoodie.archivelog.folder": "history",
     "hoodie.timeline.history.path": "history",
     "hoodie.timeline.path": "timeline",
-    "hoodie.datasource.write.drop.partition.columns": "false",
-    "hoodie.record.merge.strategy.id": "00000000-0000-0000-0000-000000000000",
-    "hoodie.record.merge.mode": "CUSTOM",
+    DROP_COLUMNS.key: "false",
+    MERGE_STRATEGY.key: "00000000-0000-0000-0000-000000000000",
+    MERGE_MODE.key: "CUSTOM",
     "hoodie.table.recordkey.fields": "key",
-    "hoodie.table.base.file.format": "HFILE",
+    BASE_FORMAT.key: "HFILE",
 }
 _UNSAID = frozenset({"hoodie.table.timeline.timezone"})
 # How the instants begin with which Hudi makes a partition.
@@ -147,7 +149,7 @@ def own_config(config: TableConfig) -> TableConfig:
             **found,
             "hoodie.table.name": f"{config.name}_metadata",
             "hoodie.table.type": "MERGE_ON_READ",
-            "hoodie.populate.meta.fields": "false",
+            POPULATE.key: "false",
         }
     )
 

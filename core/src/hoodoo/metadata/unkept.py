@@ -29,7 +29,6 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
 
 # The option, Hudi's, without which there is no metadata table.
-ENABLED = "hoodie.metadata.enable"
 KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS, GROWING_INDEX)
 _VERSION = 9
 

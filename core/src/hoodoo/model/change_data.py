@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hoodoo.model.config import TableConfig
+from hoodoo.options.table import CDC, CDC_MODE
 
-ENABLED = "hoodie.table.cdc.enabled"
-MODE = "hoodie.table.cdc.supplemental.logging.mode"
 KEYS, BEFORE, BEFORE_AFTER = "OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"
 # Of a write stat: path of each log -> its bytes.
 STATS = "cdcStats"
@@ -16,6 +15,6 @@ INSERTED, UPDATED, DELETED = "i", "u", "d"
 
 def mode(config: TableConfig) -> str | None:
     """What the change data logs of the table hold; None for a table that has none."""
-    if (config.get(ENABLED) or "").strip().lower() != "true":
+    if not CDC.stored(config.properties):
         return None
-    return (config.get(MODE) or BEFORE_AFTER).strip().upper()
+    return (config.get(CDC_MODE.key) or BEFORE_AFTER).strip().upper()

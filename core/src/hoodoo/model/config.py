@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from attrs import Factory, frozen
 
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.options import table, virtual
+from hoodoo.options.option import Option
+
+T = TypeVar("T")
 
 # Java class names and enum names of the built-in key generators live with the plugins, as aliases.
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 PARTITION_FIELDS = "hoodie.table.partition.fields"
-POPULATE = "hoodie.populate.meta.fields"
+POPULATE = virtual.POPULATE.key
 # RFC-21's own setting, kept as a property beside the one that shipped.
-VIRTUAL = "hoodie.recordkey.virtual.enabled"
+VIRTUAL = virtual.VIRTUAL.key
 # Of a table with virtual keys: the requested time up to which its files were made with stored ones.
 STORED_UNTIL = "hoodoo.recordkey.stored.until"
 # Of a table with virtual keys: the meta columns that its files store all the same.
-KEPT_META = "hoodoo.meta.fields.kept"
-
-
-def _flag(value: str | None, default: bool) -> bool:
-    return default if value is None or value == "" else value.strip().lower() == "true"
+KEPT_META = virtual.KEPT_META.key
 
 
 def partition_spec(value: str | None) -> tuple[tuple[str, str | None], ...]:
@@ -52,13 +53,18 @@ class TableConfig:
                 merged.pop(key, None)
         return TableConfig(merged)
 
+    def _value(self, option: Option[T]) -> T:
+        """What the table says, else the default."""
+        found = option.stored(self.properties)
+        return option.initial if found is None else found
+
     @property
     def name(self) -> str:
         return self.properties.get("hoodie.table.name", "")
 
     @property
     def database(self) -> str:
-        return self.properties.get("hoodie.database.name", "")
+        return table.DATABASE.stored(self.properties) or ""
 
     @property
     def table_type(self) -> str:
@@ -121,15 +127,15 @@ class TableConfig:
 
     @property
     def merge_mode(self) -> str | None:
-        return self.get("hoodie.record.merge.mode")
+        return self.get(table.MERGE_MODE.key)
 
     @property
     def base_file_format(self) -> str:
-        return self.properties.get("hoodie.table.base.file.format", "PARQUET").upper()
+        return self._value(table.BASE_FORMAT).upper()
 
     @property
     def populate_meta_fields(self) -> bool:
-        return _flag(self.get(POPULATE), True)
+        return self._value(virtual.POPULATE)
 
     @property
     def filled_meta(self) -> frozenset[str]:
@@ -140,15 +146,15 @@ class TableConfig:
 
     @property
     def hive_style(self) -> bool:
-        return _flag(self.get("hoodie.datasource.write.hive_style_partitioning"), False)
+        return self._value(table.HIVE_STYLE)
 
     @property
     def url_encode(self) -> bool:
-        return _flag(self.get("hoodie.datasource.write.partitionpath.urlencode"), False)
+        return self._value(table.URL_ENCODE)
 
     @property
     def drop_partition_columns(self) -> bool:
-        return _flag(self.get("hoodie.datasource.write.drop.partition.columns"), False)
+        return self._value(table.DROP_COLUMNS)
 
     @property
     def create_schema(self) -> str | None:

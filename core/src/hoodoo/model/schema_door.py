@@ -8,18 +8,18 @@ integers. :func:`normalise_schema` says once what each column becomes, or why it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import pyarrow as pa
 
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS
 from hoodoo.model.schema_conform import conform, is_list_like
+from hoodoo.options import table
 
 __all__ = ["NAIVE_TIMESTAMPS", "conform", "normalise_schema", "plain_schema", "without_index"]
 
-NAIVE_TIMESTAMPS = "hoodoo.naive.timestamps"
+NAIVE_TIMESTAMPS = table.NAIVE_TIMESTAMPS.key
 OPERATION = "_hoodie_operation"
 _INDEX_LEVEL = re.compile(r"__index_level_\d+__")
 _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -27,11 +27,7 @@ _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Leaf = Callable[[pa.DataType, str], pa.DataType]
 
 
-class _Options(Protocol):
-    def get(self, key: str, /) -> str | None: ...
-
-
-def normalise_schema(schema: pa.Schema, options: _Options) -> pa.Schema:
+def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
     """The schema that a table stores for rows that arrive in ``schema``.
 
     Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types
@@ -40,11 +36,7 @@ def normalise_schema(schema: pa.Schema, options: _Options) -> pa.Schema:
     can't be stored. Timestamps without a zone are refused unless the option
     ``hoodoo.naive.timestamps`` is ``UTC``.
     """
-    naive = (options.get(NAIVE_TIMESTAMPS) or "").upper()
-    if naive not in ("", "UTC"):
-        raise SchemaError(
-            f"option {NAIVE_TIMESTAMPS}", f"the only value is UTC, not {naive!r}.", "Correct it."
-        )
+    naive = table.NAIVE_TIMESTAMPS.given(options)
     fields = [f for f in schema if f.name not in META_COLUMNS]
     _check_names([f.name for f in fields], "")
     _check_marks(fields)

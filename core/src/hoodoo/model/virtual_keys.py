@@ -13,11 +13,12 @@ from attrs import frozen
 
 from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL, TableConfig
-from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS
+from hoodoo.model.meta import COMMIT_TIME
+from hoodoo.options import virtual as keys
 
-COLUMNS = "hoodie.recordkey.virtual.columns"
-CONCATENATOR = "hoodie.recordkey.virtual.concatenator"
-CLASS = "hoodie.recordkey.virtual.class"
+COLUMNS = keys.KEY_COLUMNS.key
+CONCATENATOR = keys.CONCATENATOR.key
+CLASS = keys.GENERATOR.key
 # The key generator that joins values by a concatenator.
 CONCATENATED = "CONCATENATED"
 
@@ -38,8 +39,8 @@ class VirtualSettings:
     def of(cls, options: Mapping[str, str]) -> VirtualSettings | None:
         """None where the keys are to be stored. Raises ConfigError for settings without a use, or a
         meta column that does not exist; OptionConflictError for two that contradict each other."""
-        enabled = _flag(options, VIRTUAL)
-        populated = _flag(options, POPULATE)
+        enabled = keys.VIRTUAL.given(options)
+        populated = keys.POPULATE.given(options)
         if enabled and populated:
             raise OptionConflictError(
                 f"option {VIRTUAL}=true", f"contradicts {POPULATE}=true.", "leave the latter out."
@@ -56,20 +57,13 @@ class VirtualSettings:
                         f"add {VIRTUAL}=true, or leave it out.",
                     )  # fmt: skip
             return None
-        names = _names(options.get(COLUMNS))
-        concatenator = options.get(CONCATENATOR)
-        if concatenator == "":
-            raise ConfigError(
-                f"option {CONCATENATOR}",
-                "is empty: two rows could have the same key.",
-                "give a text.",
-            )
+        kept = keys.KEPT_META.given(options)
         return cls(
-            names or None,
-            concatenator,
-            options.get(CLASS),
+            keys.KEY_COLUMNS.given(options) or None,
+            keys.CONCATENATOR.given(options),
+            keys.GENERATOR.given(options),
             bool(enabled),
-            kept_columns(options.get(KEPT_META), (COMMIT_TIME,) if enabled else ()),
+            ((COMMIT_TIME,) if enabled else ()) if kept is None else kept,
         )
 
     def properties(self) -> dict[str, str]:
@@ -88,28 +82,9 @@ def kept_columns(text: str | None, default: tuple[str, ...] = ()) -> tuple[str, 
     """The meta columns that ``text`` names. ConfigError for any other."""
     if text is None:
         return default
-    for name in (names := _names(text)):
-        if name not in META_COLUMNS:
-            raise ConfigError(
-                f"option {KEPT_META}={text}", f"{name} is none of {', '.join(META_COLUMNS)}.",
-                "name those that files shall store, or none.",
-            )  # fmt: skip
-    return names
+    return keys.KEPT_META.parse(text)
 
 
 def is_strict(config: TableConfig) -> bool:
     """Whether a null in a key column is an error, as RFC-21 has it."""
-    return not config.populate_meta_fields and config.get(VIRTUAL) == "true"
-
-
-def _flag(options: Mapping[str, str], key: str) -> bool | None:
-    text = options.get(key)
-    if text is None:
-        return None
-    if text.strip().lower() not in ("true", "false"):
-        raise ConfigError(f"option {key}", f"must be true or false, not {text!r}.", "Correct it.")
-    return text.strip().lower() == "true"
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    return not config.populate_meta_fields and keys.VIRTUAL.stored(config.properties) is True

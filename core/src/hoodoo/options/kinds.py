@@ -76,7 +76,7 @@ class Text(Kind[str]):
 
     def parse(self, text: str) -> str:
         if not text and not self.empty:
-            raise BadValueError("must not be empty")
+            raise BadValueError("must be a text that is not empty")
         return text
 
     @property
@@ -280,21 +280,24 @@ class PluginName(Kind[str]):
 
 @frozen
 class Names(Kind[tuple[str, ...]]):
-    """Texts with commas between. ``least``: so many at least; ``of``: only these."""
+    """Texts with commas between, each once. ``least``: so many at least; ``of``: only these, in any case."""
 
     name: str = "list"
     least: int = 0
     of: tuple[str, ...] = ()
 
     def parse(self, text: str) -> tuple[str, ...]:
-        names = tuple(part.strip() for part in text.split(",") if part.strip())
+        parts = (part.strip() for part in text.split(","))
+        names = tuple(dict.fromkeys(part for part in parts if part))
         if len(names) < self.least:
             raise BadValueError("must name at least one, with commas between several")
-        for name in names:
-            if self.of and name not in self.of:
-                near = difflib.get_close_matches(name, self.of, 1, 0.5)
-                raise BadValueError(f"must be of {', '.join(self.of)}", near[0] if near else "")
-        return names
+        if not self.of:
+            return names
+        choice = Choice(*self.of)
+        try:
+            return tuple(dict.fromkeys(choice.parse(name) for name in names))
+        except BadValueError as error:
+            raise BadValueError(f"must be of {', '.join(self.of)}", error.nearest) from None
 
     def spell(self, value: tuple[str, ...]) -> str:
         return ",".join(value)

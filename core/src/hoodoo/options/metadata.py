@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo.options.kinds import COLUMNS, FLAG, Number, Size, Whole
+from hoodoo.options.kinds import COLUMNS, FLAG, Number, PluginName, Size, Whole
 from hoodoo.options.option import Option
 
 _GLOBAL = "hoodie.metadata.global.record.level.index."
@@ -92,6 +92,29 @@ COMPACT_EVERY = Option(
     kind=Whole(1),
 )
 
+# --- the growing record index: they decide where its entries lie --------------------------------
+BUCKETS = Option(
+    "hoodoo.index.buckets",
+    "Buckets of a growing record index.",
+    "10",
+    table_property=True,
+    kind=Whole(1),
+)
+BUCKET_CAP = Option(
+    "hoodoo.index.bucket.cap",
+    "Entries in a file group of a bucket, at which it is sealed and another one takes what comes.",
+    "1000000",
+    table_property=True,
+    kind=Whole(1),
+)
+INDEX_HASH = Option(
+    "hoodoo.index.hash",
+    "The hash of record keys.",
+    "java",
+    table_property=True,
+    kind=PluginName("index_hash"),
+)
+
 METADATA_OPTIONS: tuple[Option, ...] = (
     ENABLED,
     KEYS,
@@ -107,3 +130,5 @@ METADATA_OPTIONS: tuple[Option, ...] = (
     RANGES_MOST,
     COMPACT_EVERY,
 )
+# Those of the plugin growing_record_index, whose partition of the metadata table core keeps.
+GROWING_OPTIONS: tuple[Option, ...] = (BUCKETS, BUCKET_CAP, INDEX_HASH)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from attrs import field, frozen
 
@@ -104,3 +104,13 @@ class Option(Generic[T]):
         return ConfigError(
             what, f"{error.rule}, not {text!r}.", f"{near}Correct it, or leave it out{default}."
         )
+
+
+class Says(Protocol):
+    """What is read from: a table's properties, and the options of a call (``hookspecs.Settings``)."""
+
+    def value(self, option: Option[T]) -> T: ...
+
+    def given(self, option: Option[T]) -> T | None: ...
+
+    def get(self, key: str, default: str | None = None) -> str | None: ...

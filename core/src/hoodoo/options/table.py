@@ -40,6 +40,14 @@ MERGE_STRATEGY = Option(
 INDEX_TYPE = Option(
     "hoodie.index.type", "The index that finds the file group of a key.", kind=PluginName("index")
 )
+# A property of tables of others, which are read; no option of ours.
+DROP_COLUMNS = Option(
+    "hoodie.datasource.write.drop.partition.columns",
+    "Base files lack the partition columns: said by tables of others.",
+    "false",
+    table_property=True,
+    kind=FLAG,
+)
 CDC = Option(
     "hoodie.table.cdc.enabled",
     "Rewrites of base files leave change data logs, as Spark Hudi's change query asks.",

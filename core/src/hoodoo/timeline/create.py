@@ -6,15 +6,16 @@ from datetime import datetime
 
 from hoodoo.errors import CorruptTableError, TableExistsError
 from hoodoo.model.config import TableConfig
+from hoodoo.options.table import DROP_COLUMNS, HIVE_STYLE, URL_ENCODE
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import names, properties
 
 _COMMON = {
     "hoodie.table.type": "COPY_ON_WRITE",
     "hoodie.archivelog.folder": "archived",
-    "hoodie.datasource.write.drop.partition.columns": "false",
-    "hoodie.datasource.write.hive_style_partitioning": "false",
-    "hoodie.datasource.write.partitionpath.urlencode": "false",
+    DROP_COLUMNS.key: "false",
+    HIVE_STYLE.key: "false",
+    URL_ENCODE.key: "false",
     # Java takes an absent zone for LOCAL, other readers for UTC: say which.
     "hoodie.table.timeline.timezone": "UTC",
 }

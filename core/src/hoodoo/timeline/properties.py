@@ -23,6 +23,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.model.config import TableConfig
+from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import javaprops
 from hoodoo.timeline.javaprops import CHECKSUM
@@ -200,7 +201,7 @@ class _File:
         name = self.values.get(_NAME)
         if not name or _VERSION not in self.values:
             return False
-        expected = checksum(name, self.values.get("hoodie.database.name", ""))
+        expected = checksum(name, self.values.get(DATABASE.key, ""))
         return self.values.get(CHECKSUM) == expected
 
     @property
@@ -228,7 +229,7 @@ def _get(storage: Storage, path: str) -> bytes | None:
 
 
 def _signed(values: Mapping[str, str]) -> TableConfig:
-    name, database = values.get(_NAME, ""), values.get("hoodie.database.name", "")
+    name, database = values.get(_NAME, ""), values.get(DATABASE.key, "")
     if not name:
         raise ConfigError(_NAME, "a table needs a name.", "Set it.")
     rest = {k: v for k, v in values.items() if k != CHECKSUM}

@@ -20,7 +20,6 @@ from hoodoo.model.change_data import (
     DELETED,
     INSERTED,
     KEYS,
-    MODE,
     SUFFIX,
     UPDATED,
     mode,
@@ -29,6 +28,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema_door import conform, plain_schema
+from hoodoo.options.table import CDC_MODE
 from hoodoo.timeline.names import parse_path
 
 # Rows of one block.
@@ -52,7 +52,7 @@ class ChangeLogs:
             return None
         if found not in (KEYS, BEFORE, BEFORE_AFTER):
             raise UnsupportedTableError(
-                f"table {config.name}, property {MODE}",
+                f"table {config.name}, property {CDC_MODE.key}",
                 f"is {found}, which is none of {KEYS}, {BEFORE}, {BEFORE_AFTER}",
                 "correct the property.",
             )

@@ -23,6 +23,7 @@ from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.virtual_keys import is_strict
+from hoodoo.options.write import DUPLICATES
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.door import Door
 from hoodoo.write.key import AddBuckets, AddKeys
@@ -308,13 +309,13 @@ def _only_new(
     target: WriteTarget, prepared: Prepared, index: LookupIndex, found: pa.Table
 ) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
-    policy = target.options.get("hoodie.datasource.insert.dup.policy", "none").lower()
+    policy = DUPLICATES.read(target.options)
     if policy == "fail" and found.num_rows:
         example = found.column("record_key")[0].as_py()
         raise DuplicateKeyError(
             f"record key {example!r}",
             f"is in the table already (of the keys to insert, {found.num_rows} are).",
-            "use upsert, or hoodie.datasource.insert.dup.policy=drop.",
+            "use upsert, or {DUPLICATES.key}=drop.",
         )
     tagged = tag(target, index, prepared.keyed, found)
     return target.engine.map(tagged, OnlyUntagged(tagged.schema))

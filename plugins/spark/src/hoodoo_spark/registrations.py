@@ -7,6 +7,8 @@ from typing import Any
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
+from hoodoo_spark.options import STREAMING
+
 
 @hookimpl
 def hoodoo_engines() -> list[Registration]:
@@ -15,6 +17,7 @@ def hoodoo_engines() -> list[Registration]:
             "spark",
             "hoodoo_spark.engine:from_settings",
             aliases=("pyspark", "source:pyspark"),
+            options=STREAMING,
             summary="Python workers of a Spark cluster, fed with Arrow; needs no jar.",
         )
     ]

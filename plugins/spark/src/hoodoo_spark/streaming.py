@@ -17,11 +17,13 @@ import hoodoo
 from attrs import field, frozen
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.log import get_logger
+from hoodoo.options.judge import as_text
 from hoodoo.table import Table
 from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 
 from hoodoo_spark.engine import SparkEngine
+from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES, STREAMING
 from hoodoo_spark.session import check_classic
 
 OPERATIONS = (
@@ -33,9 +35,6 @@ OPERATIONS = (
     "insert_overwrite",
     "insert_overwrite_table",
 )
-IDENTIFIER = "hoodie.datasource.write.streaming.checkpoint.identifier"
-RETRIES = "hoodie.datasource.write.streaming.retry.count"
-PAUSE = "hoodie.datasource.write.streaming.retry.interval.ms"
 
 # Local properties that Spark sets in the thread of a query (StreamExecution.QUERY_ID_KEY; the job
 # group of a query is the id of its run).
@@ -138,9 +137,9 @@ def sink(
             f"take one of {', '.join(OPERATIONS)}.",
         )
     given = dict(options or {})
-    named = identifier or given.pop(IDENTIFIER, None)
-    retries = _number(RETRIES, given.pop(RETRIES, 3))
-    pause = _number(PAUSE, given.pop(PAUSE, 2000)) / 1000
+    own = as_text({o.key: given.pop(o.key) for o in STREAMING if o.key in given})
+    named = identifier or IDENTIFIER.given(own)
+    retries, pause = RETRIES.read(own), PAUSE.read(own) / 1000
     if not isinstance(table, Table):
         table = hoodoo.open(os.fspath(table), options=given)
     elif given:
@@ -149,14 +148,7 @@ def sink(
             "can't be given to a table that is open",
             "give them to hoodoo.open, or give the sink the table's path.",
         )
-    return Sink(table, operation, None if named is None else str(named), retries, pause)
-
-
-def _number(key: str, value: Any) -> int:
-    text = str(value)
-    if not text.isdigit():
-        raise ConfigError(f"option {key}", f"must be a number, not {text!r}", "Correct it.")
-    return int(text)
+    return Sink(table, operation, named, retries, pause)
 
 
 def _lock(path: str) -> threading.Lock:

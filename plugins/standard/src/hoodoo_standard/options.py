@@ -3,80 +3,85 @@
 from __future__ import annotations
 
 from hoodoo.hookspecs.registration import Option
+from hoodoo.options import (
+    COLUMNS,
+    FLAG,
+    Choice,
+    Duration,
+    Names,
+    Pattern,
+    Size,
+    Whole,
+)
+from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.metadata import GROWING_OPTIONS
+from hoodoo.options.table import HIVE_STYLE, URL_ENCODE
 
 # --- key generators: these decide bytes, so they are properties of the table -------------------
 LOGICAL_TIMESTAMPS = Option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     "Timestamps in keys and paths are written as text, cut to milliseconds, not as numbers.",
-    "false", table_property=True,
-)  # fmt: skip
-HIVE_STYLE = Option(
-    "hoodie.datasource.write.hive_style_partitioning",
-    "Partition directories are named column=value.", "false", table_property=True,
-)  # fmt: skip
-URL_ENCODE = Option(
-    "hoodie.datasource.write.partitionpath.urlencode",
-    "Characters that are special in paths are written as %XX.", "false", table_property=True,
+    "false", table_property=True, kind=FLAG,
 )  # fmt: skip
 KEYS = (LOGICAL_TIMESTAMPS, HIVE_STYLE, URL_ENCODE)
 SLASH_DATES = Option(
     "hoodie.datasource.write.slash.separated.date.partitioning",
     "The value 2024-01-02 of the only partition column becomes 2024/01/02.",
-    "false", table_property=True,
+    "false", table_property=True, kind=FLAG,
 )  # fmt: skip
 # Releases of Hudi disagree about the key of one column: `id:7` up to 0.14.0 and since 1.1, `7` in
 # 0.14.1 to 1.0.2. A table that does not say is asked for a key that it has.
 COMPLEX_ENCODING = Option(
     "hoodie.write.complex.keygen.new.encoding",
     "The COMPLEX key of a single column is the bare value; versions up to 8.",
-    "false", table_property=True, assumed=False,
+    "false", table_property=True, assumed=False, kind=FLAG,
 )  # fmt: skip
 # A property alone, FIELD_PREFIXED or VALUE_ONLY: what Hudi after 1.2 notes when it upgrades such a table
 # to version 9.
 STORED_ENCODING = "hoodie.table.complex.keygen.encoding"
-# RFC-21's; declared by core, with the other settings of virtual keys.
-CONCATENATOR = "hoodie.recordkey.virtual.concatenator"
-
 TIMEBASED = "hoodie.keygen.timebased."
-OLD_TIMEBASED = "hoodie.deltastreamer.keygen.timebased."
+OLD_TIMEBASED = "hoodie.deltastreamer.keygen.timebased."  # when only Hudi's streamer had such keys
 TIME_TYPE = Option(
-    f"{TIMEBASED}timestamp.type",
-    "What the partition column of TIMESTAMP holds: UNIX_TIMESTAMP, EPOCHMILLISECONDS, "
-    "EPOCHMICROSECONDS, SCALAR, DATE_STRING or MIXED.",
-    table_property=True,
-)
+    f"{TIMEBASED}timestamp.type", "What the partition column of TIMESTAMP holds.",
+    table_property=True, older=(f"{OLD_TIMEBASED}timestamp.type",),
+    kind=Choice("UNIX_TIMESTAMP", "EPOCHMILLISECONDS", "EPOCHMICROSECONDS", "SCALAR", "DATE_STRING",
+                "MIXED"),
+)  # fmt: skip
 TIME_UNIT = Option(
-    f"{TIMEBASED}timestamp.scalar.time.unit",
-    "The unit of SCALAR: NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS.",
-    "SECONDS", table_property=True,
+    f"{TIMEBASED}timestamp.scalar.time.unit", "The unit of SCALAR.", "SECONDS",
+    table_property=True, older=(f"{OLD_TIMEBASED}timestamp.scalar.time.unit",),
+    kind=Choice("NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"),
 )  # fmt: skip
 INPUT_FORMAT = Option(
     f"{TIMEBASED}input.dateformat",
     "Joda patterns of the texts of DATE_STRING and MIXED, the first that fits counts.",
-    table_property=True,
-)
+    table_property=True, older=(f"{OLD_TIMEBASED}input.dateformat",),
+)  # fmt: skip
 INPUT_DELIMITER = Option(
     f"{TIMEBASED}input.dateformat.list.delimiter.regex",
-    "What is between two input patterns, a regular expression.", ",", table_property=True,
+    "What is between two input patterns.", ",", table_property=True, kind=Pattern(),
+    older=(f"{OLD_TIMEBASED}input.dateformat.list.delimiter.regex",),
 )  # fmt: skip
 INPUT_ZONE = Option(
     f"{TIMEBASED}input.timezone", "The time zone of texts without an offset; UTC if not said.",
-    table_property=True,
+    table_property=True, older=(f"{OLD_TIMEBASED}input.timezone",),
 )  # fmt: skip
 OUTPUT_FORMAT = Option(
-    f"{TIMEBASED}output.dateformat", "The Joda pattern of partition paths.", table_property=True
-)
+    f"{TIMEBASED}output.dateformat", "The Joda pattern of partition paths.", table_property=True,
+    older=(f"{OLD_TIMEBASED}output.dateformat",),
+)  # fmt: skip
 OUTPUT_ZONE = Option(
     f"{TIMEBASED}output.timezone",
     "The time zone of partition paths. If not said: that of the texts, else UTC.",
-    table_property=True,
-)
+    table_property=True, older=(f"{OLD_TIMEBASED}output.timezone",),
+)  # fmt: skip
 BOTH_ZONES = Option(
-    f"{TIMEBASED}timezone", "The time zone of both, where this is said.", table_property=True
-)
+    f"{TIMEBASED}timezone", "The time zone of both, where this is said.", table_property=True,
+    older=(f"{OLD_TIMEBASED}timezone",),
+)  # fmt: skip
 TIME_PARSER = Option(
-    "hoodie.keygen.datetime.parser.class",
-    "Hudi's own only: org.apache.hudi.keygen.parser.HoodieDateTimeParser.", table_property=True,
+    "hoodie.keygen.datetime.parser.class", "What reads the texts: Hudi's own only.",
+    table_property=True, kind=Choice("org.apache.hudi.keygen.parser.HoodieDateTimeParser"),
 )  # fmt: skip
 TIMES = (TIME_TYPE, TIME_UNIT, INPUT_FORMAT, INPUT_DELIMITER, INPUT_ZONE, OUTPUT_FORMAT,
          OUTPUT_ZONE, BOTH_ZONES, TIME_PARSER)  # fmt: skip
@@ -92,94 +97,89 @@ SIDE_BYTES = Option(
     "hoodoo.index.simple.side.bytes",
     "Bytes of incoming record keys up to which they are sent to the file readers.",
     str(256 << 20),
+    kind=Size(),
 )
 MOVES = Option(
     "hoodie.simple.index.update.partition.path",
     "A key that arrives with another partition path moves there; false: it is updated where it is, "
     "and from then on readers don't leave out files by partition path.",
-    "true", table_property=True,
+    "true", table_property=True, kind=FLAG,
 )  # fmt: skip
 RECORD_MOVES = Option(
     "hoodie.record.index.update.partition.path",
     "With the record index: a key that arrives with another partition path moves there; false: it is "
     "updated where it is.",
     "false",
+    kind=FLAG,
 )
 CHOOSES = Option(
     "record.level.index.dynamically.choose.scan.vs.seek",
     "A lookup in an HFile seeks single keys or scans it all, by the share of its keys that is asked for; "
     "false: the option below says which.",
     "true",
+    kind=FLAG,
 )
 SEEKS = Option(
     "record.level.index.do.random.lookups",
     "Where the option above is false: true seeks, false scans.",
     "true",
+    kind=FLAG,
 )
 BLOOM_RANGES = Option(
     "hoodie.bloom.index.prune.by.ranges",
-    "The smallest and the largest key of a file are looked at before its bloom filter.", "true",
+    "The smallest and the largest key of a file are looked at before its bloom filter.", "true", kind=FLAG,
 )  # fmt: skip
 BLOOM_METADATA = Option(
     "hoodie.bloom.index.use.metadata",
-    "Only false: filters are read from the footers of base files.", "false",
+    "Only false: filters are read from the footers of base files.", "false", kind=FLAG,
 )  # fmt: skip
 BLOOM_MOVES = Option(
     "hoodie.bloom.index.update.partition.path",
-    "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True,
+    "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True, kind=FLAG,
 )  # fmt: skip
 BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
-GROWING = (
-    Option(
-        "hoodoo.index.buckets", "Buckets of a growing record index.", "10", table_property=True
-    ),
-    Option(
-        "hoodoo.index.bucket.cap",
-        "Entries in a file group of a bucket, at which it is sealed and another one takes what comes.",
-        "1000000", table_property=True,
-    ),
-    Option(
-        "hoodoo.index.hash", "The hash of record keys, a plugin of the family index_hash.", "java",
-        table_property=True,
-    ),
-)  # fmt: skip
+GROWING = GROWING_OPTIONS
 TEE = Option(
     "hoodoo.index.tee",
     "The two indexes that the index tee asks, with a comma between; writes go by the first.",
+    kind=Names(least=2),
 )
 BUCKETS = Option(
     "hoodie.bucket.index.num.buckets", "Buckets (file groups) in each partition path.",
-    "256", table_property=True, assumed=False,
+    "256", table_property=True, assumed=False, kind=Whole(1, 99_999_999),
 )  # fmt: skip
 HASH_FIELD = Option(
     "hoodie.bucket.index.hash.field",
-    "Record key fields that are hashed, separated by commas; default: all of them.",
+    "Record key fields that are hashed; default: all of them.",
     table_property=True,
     assumed=False,
+    kind=COLUMNS,
 )
 BUCKET_ENGINE = Option(
     "hoodie.index.bucket.engine", "SIMPLE; CONSISTENT_HASHING is not supported.",
-    "SIMPLE", table_property=True, assumed=False,
+    "SIMPLE", table_property=True, assumed=False, kind=Choice("SIMPLE"),
 )  # fmt: skip
 BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE)
 
 # --- layouts ----------------------------------------------------------------------------------
-SMALL_FILE_LIMIT = Option(
-    "hoodie.parquet.small.file.limit",
-    "Base files below this many bytes take inserts; 0: none do.", "104857600",
-)  # fmt: skip
 MAX_FILE_SIZE = Option(
-    "hoodie.parquet.max.file.size", "Target size of a base file in bytes.", "125829120"
+    "hoodie.parquet.max.file.size",
+    "Target size of a base file in bytes.",
+    "125829120",
+    kind=Size(1),
 )
 RECORD_SIZE = Option(
     "hoodie.copyonwrite.record.size.estimate",
-    "Bytes of a row on disk where nothing is known yet.", "1024",
+    "Bytes of a row on disk where nothing is known yet.", "1024", kind=Size(1),
 )  # fmt: skip
 SIZES = (SMALL_FILE_LIMIT, MAX_FILE_SIZE, RECORD_SIZE)
 
 # --- compaction -------------------------------------------------------------------------------
 TARGET_IO = Option(
-    "hoodie.compaction.target.io", "MB that one compaction reads and writes, about.", "512000"
+    "hoodie.compaction.target.io",
+    "MB that one compaction reads and writes, about.",
+    "512000",
+    kind=Size(1, unit="m"),
 )
 LOG_SIZE = Option(
     "hoodie.compaction.logfile.size.threshold",
@@ -187,29 +187,26 @@ LOG_SIZE = Option(
 )  # fmt: skip
 LOG_COUNT = Option(
     "hoodie.compaction.logfile.num.threshold",
-    "Log files from which on a file group is compacted.", "0",
+    "Log files from which on a file group is compacted.", "0", kind=Whole(0),
 )  # fmt: skip
 DAYS = Option(
     "hoodie.compaction.daybased.target.partitions",
-    "Newest partition paths that are compacted.", "10",
+    "Newest partition paths that are compacted.", "10", kind=Whole(1),
 )  # fmt: skip
 
-# --- cleaning: the name of Hudi 1.x, and the one before it -------------------------------------
-COMMITS_RETAINED = (
-    Option("hoodie.clean.commits.retained", "Last writes whose files by_commits keeps.", "10"),
-    Option("hoodie.cleaner.commits.retained", "The old name of hoodie.clean.commits.retained."),
-)
-VERSIONS_RETAINED = (
-    Option("hoodie.clean.fileversions.retained", "Slices of a group that by_versions keeps.", "3"),
-    Option(
-        "hoodie.cleaner.fileversions.retained",
-        "The old name of hoodie.clean.fileversions.retained.",
-    ),
-)
-HOURS_RETAINED = (
-    Option("hoodie.clean.hours.retained", "Hours whose files by_hours keeps.", "24"),
-    Option("hoodie.cleaner.hours.retained", "The old name of hoodie.clean.hours.retained."),
-)
+# --- cleaning ---------------------------------------------------------------------------------
+COMMITS_RETAINED = Option(
+    "hoodie.clean.commits.retained", "Last writes whose files by_commits keeps.", "10",
+    kind=Whole(1), older=("hoodie.cleaner.commits.retained",),
+)  # fmt: skip
+VERSIONS_RETAINED = Option(
+    "hoodie.clean.fileversions.retained", "Slices of a group that by_versions keeps.", "3",
+    kind=Whole(1), older=("hoodie.cleaner.fileversions.retained",),
+)  # fmt: skip
+HOURS_RETAINED = Option(
+    "hoodie.clean.hours.retained", "Hours whose files by_hours keeps.", "24",
+    kind=Duration("h", whole=False), older=("hoodie.cleaner.hours.retained",),
+)  # fmt: skip
 
 # --- locks and conflicts ----------------------------------------------------------------------
 LOCK_PATH = Option(
@@ -219,12 +216,15 @@ LOCK_PATH = Option(
 LOCK_EXPIRE = Option(
     "hoodie.write.lock.filesystem.expire",
     "Minutes after which filesystem breaks a lock, whoever holds it; 0: never.", "0",
+    kind=Duration("min"),
 )  # fmt: skip
 LOCK_RENEW = Option(
     "hoodie.write.lock.storage.renew.interval.secs",
     "Seconds between two signs of life of who holds conditional_put.", "30",
+    kind=Duration("s", 0.001, whole=False),
 )  # fmt: skip
 LOCK_VALIDITY = Option(
     "hoodie.write.lock.storage.validity.timeout.secs",
     "Seconds without a sign of life after which conditional_put is taken over.", "300",
+    kind=Duration("s", 0.001, whole=False),
 )  # fmt: skip

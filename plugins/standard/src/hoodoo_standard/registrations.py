@@ -231,16 +231,16 @@ def hoodoo_cleanings() -> Iterable[Registration]:
     return [
         Registration(
             "by_commits", f"{module}.by_writes:ByCommits.from_settings", ("KEEP_LATEST_COMMITS",),
-            options.COMMITS_RETAINED, "what the last writes made stays",
+            (options.COMMITS_RETAINED,), "what the last writes made stays",
         ),
         Registration(
             "by_hours", f"{module}.by_writes:ByHours.from_settings", ("KEEP_LATEST_BY_HOURS",),
-            options.HOURS_RETAINED, "what the writes of the last hours made stays",
+            (options.HOURS_RETAINED,), "what the writes of the last hours made stays",
         ),
         Registration(
             "by_versions", f"{module}.by_versions:ByVersions.from_settings",
             ("KEEP_LATEST_FILE_VERSIONS",),
-            options.VERSIONS_RETAINED, "the newest slices of each file group stay",
+            (options.VERSIONS_RETAINED,), "the newest slices of each file group stay",
         ),
     ]  # fmt: skip
 

@@ -9,6 +9,7 @@ import typer
 
 from hoodoo.cli import given, show
 from hoodoo.errors import ConfigError
+from hoodoo.options.clustering import LAYOUT, SORT_COLUMNS
 
 if TYPE_CHECKING:
     from hoodoo.clusterings import PendingClustering
@@ -117,6 +118,6 @@ def _list(table: Table, as_json: bool) -> None:
 
 def _how(one: PendingClustering) -> str:
     name = one.strategy.rpartition(".")[2]
-    layout = one.params.get("hoodie.layout.optimize.strategy", "").lower()
-    columns = one.params.get("hoodie.clustering.plan.strategy.sort.columns", "")
+    layout = one.params.get(LAYOUT.key, "").lower()
+    columns = one.params.get(SORT_COLUMNS.key, "")
     return " ".join(filter(None, (name, layout, f"by {columns}" if columns else "")))

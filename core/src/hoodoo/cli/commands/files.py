@@ -35,12 +35,13 @@ def files(
         typer.Option(help="As of this instant, or ISO 8601 time with a zone."),
     ] = None,
     limit: Annotated[int, typer.Option(help="So many slices; 0 for all.", min=0)] = 100,
+    options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
     """List the file slices of a table."""
     from hoodoo.inspect.files import slice_rows
 
-    table = given.opened(path)
+    table = given.opened(path, options)
     rows = slice_rows(table._storage, table.timeline(), partition, as_of, every)
     if as_json:
         shown = rows if not limit else rows[:limit]

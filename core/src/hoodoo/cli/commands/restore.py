@@ -17,10 +17,11 @@ def restore(
     path: given.Path,
     instant: Annotated[str, typer.Argument(help="A savepoint or completed write.")],
     yes: given.Yes = False,
+    options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
     """Undo everything after INSTANT, for good. Stop other writers first."""
-    table = given.opened(path)
+    table = given.opened(path, options)
     given.ask(f"Undo everything in {table.config.name} after {instant}, for good?", yes)
     done = table.restore(instant)
     line = f"Nothing came after {instant}."

@@ -20,10 +20,11 @@ def rollback(
         typer.Argument(help="A pending instant, or the newest completed write."),
     ] = None,
     yes: given.Yes = False,
+    options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
     """Undo what writers that died have left; or INSTANT, for good."""
-    table = given.opened(path)
+    table = given.opened(path, options)
     if instant is None:
         undone = table.rollback()
         if as_json:

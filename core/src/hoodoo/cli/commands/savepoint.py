@@ -25,10 +25,11 @@ def savepoint(
     user: Annotated[str, typer.Option(help="Who keeps it.")] = "",
     listing: Annotated[bool, typer.Option("--list", help="List what is kept.")] = False,
     delete: Annotated[bool, typer.Option("--delete", help="Keep INSTANT no longer.")] = False,
+    options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
     """Keep a write and its files, whatever is cleaned and archived; also list and delete savepoints."""
-    table = given.opened(path)
+    table = given.opened(path, options)
     if listing:
         _print(table.savepoints(), as_json)
         return

@@ -31,13 +31,14 @@ def timeline(
     limit: Annotated[int, typer.Option(help="So many of the newest; 0 for all.", min=0)] = 20,
     every: Annotated[bool, typer.Option("--all", help="Archived instants too.")] = False,
     pending: Annotated[bool, typer.Option("--pending", help="Only what is not completed.")] = False,
+    options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
     """List what happened to a table, newest first."""
     from hoodoo.inspect.timeline import timeline_page
     from hoodoo.timeline.archived import load_archived
 
-    table = given.opened(path)
+    table = given.opened(path, options)
     found = table.timeline()
     storage = table._storage
     archived = load_archived(storage, table.config) if every else ()

@@ -27,20 +27,21 @@ def verify(
     keys: Annotated[
         bool, typer.Option(help="Read record keys and meta columns: all rows of the table.")
     ] = True,
+    options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
     """Look whether all of a table is as it should be. Changes nothing. Exit code 1: it is not."""
     from hoodoo.inspect.verify import unopened
     from hoodoo.inspect.verify_properties import check_properties
-    from hoodoo.tables import open_storage
+    from hoodoo.tables import open_storage, typed_options
 
-    storage = open_storage(path, {})
+    storage = open_storage(path, typed_options(given.pairs(options)))
     config, findings = check_properties(storage)
     if config is None:
         report = unopened(storage.root, findings)
     else:
         with show.progress() as told:
-            report = given.opened(path).verify(quick=quick, keys=keys, progress=told)
+            report = given.opened(path, options).verify(quick=quick, keys=keys, progress=told)
     if as_json:
         show.put_json(report.to_dict())
     else:

@@ -14,7 +14,6 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 
 from hoodoo_standard import options
-from hoodoo_standard.clean.setting import number
 
 
 @frozen
@@ -27,7 +26,7 @@ class ByVersions:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ByVersions:
-        return cls(int(number(settings, options.VERSIONS_RETAINED, 1)))
+        return cls(settings.value(options.VERSIONS_RETAINED))
 
     def earliest(self, history: History) -> Instant | None:
         return None

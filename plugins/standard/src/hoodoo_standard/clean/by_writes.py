@@ -15,7 +15,6 @@ from hoodoo.model.instant import Instant
 from hoodoo.timeline.instants import order_key
 
 from hoodoo_standard import options
-from hoodoo_standard.clean.setting import number
 
 
 @frozen
@@ -29,7 +28,7 @@ class ByCommits:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ByCommits:
-        return cls(int(number(settings, options.COMMITS_RETAINED, 1)))
+        return cls(settings.value(options.COMMITS_RETAINED))
 
     def earliest(self, history: History) -> Instant | None:
         writes = history.writes
@@ -52,7 +51,7 @@ class ByHours:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ByHours:
-        return cls(number(settings, options.HOURS_RETAINED, 0))
+        return cls(settings.value(options.HOURS_RETAINED))
 
     def earliest(self, history: History) -> Instant | None:
         limit = history.ago(self.hours)

@@ -9,8 +9,7 @@ from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard.cluster.cut import cut, scattered
-
-SEED = "hoodoo.clustering.random.seed"
+from hoodoo_standard.cluster.planners import SEED
 
 
 @frozen
@@ -21,7 +20,7 @@ class AtRandom:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> AtRandom:
-        return cls(settings.get(SEED) or "0")
+        return cls(settings.value(SEED))
 
     @property
     def bounds_of(self) -> tuple[str, ...]:

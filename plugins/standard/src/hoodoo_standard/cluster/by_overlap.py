@@ -12,11 +12,10 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.options.clustering import SORT_COLUMNS as COLUMNS
 
 from hoodoo_standard.cluster.boxes import Boxes
 from hoodoo_standard.cluster.cut import cut
-
-COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 
 
 @frozen
@@ -29,11 +28,10 @@ class ByOverlap:
     @classmethod
     def from_settings(cls, settings: Settings) -> ByOverlap:
         """Raises ConfigError where no column is named."""
-        names = (name.strip() for name in (settings.get(COLUMNS) or "").split(","))
-        columns = tuple(dict.fromkeys(name for name in names if name))
+        columns = settings.given(COLUMNS) or ()
         if not columns:
             raise ConfigError(
-                f"option {COLUMNS}", "names no column whose values could overlap.",
+                f"option {COLUMNS.key}", "names no column whose values could overlap.",
                 "Name the columns that queries filter by, or group by size.",
             )  # fmt: skip
         return cls(columns)

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import frozen
-from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.timeline.instants import order_key
 
 from hoodoo_standard.cluster.cut import filled
+from hoodoo_standard.cluster.planners import SORT_BY
 
-SORT_BY = "hoodie.clustering.plan.strategy.file.slices.sort.by"
 _SIZE, _INSTANT = "SIZE", "INSTANT_TIME"
 
 
@@ -30,14 +29,7 @@ class BySize:
     @classmethod
     def from_settings(cls, settings: Settings) -> BySize:
         """Raises ConfigError for another word than these."""
-        text = settings.get(SORT_BY) or _SIZE
-        words = tuple(word.strip().upper() for word in text.split(","))
-        if not set(words) <= {_SIZE, _INSTANT}:
-            raise ConfigError(
-                f"option {SORT_BY}", f"takes {_SIZE} and {_INSTANT}, with a comma between, not {text!r}.",
-                f"Leave it out: the default is {_SIZE}.",
-            )  # fmt: skip
-        return cls(words)
+        return cls(settings.value(SORT_BY))
 
     @property
     def bounds_of(self) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.options.clustering import SORT_COLUMNS as COLUMNS
 
 from hoodoo_standard.cluster.orders import METHOD, SAMPLE
 from hoodoo_standard.cluster.ranks import Ranks, Words, direct
 from hoodoo_standard.cluster.tell import tell
 
-COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 _MOST_COLUMNS = 8
 # Of a column, in a key of one word: a sample tells no more values apart.
 _MOST_BITS = 16
@@ -36,7 +36,7 @@ class Curve:
     """Implements :class:`hoodoo.hookspecs.clustering.Clustering`. ``sample_rows`` 0: by the values' bits."""
 
     columns: tuple[str, ...]
-    sample_rows: int = 200_000
+    sample_rows: int = SAMPLE.initial
     ranks: tuple[Ranks, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -45,18 +45,11 @@ class Curve:
         columns = sort_columns(settings)
         if not 1 <= len(columns) <= _MOST_COLUMNS:
             raise ConfigError(
-                f"option {COLUMNS}", f"names {len(columns)} columns.",
+                f"option {COLUMNS.key}", f"names {len(columns)} columns.",
                 f"Name 1 to {_MOST_COLUMNS} for a curve.",
             )  # fmt: skip
-        method = (settings.options.get(METHOD.key) or "SAMPLE").upper()
-        if method not in ("SAMPLE", "DIRECT"):
-            raise ConfigError(
-                f"option {METHOD.key}", f"must be SAMPLE or DIRECT, not {method}.", "Correct it."
-            )
-        size = settings.options.get(SAMPLE.key) or "200000"
-        if not (size.isascii() and size.isdigit() and int(size)):
-            raise ConfigError(f"option {SAMPLE.key}", f"must be a number, not {size!r}.", "Correct it.")  # fmt: skip
-        return cls(columns, int(size) if method == "SAMPLE" else 0)
+        sampled = METHOD.read(settings.options) == "SAMPLE"
+        return cls(columns, SAMPLE.read(settings.options) if sampled else 0)
 
     @property
     def bits(self) -> int:
@@ -95,5 +88,4 @@ class Curve:
 
 def sort_columns(settings: Settings) -> tuple[str, ...]:
     """The columns that the plan's parameters name, each once."""
-    names = (settings.options.get(COLUMNS) or "").split(",")
-    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    return COLUMNS.given(settings.options) or ()

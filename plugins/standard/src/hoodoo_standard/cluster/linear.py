@@ -9,14 +9,13 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.clustering import ClusteredGroup, Clustering
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.options.clustering import LAYOUT
 
 from hoodoo_standard.cluster.combine import Combine
 from hoodoo_standard.cluster.curve import sort_columns
 from hoodoo_standard.cluster.hilbert import Hilbert
 from hoodoo_standard.cluster.tell import tell
 from hoodoo_standard.cluster.zorder import ZOrder
-
-LAYOUT = "hoodie.layout.optimize.strategy"
 
 
 @frozen
@@ -50,13 +49,9 @@ def by_layout(settings: Settings) -> Clustering:
     columns = sort_columns(settings)
     if not columns:
         return Combine()
-    layout = (settings.options.get(LAYOUT) or "LINEAR").upper().replace("-", "")
+    layout = LAYOUT.read(settings.options)
     if layout == "LINEAR":
         return Linear(columns)
     if layout == "ZORDER":
         return ZOrder.from_settings(settings)
-    if layout == "HILBERT":
-        return Hilbert.from_settings(settings)
-    raise ConfigError(
-        f"option {LAYOUT}", f"must be LINEAR, ZORDER or HILBERT, not {layout}.", "Correct it."
-    )
+    return Hilbert.from_settings(settings)

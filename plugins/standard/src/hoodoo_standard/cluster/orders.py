@@ -4,6 +4,7 @@ imported."""
 from __future__ import annotations
 
 from hoodoo.hookspecs.registration import Option, Registration
+from hoodoo.options import Choice, Whole
 
 _MODULE = "hoodoo_standard.cluster"
 _RUN = "org.apache.hudi.client.clustering.run.strategy."
@@ -12,11 +13,13 @@ METHOD = Option(
     "What a curve goes by: SAMPLE, how the values of a sample are spread; DIRECT, the bits of the "
     "values (Hudi's default).",
     "SAMPLE",
+    kind=Choice("SAMPLE", "DIRECT"),
 )
 SAMPLE = Option(
     "hoodie.layout.optimize.build.curve.sample.size",
     "How many rows of a group are looked at to learn how values are spread, at most.",
     "200000",
+    kind=Whole(1),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hoodoo.hookspecs.registration import Option, Registration
+from hoodoo.options import Names
 
 _MODULE = "hoodoo_standard.cluster"
 _CLIENT = "org.apache.hudi.client.clustering.plan.strategy."
@@ -11,6 +12,7 @@ SORT_BY = Option(
     "What file slices are sorted by before they are grouped by size: SIZE (the largest first), "
     "INSTANT_TIME (the oldest first), or both.",
     "SIZE",
+    kind=Names(of=("SIZE", "INSTANT_TIME"), least=1),
 )
 SEED = Option(
     "hoodoo.clustering.random.seed", "Text; another one makes other groups at random.", "0"

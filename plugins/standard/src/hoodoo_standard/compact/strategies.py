@@ -12,7 +12,6 @@ from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard import options
-from hoodoo_standard.layout.small_file import number
 
 _MB = 1024 * 1024
 
@@ -54,7 +53,7 @@ class LogSize:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LogSize:
-        return cls(number(settings, options.LOG_SIZE, 0), _target(settings))
+        return cls(settings.value(options.LOG_SIZE), _target(settings))
 
     def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         large = [c for c in candidates if c.log_bytes >= self.threshold]
@@ -70,7 +69,7 @@ class LogCount:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LogCount:
-        return cls(number(settings, options.LOG_COUNT, 0), _target(settings))
+        return cls(settings.value(options.LOG_COUNT), _target(settings))
 
     def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         many = [c for c in candidates if c.log_files >= self.threshold]
@@ -86,7 +85,7 @@ class DayBased:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> DayBased:
-        return cls(number(settings, options.DAYS, 1))
+        return cls(settings.value(options.DAYS))
 
     def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         paths = sorted({c.slice.partition_path for c in candidates}, reverse=True)
@@ -96,7 +95,7 @@ class DayBased:
 
 
 def _target(settings: Settings) -> int:
-    return number(settings, options.TARGET_IO, 1) * _MB
+    return settings.value(options.TARGET_IO) * _MB
 
 
 def _within(candidates: Iterable[Candidate], bound: int) -> list[Candidate]:

@@ -13,9 +13,9 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_standard.index.lookup import flag, located, side_bytes
+from hoodoo_standard.index.lookup import located
 from hoodoo_standard.index.sieve import Sieve
-from hoodoo_standard.options import BLOOM_METADATA, BLOOM_MOVES, BLOOM_RANGES
+from hoodoo_standard.options import BLOOM_METADATA, BLOOM_MOVES, BLOOM_RANGES, SIDE_BYTES
 
 
 @frozen
@@ -37,7 +37,7 @@ class BloomIndex:
         """Raises ConfigError for values that can't be, and where filters of the metadata table are
         asked for."""
         _only_footers(settings)
-        return cls(side_bytes=side_bytes(settings), ranges=flag(settings, BLOOM_RANGES))
+        return cls(side_bytes=settings.value(SIDE_BYTES), ranges=settings.value(BLOOM_RANGES))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         sieve = Sieve(self.ranges, filters=context.key_generator is None)
@@ -49,14 +49,14 @@ def global_from_settings(settings: Settings) -> BloomIndex:
     _only_footers(settings)
     return BloomIndex(
         is_global=True,
-        moves_partitions=flag(settings, BLOOM_MOVES),
-        side_bytes=side_bytes(settings),
-        ranges=flag(settings, BLOOM_RANGES),
+        moves_partitions=settings.value(BLOOM_MOVES),
+        side_bytes=settings.value(SIDE_BYTES),
+        ranges=settings.value(BLOOM_RANGES),
     )
 
 
 def _only_footers(settings: Settings) -> None:
-    if flag(settings, BLOOM_METADATA):
+    if settings.value(BLOOM_METADATA):
         raise ConfigError(
             f"option {BLOOM_METADATA.key}",
             "Hoodoo keeps no bloom filters in the metadata table; it reads those in the footers.",

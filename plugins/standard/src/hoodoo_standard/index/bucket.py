@@ -27,20 +27,9 @@ class BucketIndex:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> BucketIndex:
-        text = settings.get(BUCKETS.key, BUCKETS.default) or ""
-        if not text.strip().isdigit() or not 0 < int(text) < 10**_DIGITS:
-            raise ConfigError(
-                f"option {BUCKETS.key}", f"must be a number of buckets, not {text!r}.",
-                "choose so many that a file group stays below one or two GiB.",
-            )  # fmt: skip
-        if (settings.get(BUCKET_ENGINE.key) or "SIMPLE").upper() != "SIMPLE":
-            raise ConfigError(
-                f"option {BUCKET_ENGINE.key}", "only SIMPLE is supported.",
-                "leave it out."
-            )  # fmt: skip
-        keys = settings.table.record_key_fields
-        named = settings.get(HASH_FIELD.key) or ""
-        fields = tuple(f.strip() for f in named.split(",") if f.strip()) or keys
+        keys, buckets = settings.table.record_key_fields, settings.value(BUCKETS)
+        settings.value(BUCKET_ENGINE)  # another one is an error
+        fields = settings.given(HASH_FIELD) or keys
         strange = [f for f in fields if f not in keys]
         if strange:
             raise ConfigError(
@@ -48,7 +37,7 @@ class BucketIndex:
                 f"{', '.join(strange)} is not among the record key fields {', '.join(keys)}.",
                 "hash only fields of the record key: the bucket is computed from it.",
             )
-        return cls(int(text), fields)
+        return cls(buckets, fields)
 
     @property
     def is_global(self) -> bool:

@@ -37,7 +37,7 @@ class GrowingIndex:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> GrowingIndex:
-        moves = (settings.get(RECORD_MOVES.key, RECORD_MOVES.default) or "").lower() == "true"
+        moves = settings.value(RECORD_MOVES)
         return cls(moves, how_of(settings))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:

@@ -7,16 +7,13 @@ Above a number of bytes, both sides meet in an exchange instead.
 from __future__ import annotations
 
 import pyarrow.compute as pc
-from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
-from hoodoo.hookspecs.registration import Option, Settings
 
 from hoodoo_standard.index.exchanged import distinct_paths, exchanged
 from hoodoo_standard.index.matching import MatchKeys, asked_table
 from hoodoo_standard.index.plan import KeyReader, base_files, file_tasks
 from hoodoo_standard.index.sieve import Sieve
-from hoodoo_standard.options import SIDE_BYTES
 
 
 def located(
@@ -33,25 +30,3 @@ def located(
     files = base_files(context, paths) if asked.num_rows else []
     step = MatchKeys(engine.side(asked), KeyReader.of(context), by_partition, sieve)
     return engine.map(file_tasks(engine, files), step)
-
-
-def side_bytes(settings: Settings) -> int:
-    """Bytes of asked keys up to which they are a side table. Raises ConfigError for another text."""
-    text = settings.get(SIDE_BYTES.key, SIDE_BYTES.default) or ""
-    if not text.isdigit():
-        raise ConfigError(
-            f"option {SIDE_BYTES.key}", f"must be a number of bytes, not {text!r}.",
-            f"the default is {SIDE_BYTES.default}.",
-        )  # fmt: skip
-    return int(text)
-
-
-def flag(settings: Settings, option: Option) -> bool:
-    """Whether a switch is on. Raises ConfigError for what is neither true nor false."""
-    text = (settings.get(option.key) or option.default or "").strip().lower()
-    if text not in ("true", "false"):
-        raise ConfigError(
-            f"option {option.key}", f"is true or false, not {text!r}.",
-            f"the default is {option.default}.",
-        )  # fmt: skip
-    return text == "true"

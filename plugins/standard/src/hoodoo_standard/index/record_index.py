@@ -33,7 +33,7 @@ class RecordLevelIndex:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> RecordLevelIndex:
-        moves = (settings.get(RECORD_MOVES.key, RECORD_MOVES.default) or "").lower() == "true"
+        moves = settings.value(RECORD_MOVES)
         return cls(moves, how_of(settings))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
@@ -70,6 +70,6 @@ def partitioned_from_settings(settings: Settings) -> RecordLevelIndex:
 
 def how_of(settings: Settings) -> str:
     """``auto``, ``seek`` or ``scan``, by the two options of RFC-08."""
-    chooses = (settings.get(CHOOSES.key, CHOOSES.default) or "").lower() == "true"
-    seeks = (settings.get(SEEKS.key, SEEKS.default) or "").lower() == "true"
-    return "auto" if chooses else "seek" if seeks else "scan"
+    if settings.value(CHOOSES):
+        return "auto"
+    return "seek" if settings.value(SEEKS) else "scan"

@@ -7,9 +7,9 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_standard.index.lookup import flag, located, side_bytes
+from hoodoo_standard.index.lookup import located
 from hoodoo_standard.index.sieve import Sieve
-from hoodoo_standard.options import MOVES
+from hoodoo_standard.options import MOVES, SIDE_BYTES
 
 
 @frozen
@@ -25,7 +25,7 @@ class SimpleIndex:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SimpleIndex:
-        return cls(side_bytes=side_bytes(settings))
+        return cls(side_bytes=settings.value(SIDE_BYTES))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         return located(keys, context, not self.is_global, self.side_bytes, Sieve())
@@ -35,6 +35,6 @@ def global_from_settings(settings: Settings) -> SimpleIndex:
     """The global form: Hudi's GLOBAL_SIMPLE."""
     return SimpleIndex(
         is_global=True,
-        moves_partitions=flag(settings, MOVES),
-        side_bytes=side_bytes(settings),
+        moves_partitions=settings.value(MOVES),
+        side_bytes=settings.value(SIDE_BYTES),
     )

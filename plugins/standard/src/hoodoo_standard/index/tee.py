@@ -24,8 +24,8 @@ class TeeIndex:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> TeeIndex:
-        text = settings.get(TEE.key, TEE.default) or ""
-        names = [name.strip() for name in text.split(",") if name.strip()]
+        names: tuple[str, ...] = settings.given(TEE) or ()
+        text = TEE.spell(names)
         if len(names) != 2 or "tee" in names:
             raise ConfigError(
                 f"option {TEE.key}", f"names the two indexes to ask, and is {text!r}.",

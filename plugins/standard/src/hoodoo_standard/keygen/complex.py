@@ -45,19 +45,19 @@ class ComplexKeyGenerator:
         if not keys:
             return AutoKeyGenerator(paths)
         table = settings.table
-        wanted = _flag(settings.options.get(COMPLEX_ENCODING.key))
+        wanted = COMPLEX_ENCODING.given(settings.options)
         bare = _encoding(table.get(STORED_ENCODING))
         if bare is None and table.version >= 9:
             # One that was upgraded keeps the keys of older releases, and their form.
             bare = None if table.initial_version < 9 and table.populate_meta_fields else False
-            if wanted or _flag(table.get(COMPLEX_ENCODING.key)):
+            if wanted or COMPLEX_ENCODING.stored(table.properties):
                 raise ConfigError(
                     f"option {COMPLEX_ENCODING.key}",
                     "is for table versions up to 8; version 9 writes column:value.",
                     "leave it out.",
                 )
         if bare is None and table.version < 9:
-            bare = _flag(table.get(COMPLEX_ENCODING.key))
+            bare = COMPLEX_ENCODING.stored(table.properties)
         if len(keys) > 1:
             return cls(keys, paths, False, version=table.version)
         return cls(keys, paths, bare, wanted, table.version, not table.populate_meta_fields)
@@ -154,10 +154,6 @@ class ComplexKeyGenerator:
             f"open it with the option {COMPLEX_ENCODING.key}: false for {name}:value, true for the bare "
             "value.",
         )
-
-
-def _flag(text: str | None) -> bool | None:
-    return None if text is None or not text.strip() else text.strip().lower() == "true"
 
 
 def _encoding(text: str | None) -> bool | None:

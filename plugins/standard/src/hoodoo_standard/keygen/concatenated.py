@@ -14,11 +14,11 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, DataError, NullKeyError
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.options.virtual import CONCATENATOR
 
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.record_key import plain_keys
-from hoodoo_standard.options import CONCATENATOR
 
 
 @frozen
@@ -35,10 +35,10 @@ class ConcatenatedKeyGenerator:
         keys, paths = settings.table.record_key_fields, PartitionPaths.from_settings(settings)
         if not keys:
             return AutoKeyGenerator(paths)
-        concatenator = settings.get(CONCATENATOR) or "_"
+        concatenator = settings.given(CONCATENATOR) or "_"
         if concatenator.strip() != concatenator:
             raise ConfigError(
-                f"option {CONCATENATOR}={concatenator!r}",
+                f"option {CONCATENATOR.key}={concatenator!r}",
                 "has spaces at its ends, which properties do not keep.",
                 "use other characters.",
             )
@@ -61,7 +61,7 @@ class ConcatenatedKeyGenerator:
                     f"key column {field!r}",
                     f"has values with {self.concatenator!r} in them, which stands between the columns of "
                     "a key: two rows could have the same one.",
-                    f"use another {CONCATENATOR} when the table is created.",
+                    f"use another {CONCATENATOR.key} when the table is created.",
                 )
         return (
             texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, self.concatenator)

@@ -130,7 +130,7 @@ def _spec(settings: Settings) -> tuple[tuple[str, str], ...]:
     """(column, type) of each partition column."""
     table = settings.table
     told = [table.get("hoodie.table.partition.fields"), table.get(PARTITION_TYPES.key)]
-    told += [settings.options.get(key) for key in (PARTITION_TYPES.key, WRITER_FIELDS)]
+    told += [settings.get(key) for key in (PARTITION_TYPES.key, WRITER_FIELDS)]
     for text in told:
         spec = partition_spec(text)
         if tuple(name for name, _kind in spec) != table.partition_fields:

@@ -66,7 +66,7 @@ class PartitionPaths:
         cls, settings: Settings, fields: tuple[str, ...] | None = None
     ) -> PartitionPaths:
         """``fields``: those of the table's partition columns that are meant; all, if not said."""
-        slashes = (settings.get(SLASH_DATES.key) or "").lower() == "true"
+        slashes = settings.value(SLASH_DATES)
         if slashes and len(settings.table.partition_fields) > 1:
             raise ConfigError(
                 f"option {SLASH_DATES.key}", "is for tables with one partition column.",
@@ -75,7 +75,7 @@ class PartitionPaths:
         return cls(
             settings.table.partition_fields if fields is None else fields,
             settings.table.hive_style, settings.table.url_encode,
-            (settings.get(LOGICAL_TIMESTAMPS.key) or "").lower() == "true",
+            settings.value(LOGICAL_TIMESTAMPS),
             slashes,
         )  # fmt: skip
 
@@ -158,7 +158,7 @@ class PartitionPaths:
                 f"partition column {field!r}",
                 f"has a value whose path {bad[0].as_py()!r} is not a directory below the table.",
                 "create the table with hoodie.datasource.write.partitionpath.urlencode=true and "
-                "hoodie.datasource.write.hive_style_partitioning=true, or clean the column.",
+                "{HIVE_STYLE.key}=true, or clean the column.",
             )
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import field, frozen
-from hoodoo.errors import ConfigError, DataError, SchemaError
+from hoodoo.errors import DataError, SchemaError
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard import options
@@ -27,7 +27,6 @@ from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.timestamp_settings import (
     LARGE,
     SMALL,
-    UNITS,
     lacks,
     only_given,
     patterns_of,
@@ -64,15 +63,7 @@ class TimestampPaths:
         for text, option in ((kind, options.TIME_TYPE), (output, options.OUTPUT_FORMAT)):
             if not text:
                 raise lacks(option, name)
-        if kind not in UNITS:
-            raise ConfigError(
-                f"option {options.TIME_TYPE.key}={kind}", f"is none of {', '.join(UNITS)}.",
-                "say what the partition column holds.",
-            )  # fmt: skip
-        if (said(settings, options.TIME_PARSER) or _PARSER) != _PARSER:
-            raise ConfigError(
-                f"option {options.TIME_PARSER.key}", f"only {_PARSER} is known.", "leave it out."
-            )
+        said(settings, options.TIME_PARSER)  # another one is an error
         input_zone, output_zone = zones_of(settings)
         parsers: tuple[Parser, ...] = ()
         null = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.hookspecs.registration import Option, Settings
@@ -20,22 +21,17 @@ UNITS = {"UNIX_TIMESTAMP": "SECONDS", "EPOCHMILLISECONDS": "MILLISECONDS",
          "MIXED": None}  # fmt: skip
 
 
-def said(settings: Settings, option: Option) -> str:
-    """What the table, or else this call, says under the option's name or its old one."""
-    names = _names(option)
-    stored = next((v for n in names if (v := settings.table.get(n)) is not None), None)
-    given = next((v for n in names if (v := settings.options.get(n)) is not None), None)
+def said(settings: Settings, option: Option[Any]) -> str:
+    """What the table, or else this call, says of the option, in its plain spelling."""
+    stored, given = option.stored(settings.table.properties), option.given(settings.options)
     if stored is not None and given is not None and stored != given:
         raise OptionConflictError(
-            f"option {option.key}={given!r}", f"contradicts the table, which has {stored!r}.",
+            f"option {option.key}={option.spell(given)!r}",
+            f"contradicts the table, which has {option.spell(stored)!r}.",
             "leave it out.",
-        )  # fmt: skip
-    return stored if stored is not None else given if given is not None else option.default or ""
-
-
-def _names(option: Option) -> tuple[str, str]:
-    """The option's name, and the one it had when only Hudi's streamer had such keys."""
-    return option.key, option.key.replace(options.TIMEBASED, options.OLD_TIMEBASED)
+        )
+    found = given if stored is None else stored
+    return (option.default or "") if found is None else option.spell(found)
 
 
 def only_given(settings: Settings) -> tuple[tuple[str, str], ...]:
@@ -43,8 +39,7 @@ def only_given(settings: Settings) -> tuple[tuple[str, str], ...]:
     return tuple(
         (option.key, said(settings, option))
         for option in options.TIMES
-        if not any(name in settings.table.properties for name in _names(option))
-        and any(name in settings.options for name in _names(option))
+        if not option.is_in(settings.table.properties) and option.is_in(settings.options)
     )
 
 
@@ -52,13 +47,7 @@ def unit_of(kind: str, settings: Settings) -> str | None:
     """What the numbers of a column of this ``kind`` count; None: it holds texts. ConfigError."""
     if kind != "SCALAR":
         return UNITS[kind]
-    unit = said(settings, options.TIME_UNIT).upper()
-    if unit not in SMALL and unit not in LARGE:
-        raise ConfigError(
-            f"option {options.TIME_UNIT.key}={unit}",
-            f"is none of {', '.join((*SMALL, *LARGE))}.", "give one of them.",
-        )  # fmt: skip
-    return unit
+    return said(settings, options.TIME_UNIT)
 
 
 def zones_of(settings: Settings) -> tuple[Zone | None, Zone | None]:
@@ -78,13 +67,7 @@ def patterns_of(settings: Settings, name: str) -> list[str]:
     """The input patterns, in the order in which they are tried. ConfigError where there is none."""
     text = said(settings, options.INPUT_FORMAT)
     delimiter = said(settings, options.INPUT_DELIMITER).strip() or ","
-    try:
-        found = [part.strip() for part in re.split(delimiter, text)]
-    except re.error as error:
-        raise ConfigError(
-            f"option {options.INPUT_DELIMITER.key}={delimiter!r}",
-            f"is no regular expression ({error}).", "leave it out: a comma separates patterns.",
-        ) from error  # fmt: skip
+    found = [part.strip() for part in re.split(delimiter, text)]
     while found and not found[-1]:
         found.pop()
     if not found:

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
-from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.layout import Slot
-from hoodoo.hookspecs.registration import Option, Settings
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.options.files import SMALL_FILE_LIMIT
 
 from hoodoo_standard import options
 
@@ -23,16 +23,16 @@ from hoodoo_standard import options
 class SmallFileLayout:
     """Sizes are bytes; ``row_bytes_guess`` stands in where the caller knows no row size."""
 
-    small_file_limit: int = 104_857_600
-    max_file_size: int = 125_829_120
-    row_bytes_guess: int = 1024
+    small_file_limit: int = SMALL_FILE_LIMIT.initial
+    max_file_size: int = options.MAX_FILE_SIZE.initial
+    row_bytes_guess: int = options.RECORD_SIZE.initial
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SmallFileLayout:
         return cls(
-            number(settings, options.SMALL_FILE_LIMIT, 0),
-            number(settings, options.MAX_FILE_SIZE, 1),
-            number(settings, options.RECORD_SIZE, 1),
+            settings.value(SMALL_FILE_LIMIT),
+            settings.value(options.MAX_FILE_SIZE),
+            settings.value(options.RECORD_SIZE),
         )
 
     def plan(
@@ -73,18 +73,3 @@ def new_slots(path: str, rows: int, max_file_size: int, row_bytes: float) -> lis
     count = math.ceil(rows / per_file)
     each, more = divmod(rows, count)
     return [Slot(path, each + (1 if i < more else 0)) for i in range(count)]
-
-
-def number(settings: Settings, option: Option, least: int) -> int:
-    """An integer option; ConfigError if it is none or below ``least``."""
-    text = settings.get(option.key, option.default) or ""
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if value < least:
-        raise ConfigError(
-            f"option {option.key}", f"must be an integer of at least {least}, not {text!r}.",
-            f"the default is {option.default}.",
-        )  # fmt: skip
-    return value

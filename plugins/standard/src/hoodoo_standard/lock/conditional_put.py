@@ -18,8 +18,9 @@ from contextlib import suppress
 
 from attrs import define, field, frozen
 from hoodoo.errors import ConfigError, HoodooWarning, StorageError
-from hoodoo.hookspecs.registration import Option, Settings
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.log import get_logger
+from hoodoo.options.write import LOCK as PROVIDER
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held
 from hoodoo.timeline.heartbeat import store_time
@@ -45,16 +46,15 @@ class ConditionalPutLock:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ConditionalPutLock:
-        renew, validity = (
-            seconds(settings, o) for o in (options.LOCK_RENEW, options.LOCK_VALIDITY)
-        )
+        renew = settings.value(options.LOCK_RENEW)
+        validity = settings.value(options.LOCK_VALIDITY)
         if validity < 2 * renew:
             raise ConfigError(
                 f"option {options.LOCK_VALIDITY.key}",
                 f"is {validity:g}, less than twice {options.LOCK_RENEW.key} = {renew:g}.",
                 "Make it ten times as long, as Hudi does.",
             )
-        wanted = settings.options.get("hoodie.write.lock.provider", "")
+        wanted = PROVIDER.given(settings.options) or ""
         if wanted.lower().startswith("org.apache."):
             warnings.warn(
                 f"lock {wanted}: Hoodoo's conditional_put is used, which excludes Hoodoo's writers only. "
@@ -184,18 +184,6 @@ class _Held:
     def _is_newest(self) -> bool:
         entries = _epochs(self._storage, self._folder)
         return bool(entries) and entries[-1].path == self._path
-
-
-def seconds(settings: Settings, option: Option) -> float:
-    """An option that is a time above 0."""
-    text = settings.get(option.key, option.default) or ""
-    with suppress(ValueError):
-        if 0 < (value := float(text)) < float("inf"):
-            return value
-    raise ConfigError(
-        f"option {option.key}", f"must be a number of seconds above 0, not {text!r}.",
-        f"the default is {option.default}.",
-    )  # fmt: skip
 
 
 def _epochs(storage: Storage, folder: str) -> list[Entry]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -22,6 +23,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.log import get_logger
+from hoodoo.options.table import STORAGE_URI
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held
 from hoodoo.storage.uri import absolute, split
@@ -29,7 +31,6 @@ from hoodoo.timeline.heartbeat import store_time
 from hoodoo.timeline.ledger import LOCK
 
 from hoodoo_standard import options
-from hoodoo_standard.layout.small_file import number
 from hoodoo_standard.lock import owner
 from hoodoo_standard.lock.conditional_put import FOLDER, ConditionalPutLock
 from hoodoo_standard.lock.waiting import poll
@@ -48,23 +49,24 @@ class FilesystemLock:
 
     path: str = ""
     expire: int = 0
+    options: Mapping[str, str] = field(factory=dict, repr=False)  # for the storage of ``path``
 
     @classmethod
     def from_settings(cls, settings: Settings) -> FilesystemLock:
-        path = settings.options.get(options.LOCK_PATH.key, "")
+        path = options.LOCK_PATH.given(settings.options) or ""
         if path and not split(path)[0] and not path.startswith("/"):
             raise ConfigError(
                 f"option {options.LOCK_PATH.key}",
                 f"must be an absolute path or a URI, not {path!r}: Spark would look elsewhere for it.",
                 "Write the whole path, the same for all writers, or leave it out.",
             )
-        return cls(path, number(settings, options.LOCK_EXPIRE, 0))
+        return cls(path, int(settings.value(options.LOCK_EXPIRE)), settings.options)
 
     def acquire(self, storage: Storage, name: str, wait: float) -> Held | None:
         """Raises StorageError; the lock is not had then. Hudi knows one lock only, the table's."""
         folder = ".hoodie"
         if self.path and absolute(self.path) != f"{storage.root}/{folder}":
-            given = Settings(options={"hoodoo.storage.uri": absolute(self.path)})
+            given = Settings(options={**self.options, STORAGE_URI.key: absolute(self.path)})
             storage, folder = resolve("storage", split(self.path)[0], given).instance, ""
         file = "lock" if name == LOCK else f"lock-{name}"
         path = f"{folder}/{file}" if folder else file
