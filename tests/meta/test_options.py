@@ -40,8 +40,6 @@ ALLOWED = {
     ("core/src/hoodoo/new_table.py", _NAMES): "a property that only new tables of version 6 have",
     ("core/src/hoodoo/files/log_blocks.py", _FLAGS): "a header of log blocks",
     ("core/src/hoodoo/metadata/definitions.py", _FLAGS): "Hudi's file of index definitions",
-    ("core/src/hoodoo/metadata/keep.py", _FLAGS): "a property that is no option",
-    ("core/src/hoodoo/metadata/kept_by.py", _FLAGS): "a property that is no option",
     ("core/src/hoodoo/model/internal_row.py", _FLAGS): "the text of a constant column",
 }
 

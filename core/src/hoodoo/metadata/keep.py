@@ -37,6 +37,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
@@ -219,7 +220,7 @@ def _indexes(
     # A write that asked an index of the same kind lets no key come twice.
     asked = metadata.operation in _ASKS and target.computed is None
     by_paths = is_partitioned(target.storage)
-    unique = (target.config.get(UNIQUE) or "").lower() == "true"
+    unique = FLAG.stored(target.config.get(UNIQUE) or "")
     watched = unique and not moved and not (asked and (by_paths or target.index.is_global))
     for partition in (index for index in INDEXES if index in partitions):
         files = index_files(begun, target, partition, paths)

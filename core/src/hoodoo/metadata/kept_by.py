@@ -6,6 +6,7 @@ from hoodoo.metadata.index_reach import made_at
 from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
+from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
@@ -35,6 +36,6 @@ def stranger(storage: Storage, timeline: Timeline, partition: str) -> Instant | 
 def knows_all_places(storage: Storage, timeline: Timeline) -> bool:
     """Whether the record index names every place of a key: Hudi's tables may hold a key twice, and an entry has
     room for one place."""
-    if (timeline.config.get(UNIQUE) or "").lower() != "true":
+    if not FLAG.stored(timeline.config.get(UNIQUE) or ""):
         return False
     return stranger(storage, timeline, RECORD_INDEX) is None

@@ -19,6 +19,7 @@ from attrs import frozen
 
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec_errors import corrupt
 from hoodoo.timeline.instants import order_key
@@ -59,7 +60,7 @@ def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
     Reads the newest commit, which a read has parsed for the schema already, and those that were under way
     beside it. Raises CorruptTableError naming a commit whose entry can't be read.
     """
-    if (timeline.config.get(FOLLOWS) or "").lower() != "true":
+    if not FLAG.stored(timeline.config.get(FOLLOWS) or ""):
         return False
     looks: list[_Look] = []
     writes = sorted(timeline.writes(), key=_completion, reverse=True)

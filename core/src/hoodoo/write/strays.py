@@ -12,6 +12,7 @@ from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.options.kinds import FLAG
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.summary import Arrivals
 from hoodoo.write.target import WriteTarget
@@ -27,7 +28,7 @@ def leaves_rows(
     the table has such rows already."""
     if not index.is_global or index.moves_partitions or not found.num_rows:
         return False
-    if target.config.get(FOLLOWS) != "true":
+    if not FLAG.stored(target.config.get(FOLLOWS) or ""):
         return True
     paths = set(arriving.rows)
     if len(paths) == 1 and set(pc.unique(found.column("partition_path")).to_pylist()) == paths:

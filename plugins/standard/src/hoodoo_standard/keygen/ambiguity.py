@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from hoodoo.errors import DataError
 from hoodoo.model.config import DEFAULT_PARTITION
+from hoodoo.options.table import URL_ENCODE
 
 from hoodoo_standard.keygen.columns import column
 from hoodoo_standard.keygen.record_key import EMPTY, NULL
-from hoodoo_standard.options import URL_ENCODE
 
 
 def refuse_keys(batch: pa.RecordBatch, fields: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import DEFAULT_PARTITION
+from hoodoo.options.table import HIVE_STYLE
 
 from hoodoo_standard.keygen.ambiguity import refuse_default, refuse_slashes
 from hoodoo_standard.keygen.columns import column, column_type
@@ -158,7 +159,7 @@ class PartitionPaths:
                 f"partition column {field!r}",
                 f"has a value whose path {bad[0].as_py()!r} is not a directory below the table.",
                 "create the table with hoodie.datasource.write.partitionpath.urlencode=true and "
-                "{HIVE_STYLE.key}=true, or clean the column.",
+                f"{HIVE_STYLE.key}=true, or clean the column.",
             )
 
 
