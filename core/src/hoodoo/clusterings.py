@@ -33,7 +33,7 @@ from hoodoo.indexing import Indexing
 from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.listing import build
+from hoodoo.metadata.listing import build_whole
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
@@ -191,7 +191,7 @@ class Clusterings(Indexing):
                 timeline=timeline,
                 file_format=self._plugins().file_format,
                 schema=self._schema(timeline),
-                slices=build(self._storage, timeline).slices,
+                slices=build_whole(self._storage, timeline).slices,
                 busy=busy,
             )
             now = datetime.now(timezone.utc)

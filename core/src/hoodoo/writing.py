@@ -221,7 +221,10 @@ class Writing(Services):
         files away faster than these can be listed."""
         for _ in range(LOOKS):
             timeline = self._look()
-            slices = listing.build(self._storage, timeline).slices
+            try:
+                slices = listing.build_whole(self._storage, timeline).slices
+            except CommitConflictError:  # undone since the look
+                continue
             if not taken_since(self._storage, timeline):
                 return timeline, slices
         raise CommitConflictError(

@@ -43,7 +43,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.metadata.keep import Keeper
-from hoodoo.metadata.listing import build
+from hoodoo.metadata.listing import build_whole
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
@@ -104,7 +104,7 @@ def schedule(
         busy = {*pending_groups(storage, timeline), *clustered_groups(storage, timeline)}
         candidates = [
             Candidate(s)
-            for s in build(storage, timeline).slices
+            for s in build_whole(storage, timeline).slices
             if any(not log.suffix for log in s.log_files)
             and (s.partition_path, s.file_id) not in busy
         ]

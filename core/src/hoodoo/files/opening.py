@@ -19,5 +19,6 @@ def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
         raise CorruptTableError(
             obj,
             NOT_THERE,
-            "If a cleaner removed it while you were reading, read again.",
+            "If a cleaner removed it while you were reading, read again. Else restore it from a copy, or the "
+            "table to an instant before (table.restore); table.verify() lists all that is lost.",
         ) from error

@@ -16,11 +16,11 @@ from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.names import parse_instant
+from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline
 
 AT_ONCE = 8
-Removed = tuple[str, str]  # partition path, name of a file; or "" for all files of the partition
 
 
 @frozen
@@ -46,8 +46,7 @@ class History:
     findings: tuple[Finding, ...] = ()
 
     def was_removed(self, path: str) -> bool:
-        partition, _, name = path.rpartition("/")
-        return (partition, name) in self.removed or (partition, "") in self.removed
+        return was_removed(self.removed, path)
 
 
 def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> History:
@@ -71,7 +70,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Hi
         elif said is None:
             unread.add(instant.requested)
         elif instant.action == "clean":
-            removed |= removed_files(said)
+            removed |= removed_by(said)
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
         for path in kept_files(storage, timeline):
             named.setdefault(path, Named(path))
@@ -88,26 +87,10 @@ def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:
             yield Named(path, instant, size)
 
 
-def removed_files(said: Mapping[str, Any]) -> set[Removed]:
-    """From HoodieCleanMetadata or HoodieCleanerPlan, whose paths are names, relative or absolute."""
-    found: set[Removed] = set()
-    for partition, part in (said.get("partitionMetadata") or {}).items():
-        if part.get("isPartitionDeleted"):
-            found.add((partition, ""))
-        for key in ("deletePathPatterns", "successDeleteFiles", "failedDeleteFiles"):
-            found |= {(partition, _name(path)) for path in part.get(key) or ()}
-    for partition, paths in (said.get("filesToBeDeletedPerPartition") or {}).items():
-        found |= {(partition, _name(path)) for path in paths or ()}
-    for partition, files in (said.get("filePathsToBeDeletedPerPartition") or {}).items():
-        found |= {(partition, _name(file.get("filePath"))) for file in files or ()}
-    found |= {(partition, "") for partition in said.get("partitionsToBeDeleted") or ()}
-    return found
-
-
 def archived_cleans(archived: Iterable[ArchivedInstant]) -> frozenset[Removed]:
     """What archived cleans took away: a clean may be archived before the commits that it cleaned."""
     cleans = (i.contents() for i in archived if i.action == "clean")
-    return frozenset(removed for said in cleans for removed in removed_files(said))
+    return frozenset(removed for said in cleans for removed in removed_by(said))
 
 
 def _one(
@@ -154,10 +137,6 @@ def _of_names(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
                     f"its requested file {path} is missing; Hudi can't roll it back",
                     "write an empty file of that name, then roll the instant back.",
                 )
-
-
-def _name(path: object) -> str:
-    return str(path).rpartition("/")[2]
 
 
 def _change_logs(stat: WriteStat) -> dict[str, int]:

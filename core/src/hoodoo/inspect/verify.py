@@ -101,7 +101,8 @@ def verify(
 def _listing(source: ReadSource) -> ReadSource:
     """``source``, whose files are found by listing."""
     config = unlisted(source.config)
-    return evolve(source, config=config, timeline=evolve(source.timeline, config=config))
+    timeline = evolve(source.timeline, config=config)
+    return evolve(source, config=config, timeline=timeline, whole=False)
 
 
 def unopened(name: str, findings: Sequence[Finding]) -> Report:

@@ -21,6 +21,7 @@ from hoodoo.model.instant import State
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.clean_plan import CLEAN, read_plan
+from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -32,7 +33,7 @@ def list_data(
 
     Raises CorruptTableError where the metadata table can't be read.
     """
-    if timeline.layout < 2 or FILES not in timeline.config.metadata_partitions:
+    if not is_told(timeline):
         return view.list_data(storage, partitions)
     try:
         told = told_files(MetadataTable.open(storage, timeline), partitions)
@@ -71,6 +72,20 @@ def build(
     """:func:`hoodoo.timeline.view.build` over :func:`list_data`."""
     files = view.parsed(list_data(storage, timeline, partitions))
     return view.from_files(storage, timeline, files, as_of)
+
+
+def build_whole(storage: Storage, timeline: Timeline) -> view.FileSystemView:
+    """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
+    lost that a commit names; CommitConflictError where its commit is undone just then."""
+    found = build(storage, timeline)
+    if not is_told(timeline):
+        refuse_lost(storage, timeline, found)
+    return found
+
+
+def is_told(timeline: Timeline) -> bool:
+    """Whether the metadata table tells the files: one that is lost is told of, and missed when it is opened."""
+    return timeline.layout > 1 and FILES in timeline.config.metadata_partitions
 
 
 def told_files(

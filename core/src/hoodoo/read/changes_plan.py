@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from hoodoo.merge.rule import MergeRule
+from hoodoo.metadata.listing import is_told
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.filegroup import FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
@@ -25,6 +26,7 @@ from hoodoo.read.source import ReadSource, check_extension, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.window import Window, appeared, check_commit_times, is_change, place, upto
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
@@ -88,6 +90,10 @@ def plan_changes(
     timed = not source.config.populate_meta_fields
     spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
     history = History.of(evolve(source, timeline=window.timeline))
+    if not is_told(source.timeline):
+        bound = window.until if window.then.layout == 1 else None
+        state = from_files(source.storage, window.then, history.files, bound)
+        refuse_lost(source.storage, window.then, state, bound)
     planner = _Planner(source, window, history, history.by_group(), spec, f"since={since!r}")
     units = _by_partition(planner.units(), asked, source)
     for unit in units:
@@ -153,8 +159,8 @@ class _Planner:
         old = self._slices(before, stats.keys() | replaced, _just_before(instant))
         new = self._slices(after, stats.keys(), instant.requested)
         for key, written in stats.items():
-            check_stats(after, new.get(key), written, self.asked)
-            _check_before(old.get(key), written, self.asked)
+            check_stats(self.history, after, new.get(key), written, self.asked)
+            _check_before(self.history, old.get(key), written, self.asked)
         for path, file_id in sorted(replaced - old.keys()):
             if not self.files.get((path, file_id)):  # the clean that took them all may be archived
                 raise cleaned(self.asked, path_of(path, file_id))
@@ -186,7 +192,7 @@ class _Planner:
                 new: dict[Key, FileSlice] = {}
                 if not has_after(config):
                     new = self._slices(after, [key], instant.requested)
-                    check_stats(after, new.get(key), written, self.asked)
+                    check_stats(self.history, after, new.get(key), written, self.asked)
                 self._check_logs(logs)
                 units.append(evolve(self._unit(instant, [key], {}, new), logs=logs))
         return units
@@ -195,7 +201,7 @@ class _Planner:
         there = {file.path for file in self.history.files} - self.history.gone.keys()
         for log in logs:
             if log.path not in there:
-                raise cleaned(self.asked, log.path)
+                raise self.history.missing(log.path, self.asked)
 
     def _slices(self, timeline: Timeline, keys: Iterable[Key], bound: str) -> dict[Key, FileSlice]:
         files = tuple(file for key in keys for file in self.files.get(key, ()))
@@ -226,7 +232,9 @@ class _Planner:
         )
 
 
-def _check_before(old: FileSlice | None, written: Iterable[WriteStat], asked: str) -> None:
+def _check_before(
+    history: History, old: FileSlice | None, written: Iterable[WriteStat], asked: str
+) -> None:
     """ConfigError where the file that a commit rewrote or added to is gone: the clean that took it may
     be archived."""
     if old is not None and old.base_file is not None:
@@ -234,8 +242,10 @@ def _check_before(old: FileSlice | None, written: Iterable[WriteStat], asked: st
     for stat in written:
         rewritten = stat.log_version is None and stat.prev_commit not in ("", "null")
         name = stat.base_file if stat.log_version is not None else stat.prev_base_file
-        if name or (rewritten and old is None):
-            raise cleaned(asked, path_of(stat.partition_path, name or stat.file_id))
+        if name:
+            raise history.missing(path_of(stat.partition_path, name), asked)
+        if rewritten and old is None:
+            raise cleaned(asked, path_of(stat.partition_path, stat.file_id))
 
 
 def _just_before(instant: Instant) -> str:

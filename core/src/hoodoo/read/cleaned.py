@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
-from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.metadata.listing import list_data
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
@@ -20,7 +20,9 @@ from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.clean_plan import CLEAN, read_plan
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.lost import lost_file, removed_files
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.removed import was_removed
 from hoodoo.timeline.taken import Taken, taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile
@@ -34,6 +36,7 @@ class History:
 
     files: tuple[DataFile, ...]
     gone: Mapping[str, str]
+    source: ReadSource
 
     @classmethod
     def of(cls, source: ReadSource, cleans: bool = True) -> History:
@@ -47,12 +50,12 @@ class History:
         if taken.undone:
             raise undone_meanwhile(source.storage, taken)
         if not cleans and not taken.cleans:
-            return cls(tuple(found), {})
+            return cls(tuple(found), {}, source)
         there = {file.path for file in found}
         deleted = _deleted(source.storage, taken.timeline)
         gone = {path: clean for path, clean in deleted.items() if path not in there}
         lost = [file for path in gone if (file := parse_path(path, 0)) is not None]
-        return cls((*found, *lost), gone)
+        return cls((*found, *lost), gone, source)
 
     def by_group(self) -> dict[Key, list[DataFile]]:
         groups: dict[Key, list[DataFile]] = {}
@@ -66,6 +69,14 @@ class History:
             for file in (slice_.base_file, *slice_.log_files):
                 if file is not None and file.path in self.gone:
                     raise cleaned(asked, file.path, f"the clean {self.gone[file.path]}")
+
+    def missing(self, path: str, asked: str) -> HoodooError:
+        """The error about the file ``path``, which is not there: a clean took it, perhaps one that is archived,
+        or it is lost."""
+        storage = self.source.storage
+        if was_removed(removed_files(storage, self.source.timeline), path):
+            return cleaned(asked, path)
+        return lost_file(storage, path, "a commit")
 
 
 def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
@@ -86,10 +97,15 @@ def cleaned(asked: str, path: str, by: str = "a clean") -> ConfigError:
 
 
 def check_stats(
-    timeline: Timeline, slice_: FileSlice | None, stats: Iterable[WriteStat], asked: str
+    history: History,
+    timeline: Timeline,
+    slice_: FileSlice | None,
+    stats: Iterable[WriteStat],
+    asked: str,
 ) -> None:
     """ConfigError if a file that ``stats`` of its group name should be in ``slice_`` and is not: the
-    clean that took it may be archived. ``timeline`` is the one that the slice is seen in."""
+    clean that took it may be archived; CorruptTableError if none took it. ``timeline`` is the one that the slice
+    is seen in."""
     start = "" if slice_ is None else order_key(slice_.instant)
     there = _paths(slice_)
     for stat in stats:
@@ -103,7 +119,7 @@ def check_stats(
                 isinstance(file, LogFile) and order_key(file.instant) == start
             )
         if reached and not file_suffix(file):
-            raise cleaned(asked, file.path)
+            raise history.missing(file.path, asked)
 
 
 def file_suffix(file: BaseFile | LogFile) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
 
+from hoodoo.metadata.listing import is_told
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.read.cleaned import History, Key, check_stats
@@ -17,6 +18,7 @@ from hoodoo.read.plan import ScanPlan, plan_scan
 from hoodoo.read.project import or_untimed
 from hoodoo.read.source import ReadSource
 from hoodoo.read.window import Window, check_commit_times, is_change
+from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.view import FileSystemView, from_files
 
 INCREMENTAL = "incremental"
@@ -46,6 +48,8 @@ def plan_incremental(
     # What version 6 calls a log file by is a request; from 8 on, `then` itself knows what was there.
     bound = window.until if window.then.layout == 1 else None
     view = from_files(source.storage, window.then, history.files, bound)
+    if source.whole and not window.bounded and not is_told(source.timeline):
+        refuse_lost(source.storage, source.timeline, view)
     everything = window.from_the_beginning and not window.bounded
     touched, changed = ({}, []) if everything else _touched(source, window)
     if not window.from_the_beginning:
@@ -108,4 +112,4 @@ def _check_there(
     slices = {(s.partition_path, s.file_id): s for s in view.slices}
     for key, stats in touched.items():
         if view.replaced_by(*key) is None:
-            check_stats(window.then, slices.get(key), stats, asked)
+            check_stats(history, window.then, slices.get(key), stats, asked)

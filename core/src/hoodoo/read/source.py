@@ -19,7 +19,8 @@ from hoodoo.timeline.timeline import Timeline
 class ReadSource:
     """What a read needs of an open table.
 
-    ``file_format`` and ``merger`` are None where no plugin offers the table's.
+    ``file_format`` and ``merger`` are None where no plugin offers the table's. ``whole`` False: what is lost of
+    the table is no error, its other rows are read (for who finds out what is lost).
     """
 
     storage: Storage
@@ -28,6 +29,7 @@ class ReadSource:
     file_format: BaseFileFormat | None
     key_generator: KeyGenerator | None = None
     merger: Merger | None = None
+    whole: bool = True
 
 
 def check_readable(source: ReadSource) -> BaseFileFormat:

@@ -7,12 +7,13 @@ put beside the listing; where the older state has one of these files, it can't b
 from __future__ import annotations
 
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.metadata.listing import list_data
+from hoodoo.metadata.listing import is_told, list_data
 from hoodoo.model.instant import Instant, State
 from hoodoo.read.cleaned import deleted_by, undone_meanwhile
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.clean_plan import CLEAN, READABLE, last_clean
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
@@ -23,8 +24,9 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
     """The view now, or at the requested time ``bound``. One listing of the table; the plans of cleans
     are read only where the newest of them reaches past ``bound``, or one has begun meanwhile.
 
-    Raises ConfigError where a file is gone that the table had then: the rows would be fewer; and
-    CommitConflictError where that happened between the look at the timeline and the listing.
+    Raises ConfigError where a file is gone that the table had then: the rows would be fewer;
+    CommitConflictError where that happened between the look at the timeline and the listing; and
+    CorruptTableError where a file that a commit names is lost.
     """
     there = {e.path: e.size for e in list_data(source.storage, source.timeline)}
     taken = taken_since(source.storage, source.timeline)
@@ -58,6 +60,8 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
             "ask for a later point; to keep more, give hoodie.clean.commits.retained, or "
             "hoodie.clean.policy by_hours, or make a savepoint.",
         )
+    if source.whole and not is_told(source.timeline):
+        refuse_lost(source.storage, source.timeline, view, bound)
     return view
 
 

@@ -61,5 +61,5 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
         return evolve(timeline, start=next(first, timeline.start))
     return WholeTimeline(
         tuple(instants), timeline.layout, timeline.config, next(first, timeline.start),
-        metadata=timeline._metadata, archived=found,
+        metadata=timeline._metadata, noted=timeline.noted, archived=found,
     )  # fmt: skip

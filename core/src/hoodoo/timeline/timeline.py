@@ -39,6 +39,8 @@ class Timeline:
     _metadata: dict[str, CommitMetadata] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
+    # What is made of contents, remembered with them: by requested time of a completed write.
+    noted: dict[str, object] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     _names: frozenset[str] = field(default=frozenset(), eq=False, repr=False, kw_only=True)
     _writes: dict[str, Instant] = field(init=False, eq=False, repr=False)
 
@@ -69,7 +71,7 @@ class Timeline:
 
     def refreshed(self, names: Iterable[str]) -> Timeline:
         """The timeline of a newer listing; keeps what was read: completed files never change."""
-        return evolve(from_names(names, self.config), metadata=self._metadata)
+        return evolve(from_names(names, self.config), metadata=self._metadata, noted=self.noted)
 
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
@@ -120,6 +122,10 @@ class Timeline:
             if instant.is_completed:  # pending files come and go
                 self._metadata[path] = found
         return found
+
+    def known(self, instant: Instant) -> CommitMetadata | None:
+        """What a completed write says of itself, if that has been read already."""
+        return self._metadata.get(self.path(instant))
 
     def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
         """Any instant's file as a plain dict, in the state given (``instant.at(...)``)."""

@@ -52,6 +52,11 @@ class FileSystemView:
         """The instant that took the group out of the table, or None."""
         return self._replaced.get((partition, file_id))
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that the view was made of, committed or not, as paths below the table root."""
+        return frozenset(file.path for file in self._files)
+
     def partitions(self) -> tuple[str, ...]:
         """Partition paths that hold at least one latest slice, sorted."""
         return tuple(dict.fromkeys(s.partition_path for s in self.slices))

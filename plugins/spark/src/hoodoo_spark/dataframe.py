@@ -10,11 +10,14 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
+from hoodoo.metadata.listing import is_told
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.changes import Changes, change_payloads
+from hoodoo.read.missing import explained
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import Scan
 from hoodoo.read.step import ReadSlices, payloads
+from hoodoo.timeline.view import list_data
 
 from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
 from hoodoo_spark.session import check_classic, find
@@ -44,6 +47,8 @@ def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
     schema = spark_schema(step.out_schema)
     frames = []
     if split.native:
+        if is_told(scan.source.timeline):  # else the plan has listed them
+            _refuse_lost(step, split.native)
         bases = [s.base_file for s in split.native if s.base_file is not None]
         directories = sorted({base.partition_path for base in bases})
         names = [base.name for base in bases]
@@ -55,6 +60,21 @@ def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
     for frame in frames[1:]:
         found = found.union(frame)
     return found if columns else found.select()
+
+
+def _refuse_lost(step: ReadSlices, slices: Sequence[FileSlice]) -> None:
+    """Spark's reader finds files by listing directories, and would pass over one that is lost. CorruptTableError
+    for it, or CommitConflictError where a clean took it. One listing of the directories."""
+    listed = list_data(step.storage, {s.partition_path for s in slices})
+    there = {entry.path for entry in listed}
+    for slice_ in slices:
+        base = slice_.base_file
+        if base is not None and base.path not in there:
+            with (
+                explained(step.storage, slice_),
+                step.file_format.reader(step.storage, base.path),
+            ):
+                pass
 
 
 def _of_changes(changes: Changes, spark: Any) -> Any:

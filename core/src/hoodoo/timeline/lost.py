@@ -1,0 +1,195 @@
+"""Lost: files that completed commits name, that no clean removed, and that are not there.
+
+A listing shows what there is. Where the newest base file of a file group is lost, it shows an older one, or no
+group at all: rows are fewer and nobody says so, and a writer inserts their keys again. The commits know. Those of
+the active timeline are asked, the newest :data:`MOST_COMMITS` of them, each read once for a timeline; what
+commits before these name is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+
+from attrs import frozen
+
+from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.archived import load_archived
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import undoing
+from hoodoo.timeline.removed import Removed, removed_by, was_removed
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.view import FileSystemView
+
+# More than the default of hoodie.keep.max.commits would be read for nothing where a table is archived.
+MOST_COMMITS = 30
+_AT_ONCE = 8
+DataFile = BaseFile | LogFile
+
+
+@frozen
+class Named:
+    """What one commit names: ``files`` by path, and for ``logs`` the base file that theirs builds on, where it
+    says so."""
+
+    files: Mapping[str, DataFile]
+    logs: Mapping[str, str]
+
+
+@frozen
+class Lost:
+    """The file ``path`` (below the table root), named by the commit of ``instant``."""
+
+    path: str
+    instant: str
+
+
+def refuse_lost(
+    storage: Storage,
+    timeline: Timeline,
+    view: FileSystemView,
+    as_of: str | None = None,
+    paths: Collection[str] | None = None,
+) -> None:
+    """Raise CorruptTableError where ``view``, made of a listing (of the partition ``paths`` only, if given) and
+    of ``timeline`` up to the requested time ``as_of``, lacks a file that its newest slices need.
+
+    CommitConflictError where it is missing because its commit has just been undone, or is about to be.
+    """
+    missing = list(_missing(storage, timeline, view, as_of, paths))
+    if not missing:
+        return
+    fresh = reload(storage, timeline)
+    gone: frozenset[Removed] | None = None
+    for lost in missing:
+        if not fresh.contains_or_before_start(lost.instant) or undoing(storage, fresh):
+            raise CommitConflictError(
+                f"{storage.root}/{lost.path}", "its commit was undone while the files were listed.",
+                "Read again.",
+            )  # fmt: skip
+        if gone is None:
+            gone = removed_files(storage, fresh)
+        if not was_removed(gone, lost.path):
+            raise lost_file(storage, lost.path, f"the commit {lost.instant}")
+
+
+def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
+    """The error about a lost file, ``path`` below the table root, that ``who`` names."""
+    return CorruptTableError(
+        f"{storage.root}/{path}",
+        f"{who} names it, no clean has removed it, and it is not there.",
+        "Restore it from a copy, or the table to an instant before that commit (table.restore); "
+        "table.verify() lists all that is lost.",
+    )
+
+
+def removed_files(storage: Storage, timeline: Timeline) -> frozenset[Removed]:
+    """What cleans took away, archived ones too. Only asked where something is missing."""
+    archived = load_archived(storage, timeline.config)
+    found = {r for i in archived if i.action == "clean" for r in removed_by(i.contents())}
+    for instant in timeline.instants:
+        if instant.action == "clean":
+            at = instant if instant.is_completed else instant.at(State.REQUESTED)
+            with suppress(FileNotFoundError):  # archived meanwhile, or ended
+                found |= removed_by(timeline.contents(storage, at))
+    return frozenset(found)
+
+
+def _missing(
+    storage: Storage,
+    timeline: Timeline,
+    view: FileSystemView,
+    as_of: str | None,
+    paths: Collection[str] | None,
+) -> Iterator[Lost]:
+    newest = {(s.partition_path, s.file_id): s for s in view.slices}
+    headless = {key for key, slice_ in newest.items() if slice_.base_file is None}
+    there = view.paths
+    limit = None if as_of is None else order_key(as_of)
+    writes = [i for i in timeline.writes() if limit is None or order_key(i.requested) <= limit]
+    newest_first = writes[: -MOST_COMMITS - 1 : -1]
+    each = _named(storage, timeline, newest_first)
+    for instant, named in zip(newest_first, each, strict=True):
+        for path in named.files.keys() - there:
+            file = named.files[path]
+            key = (file.partition_path, file.file_id)
+            if paths is not None and file.partition_path not in paths:
+                continue
+            if view.replaced_by(*key) is None and _needed(timeline, newest.get(key), file):
+                yield Lost(path, instant.requested)
+        for path, base in named.logs.items() if headless else ():
+            file = named.files[path]
+            key = (file.partition_path, file.file_id)
+            if key in headless and path in there and base not in there:
+                yield Lost(base, instant.requested)
+
+
+def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
+    """Whether ``file``, which is not there, belongs to the newest slice of its file group, of which ``slice_`` is
+    what there is."""
+    if slice_ is None or slice_.base_file is None:
+        return True
+    start = order_key(slice_.base_file.instant)
+    if isinstance(file, BaseFile):
+        return order_key(file.instant) > start
+    if timeline.layout == 1:
+        return order_key(file.instant) >= start
+    return order_key(timeline.completion_time(file.instant)) >= start
+
+
+def _named(storage: Storage, timeline: Timeline, instants: Sequence[Instant]) -> Iterator[Named]:
+    """What each of the commits names; those that have not been read are read, several at a time."""
+    todo = [i for i in instants if i.requested not in timeline.noted]
+    if len(todo) > 1:
+        with ThreadPoolExecutor(min(_AT_ONCE, len(todo))) as pool:
+            made = list(pool.map(partial(_read, storage, timeline), todo))
+    else:
+        made = [_read(storage, timeline, instant) for instant in todo]
+    for instant, one in zip(todo, made, strict=True):
+        if one is not None:
+            timeline.noted[instant.requested] = one
+    for instant in instants:
+        found = timeline.noted.get(instant.requested)
+        yield found if isinstance(found, Named) else _NOTHING
+
+
+def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | None:
+    """None: it has been archived since the look; or it can't be read, which verify tells."""
+    known = timeline.known(instant)
+    if known is not None:
+        return _of(
+            (s.partition_path, s.path, s.base_file if s.log_version is not None else None)
+            for s in known.stats
+        )
+    try:
+        said = timeline.contents(storage, instant)
+    except (FileNotFoundError, HoodooError):
+        return None
+    return _of(
+        (partition, stat.get("path"), stat.get("baseFile"))
+        for partition, stats in (said.get("partitionToWriteStats") or {}).items()
+        for stat in stats or ()
+    )
+
+
+def _of(stats: Iterable[tuple[str, str | None, str | None]]) -> Named:
+    """Of partition path, path, and base file that a log file builds on."""
+    files: dict[str, DataFile] = {}
+    logs: dict[str, str] = {}
+    for partition, path, base in stats:
+        file = parse_path(path) if path else None
+        if path is None or file is None or (isinstance(file, LogFile) and file.suffix):
+            continue  # change data is no part of a slice's rows
+        files[path] = file
+        if base and isinstance(file, LogFile):
+            logs[path] = path_of(partition, base.rpartition("/")[2])
+    return Named(files, logs)
+
+
+_NOTHING = Named({}, {})
