@@ -1,0 +1,168 @@
+"""A file that a commit names and that is lost is an error: fewer rows, or keys inserted again, would be silent."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import CorruptTableError
+from hoodoo.timeline import lost
+
+SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
+TABLES = [
+    (kind, version, more)
+    for kind, version, more in itertools.product(
+        ("COPY_ON_WRITE", "MERGE_ON_READ"),
+        (6, 9),
+        ("plain", "metadata", "virtual"),
+    )
+    if version == 9 or more != "metadata"
+]
+OPTIONS = {
+    "plain": {},
+    "metadata": {"hoodie.metadata.enable": "true"},
+    "virtual": {"hoodie.populate.meta.fields": "false"},
+}
+
+
+def rows(ids: list[int], v: int, city: str = "a") -> pa.Table:
+    return pa.table([ids, [city] * len(ids), [v] * len(ids)], schema=SCHEMA)
+
+
+def made(path: Path, kind: str, version: int, more: str) -> hoodoo.Table:
+    return hoodoo.create(
+        str(path), SCHEMA, record_key="id", partition_by="city", table_type=kind,
+        table_version=version, options=OPTIONS[more],
+    )  # fmt: skip
+
+
+def newest(path: Path, pattern: str) -> Path:
+    return max(path.glob(pattern), key=lambda p: p.stat().st_mtime_ns)
+
+
+def refused(what: Callable[[], Any], name: str) -> None:
+    with pytest.raises(CorruptTableError, match=name.lstrip(".").replace(".", r"\.")) as found:
+        what()
+    assert "table.restore" in str(found.value) and "table.verify" in str(found.value)
+
+
+@pytest.mark.parametrize(("kind", "version", "more"), TABLES)
+def test_fault_a5_a_lost_file_is_an_error(
+    tmp_path: Path, kind: str, version: int, more: str
+) -> None:
+    table = made(tmp_path / "t", kind, version, more)
+    first = table.upsert(rows([1, 2], 1)).instant
+    table.upsert(rows([7], 1, "b"))
+    table.upsert(rows([1], 2))
+    files = [newest(tmp_path / "t", "a/*.parquet"), newest(tmp_path / "t", "b/*.parquet")]
+    if kind == "MERGE_ON_READ":
+        files.append(newest(tmp_path / "t", "a/.*.log.*"))
+    everything = table.read().to_arrow().num_rows
+    for file in files:
+        away = file.rename(tmp_path / "away")
+        for one in (table, hoodoo.open(table.path)):
+            refused(lambda t=one: t.read().to_arrow(), file.name)
+            refused(lambda t=one: t.read().count(), file.name)
+            if more != "virtual":
+                refused(lambda t=one: t.incremental("earliest").to_arrow(), file.name)
+        elsewhere = "/b/" in str(file)
+        if not file.name.startswith(".") or more != "metadata":  # then it is met when it is merged
+            data = rows([7], 3, "b") if elsewhere else rows([1, 2, 8], 3)
+            refused(lambda r=data: table.upsert(r), file.name)
+        if more != "metadata":
+            refused(lambda: table.upsert(rows([9], 3, "c")), file.name)
+        assert "file.missing" in table.verify().kinds
+        away.rename(file)
+        assert table.read().to_arrow().num_rows == everything
+    assert table.read(as_of=first).count() == 2
+    assert table.verify().findings == ()
+
+
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_services_refuse_what_lacks_a_file(tmp_path: Path, kind: str, version: int) -> None:
+    table = made(tmp_path / "t", kind, version, "plain")
+    first = table.upsert(rows([1, 2], 1)).instant
+    table.savepoint(first)
+    table.upsert(rows([1], 2))
+    file = newest(tmp_path / "t", "a/*.parquet" if kind == "COPY_ON_WRITE" else "a/.*.log.*")
+    file.unlink()
+    refused(lambda: table.cluster(columns="v"), file.name)
+    if kind == "MERGE_ON_READ":
+        refused(table.compact, file.name)
+    refused(lambda: table.changes(first).to_arrow(), file.name)
+    table.restore(first)  # what the message says
+    assert table.read().count() == 2
+    assert table.upsert(rows([1], 3)).updated == 1
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("version", [6, 9])
+def test_what_was_cleaned_replaced_or_undone_is_not_lost(
+    tmp_path: Path, kind: str, version: int
+) -> None:
+    options = {
+        "hoodie.clean.commits.retained": "1", "hoodie.keep.min.commits": "3",
+        "hoodie.keep.max.commits": "4", "hoodie.compact.inline": "true",
+        "hoodie.compact.inline.max.delta.commits": "2",
+    }  # fmt: skip
+    made(tmp_path / "t", kind, version, "plain")
+    table = hoodoo.open(str(tmp_path / "t"), options)
+    for value in range(6):
+        table.upsert(rows([1, 2], value))
+        table.upsert(rows([3], value, "b"))
+        if value == 2:
+            table.cluster(columns="v")
+        if value == 3:
+            table.insert_overwrite(rows([3, 4], value, "b"))
+        if value == 4:
+            table.rollback(table.timeline().writes()[-1].requested)
+            table.delete_partitions("b")
+        assert hoodoo.open(table.path).read().count() == table.read().count()
+    table.clean()
+    table.archive()
+    assert hoodoo.open(table.path).read().count() == 3
+    assert hoodoo.open(table.path).verify().findings == ()
+
+
+def test_each_commit_is_read_once_and_no_more_than_so_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t", "COPY_ON_WRITE", 9, "plain")
+    for value in range(9):
+        table.upsert(rows([1], value))
+    monkeypatch.setattr(lost, "MOST_COMMITS", 4)
+    seen: list[str] = []
+    real = lost._read
+
+    def counted(storage: Any, timeline: Any, instant: Any) -> Any:
+        seen.append(instant.requested)
+        return real(storage, timeline, instant)
+
+    monkeypatch.setattr(lost, "_read", counted)
+    table = hoodoo.open(table.path)
+    for _ in range(3):
+        assert table.read().count() == 1
+    writes = [w.requested for w in table.timeline().writes()]
+    assert sorted(seen) == writes[-4:]
+    table.upsert(rows([1], 10))
+    table.read().count()
+    assert len(seen) == len(set(seen)) == 5
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("more", ["plain", "metadata"])
+def test_fault_a5_on_spark(spark: Any, tmp_path: Path, more: str) -> None:
+    table = made(tmp_path / "t", "COPY_ON_WRITE", 9, more)
+    table.upsert(rows([1, 2], 1))
+    table.upsert(rows([3], 1, "b"))
+    file = newest(tmp_path / "t", "b/*.parquet")
+    file.unlink()
+    refused(lambda: table.read().to_spark(spark).count(), file.name)
+    data = spark.createDataFrame([(3, "b", 2)], "id long, city string, v long")
+    refused(lambda: table.upsert(data), file.name)
