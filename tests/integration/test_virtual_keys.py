@@ -336,9 +336,10 @@ def test_settings_that_contradict_arguments_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(OptionConflictError):
             create(tmp_path / "t", {**ON, **options}, **more)
+    values = {COLUMNS: "id", CLASS: "COMPLEX"}
     for key in (COLUMNS, CONCATENATOR, CLASS, KEPT_META):
         with pytest.raises(ConfigError, match="keys of this table are stored"):
-            create(tmp_path / "t", {key: "id" if key == COLUMNS else COMMIT_TIME})
+            create(tmp_path / "t", {key: values.get(key, COMMIT_TIME)})
     assert not (tmp_path / "t").exists()
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from hoodoo.hookspecs import FAMILIES, Option
 from hoodoo.kernel import declared_options, kernel
 from hoodoo.options.core import CORE_OPTIONS
+from hoodoo.options.kinds import TEXT
 
 REPO = Path(__file__).parents[2]
 OURS = ("hoodoo-core", "hoodoo-standard", "hoodoo-spark")
@@ -149,3 +150,12 @@ def test_the_rule_can_fail() -> None:
     assert sorted(_reads(tree)) == [1, 2]
     assert list(_keys(tree, {"hoodie.clean.automatic"})) == [1]
     assert list(_parsed_texts(tree)) == [1]
+
+
+def test_what_is_a_number_or_a_flag_has_a_type() -> None:
+    texts = [
+        option.key
+        for option in _declared()
+        if option.kind == TEXT and re.fullmatch(r"[\d.]+|true|false", option.default or "")
+    ]
+    assert texts == ["hoodoo.clustering.random.seed"]  # any text does there

@@ -258,6 +258,9 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
     "times beyond range": _beyond,
     "null in a column of no time": _null_of_no_time,
     "unknown zones": _unknown_zone,
+    "words in another case": lambda case: (
+        case.spark is None and case.group.options.get(TIME + "timestamp.type", "").islower()
+    ),
     "letters of patterns": _letters,
     "structs": lambda case: (
         case.ours is None

@@ -27,6 +27,7 @@ EXPECTED = {
     "times beyond range": 98,
     "null in a column of no time": 33,
     "unknown zones": 54,
+    "words in another case": 1,
     "letters of patterns": 73,
     "structs": 66,
     "missing columns": 61,

@@ -211,7 +211,7 @@ def test_a_path_that_is_none_is_refused() -> None:
     [
         ({}, "timestamp.type"),
         ({T + "timestamp.type": "UNIX_TIMESTAMP"}, "output.dateformat"),
-        (timed("unix"), "none of UNIX_TIMESTAMP"),
+        (timed("unix"), "one of UNIX_TIMESTAMP"),
         (timed("DATE_STRING"), "input.dateformat"),
         (timed("SCALAR", **{"timestamp.scalar.time.unit": "WEEKS"}), "WEEKS"),
         (timed("UNIX_TIMESTAMP", "yyyy G"), "'G'"),
@@ -219,7 +219,7 @@ def test_a_path_that_is_none_is_refused() -> None:
         (timed("UNIX_TIMESTAMP", **{"output.timezone": "UTC+8"}), "output.timezone.*UTC\\+8"),
         ({**timed("UNIX_TIMESTAMP"), "hoodie.keygen.datetime.parser.class": "x.Y"}, "x.Y|only"),
         (timed("MIXED", **{"input.dateformat": "y", "input.dateformat.list.delimiter.regex": "("}),
-         "no regular expression"),
+         "must be a regular expression"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_followed(said: dict[str, str], message: str) -> None:

@@ -92,5 +92,5 @@ def test_settings() -> None:
     for key in options:
         with pytest.raises(ConfigError, match=key.replace(".", r"\.")):
             SmallFileLayout.from_settings(Settings(options={key: "-5"}))
-        with pytest.raises(ConfigError, match="integer"):
+        with pytest.raises(ConfigError, match="number of bytes"):
             SmallFileLayout.from_settings(Settings(options={key: "many"}))

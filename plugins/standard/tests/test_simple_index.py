@@ -185,4 +185,4 @@ def test_settings() -> None:
     key = "hoodoo.index.simple.side.bytes"
     assert SimpleIndex.from_settings(Settings(options={key: "5"})) == SimpleIndex(side_bytes=5)
     with pytest.raises(ConfigError, match="number of bytes"):
-        SimpleIndex.from_settings(Settings(options={key: "5 MiB"}))
+        SimpleIndex.from_settings(Settings(options={key: "5 miles"}))

@@ -183,7 +183,7 @@ TARGET_IO = Option(
 )
 LOG_SIZE = Option(
     "hoodie.compaction.logfile.size.threshold",
-    "Bytes of log files from which on a file group is compacted.", "0",
+    "Bytes of log files from which on a file group is compacted.", "0", kind=Size(),
 )  # fmt: skip
 LOG_COUNT = Option(
     "hoodie.compaction.logfile.num.threshold",

@@ -49,7 +49,9 @@ class FilesystemLock:
 
     path: str = ""
     expire: int = 0
-    options: Mapping[str, str] = field(factory=dict, repr=False)  # for the storage of ``path``
+    options: Mapping[str, str] = field(
+        factory=dict, repr=False, eq=False
+    )  # for the storage of ``path``
 
     @classmethod
     def from_settings(cls, settings: Settings) -> FilesystemLock:
