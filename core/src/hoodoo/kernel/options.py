@@ -87,18 +87,20 @@ def typed(
     known = tuple(declared)
     options = judged(given, known)
     for option in known:
-        if isinstance(option.kind, PluginName) and option.key in options:
-            _check_plugin(option, option.kind.family, options[option.key], registry)
+        if isinstance(option.kind, PluginName):
+            for name in option.names:
+                if name in given:
+                    _check_plugin(name, option.kind.family, given[name].strip(), registry)
     return options
 
 
-def _check_plugin(option: Option, family: str, name: str, registry: Kernel) -> None:
+def _check_plugin(key: str, family: str, name: str, registry: Kernel) -> None:
     if registry.find(family, name) is not None:
         return
     near = registry.nearest(family, name)
     names = ", ".join(sorted(offer.name for offer in registry.offers(family)))
     raise ConfigError(
-        f"option {option.key}",
+        f"option {key}",
         f"must name an installed plugin of the family {family}, not {name!r}.",
         (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
         + f"Names: {names or 'none'}; or install the distribution that offers it.",
