@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(table, name)
     raise AttributeError(f"module 'hoodoo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo import tables
 from hoodoo.actions.heal import heal
@@ -34,6 +34,7 @@ from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata.listing import build_whole
+from hoodoo.model.brief import listed
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
@@ -68,13 +69,13 @@ class PendingClustering:
     instant: str
     state: str
     strategy: str
-    params: Mapping[str, str]
+    params: Mapping[str, str] = field(repr=listed)
     planner: str
     groups: int
     files: int
     outputs: int
     running: bool
-    partitions: tuple[str, ...]
+    partitions: tuple[str, ...] = field(repr=listed)
 
 
 class Clusterings(Indexing):

@@ -83,6 +83,11 @@ class OptionConflictError(ConfigError):
     """A writer option that contradicts a property of the table."""
 
 
+class CallError(ConfigError, TypeError):
+    """A call that can't be right: an argument that does not exist, one too many, one that is missing, or
+    something asked of an object that it has not. A TypeError, too, as Python's own would be."""
+
+
 # --- data -------------------------------------------------------------------------------------
 class DataError(HoodooError):
     """Incoming rows that can't be written; nothing of them was."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo.actions.archive_plan import ArchivePlan, make_plan, put_times
 from hoodoo.actions.archive_settings import ArchiveSettings
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
+from hoodoo.model.brief import listed
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import archived_entries, archived_log, codec, history_levels, history_write
@@ -36,7 +37,7 @@ class Archived:
     """``instants`` left the active timeline, the oldest first. ``held`` says in words what keeps others
     there that are old enough; empty where nothing does."""
 
-    instants: tuple[Instant, ...] = ()
+    instants: tuple[Instant, ...] = field(default=(), repr=listed)
     held: str = ""
 
 

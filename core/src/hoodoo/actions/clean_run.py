@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo.actions.clean_hold import files_of, heeded, is_beside, needed_files
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.metadata.keep import Keeper
+from hoodoo.model.brief import listed
 from hoodoo.model.instant import WRITE_ACTIONS, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
@@ -40,9 +41,9 @@ class Cleaned:
 
     instant: str = ""
     policy: str = ""
-    files: tuple[str, ...] = ()
-    partitions: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    files: tuple[str, ...] = field(default=(), repr=listed)
+    partitions: tuple[str, ...] = field(default=(), repr=listed)
+    kept: tuple[str, ...] = field(default=(), repr=listed)
     earliest: str | None = None
     completed: str | None = None
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo.actions.restore_plan import RestorePlan, read_plan
 from hoodoo.actions.undo_files import relative
 from hoodoo.errors import CorruptTableError
+from hoodoo.model.brief import listed
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec_avro
@@ -24,8 +25,8 @@ class Restored:
 
     point: str
     restore: str
-    undone: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
+    undone: tuple[str, ...] = field(default=(), repr=listed)
+    files: tuple[str, ...] = field(default=(), repr=listed)
 
 
 def encode(mine: Instant, plan: RestorePlan, records: Mapping[str, Mapping[str, Any]]) -> bytes:

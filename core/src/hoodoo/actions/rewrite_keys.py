@@ -13,7 +13,7 @@ from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_result
 from hoodoo.errors import ConfigError
@@ -21,6 +21,7 @@ from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.virtual import key_columns, record_keys
+from hoodoo.model.brief import listed
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -44,9 +45,9 @@ class RewrittenKeys:
     """``instants``: the commits that rewrote file groups, in order; compactions are among them.
     ``groups`` counts the file groups. ``left``: those that still store their keys (partition path, file id)."""
 
-    instants: tuple[str, ...] = ()
+    instants: tuple[str, ...] = field(default=(), repr=listed)
     groups: int = 0
-    left: tuple[tuple[str, str], ...] = ()
+    left: tuple[tuple[str, str], ...] = field(default=(), repr=listed)
 
 
 def enabling(

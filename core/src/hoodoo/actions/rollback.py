@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo.actions.undo_check import (
     data_files,
@@ -29,6 +29,7 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
+from hoodoo.model.brief import listed
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec_avro, publish
@@ -46,7 +47,7 @@ class RolledBack:
 
     instant: str
     rollback: str
-    files: tuple[str, ...]
+    files: tuple[str, ...] = field(repr=listed)
 
 
 def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:

@@ -14,6 +14,7 @@ from hoodoo.clustering.bounds import kind_of, with_bounds
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.clustering import Bounds
 from hoodoo.inspect.stats import Sizes
+from hoodoo.model.brief import listed
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_readable
@@ -54,8 +55,8 @@ class Layout:
     """A table at one moment. ``as_of``: the instant that was asked for, None for now."""
 
     table: str
-    columns: tuple[str, ...]
-    files: tuple[FileRange, ...]
+    columns: tuple[str, ...] = field(repr=listed)
+    files: tuple[FileRange, ...] = field(repr=listed)
     as_of: str | None = None
     figures: tuple[ColumnFigures, ...] = field(init=False, eq=False, repr=False)
 

@@ -35,11 +35,15 @@ def _names(value: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (value or "").split(",") if part.strip())
 
 
-@frozen
+@frozen(repr=False)
 class TableConfig:
     """``properties`` is the whole file, unknown keys included; accessors read the known ones."""
 
     properties: Mapping[str, str] = Factory(dict)
+
+    def __repr__(self) -> str:
+        what = f"{self.table_type}, version {self.version}, {len(self.properties)} properties"
+        return f"<TableConfig {self.name or 'without a name'}: {what}>"
 
     def get(self, key: str, default: str | None = None) -> str | None:
         return self.properties.get(key, default)

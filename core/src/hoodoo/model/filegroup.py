@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from hoodoo.model import brief
+
 
 def path_of(partition_path: str, name: str) -> str:
     """A file's path below the table root; the partition path is ``""`` where there are none."""
@@ -52,7 +54,7 @@ class LogFile:
         return path_of(self.partition_path, self.name)
 
 
-@frozen
+@frozen(repr=False)
 class FileSlice:
     """What a reader needs of one file group at one moment."""
 
@@ -61,6 +63,12 @@ class FileSlice:
     instant: str
     base_file: BaseFile | None = None
     log_files: tuple[LogFile, ...] = ()
+
+    def __repr__(self) -> str:
+        base = "no base file" if self.base_file is None else "a base file"
+        logs = f" and {len(self.log_files)} log files" if self.log_files else ""
+        where = f" in {brief.cut(self.partition_path, 80)}" if self.partition_path else ""
+        return f"<FileSlice {self.file_id} at {self.instant}{where}: {base}{logs}, {brief.size(self.size)}>"
 
     @property
     def row_logs(self) -> tuple[LogFile, ...]:

@@ -9,11 +9,13 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
+from hoodoo.calls import checked_methods
 from hoodoo.hookspecs.engine import Task
 from hoodoo.read.changes_compare import Comparison
 from hoodoo.read.changes_plan import ChangesPlan, plan_changes
 from hoodoo.read.changes_unit import ChangeUnit, pack_units, unpack_units
 from hoodoo.read.prefetch import in_order
+from hoodoo.read.rows import Rows
 from hoodoo.read.scan import dataframe
 from hoodoo.read.source import ReadSource, keyed_format
 from hoodoo.read.step import PAYLOAD, dealt
@@ -36,8 +38,9 @@ class ReadChanges:
                     yield from self.comparison.changes(unit)
 
 
-@frozen
-class Changes:
+@checked_methods
+@frozen(repr=False)
+class Changes(Rows):
     """What ``table.changes`` returns. Nothing is read until one of the methods is called.
 
     One row for each changed row and commit, commits in order: ``op`` is ``insert``, ``update`` or
@@ -58,6 +61,9 @@ class Changes:
     def schema(self) -> pa.Schema:
         return self.plan.spec.out_schema
 
+    def __repr__(self) -> str:
+        return f"<hoodoo.Changes of {self.plan.brief()}>"
+
     @property
     def step(self) -> ReadChanges:
         """The same read as a step for an engine's tasks."""
@@ -71,17 +77,6 @@ class Changes:
         sources: list[Callable[[], Iterator[pa.RecordBatch]]]
         sources = [partial(self._comparison.changes, unit) for unit in self.plan.units]
         return in_order(sources, self.read_ahead, 4)
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """:meth:`to_batches` with its schema, as Arrow's own stream type."""
-        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
-
-    def to_arrow(self) -> pa.Table:
-        """All changes in memory."""
-        return pa.Table.from_batches(list(self.to_batches()), self.schema)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_spark(self, spark: Any = None) -> Any:
         """A lazy Spark DataFrame, in no particular order; ``spark`` defaults to the active session.

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from hoodoo.merge.rule import MergeRule
 from hoodoo.metadata.listing import is_told
+from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.filegroup import FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
@@ -35,7 +36,7 @@ from hoodoo.timeline.view import DataFile, from_files
 UNIT_BYTES = 256 << 20
 
 
-@frozen
+@frozen(repr=False)
 class ChangesPlan:
     """A change read, decided: pure data, made on the driver. ``units`` are in the order of the
     commits; ``until`` is the ``since`` of the next read."""
@@ -52,6 +53,15 @@ class ChangesPlan:
     @property
     def size(self) -> int:
         return sum(unit.size for unit in self.units)
+
+    def brief(self) -> str:
+        """The plan in few words."""
+        where = f", where {brief.cut(self.spec.where)}" if self.spec.where is not None else ""
+        commits = f"{len(self.commits)} commits since {self.since}, {brief.size(self.size)}"
+        return f"{brief.cut(self.table)}: {commits}, columns {brief.some(self.spec.images)}{where}"
+
+    def __repr__(self) -> str:
+        return f"<ChangesPlan of {self.brief()}>"
 
     def __str__(self) -> str:
         lines = [

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
@@ -32,7 +33,7 @@ SNAPSHOT = "snapshot"
 READ_OPTIMIZED = "read_optimized"
 
 
-@frozen
+@frozen(repr=False)
 class ScanPlan:
     """A read, decided: pure data, made on the driver.
 
@@ -74,6 +75,18 @@ class ScanPlan:
     def size(self) -> int:
         """Bytes of the files to be read, as far as the listing knows them."""
         return sum(slice_.size for slice_ in self.slices)
+
+    def brief(self) -> str:
+        """The plan in few words."""
+        where = f", where {brief.cut(self.spec.where)}" if self.spec.where is not None else ""
+        bound = f", since {self.since}" if self.since else ""
+        bound += f", as of {self.as_of}" if self.as_of else ""
+        files = f"{len(self.slices)} of {self.considered} file slices, {brief.size(self.size)}"
+        columns = f"columns {brief.some(self.spec.columns)}" if self.spec.columns else "no columns"
+        return f"{brief.cut(self.table)}: {files}, {columns}{where}{bound}"
+
+    def __repr__(self) -> str:
+        return f"<ScanPlan of {self.brief()}>"
 
     def __str__(self) -> str:
         """The plan for people."""

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
+from hoodoo.calls import checked_methods
 from hoodoo.errors import EngineError
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.open import count_slice, pruned_rows, read_slice
 from hoodoo.read.plan import ScanPlan, plan_scan
 from hoodoo.read.prefetch import in_order
+from hoodoo.read.rows import Rows
 from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.read.spec import RowSpec
 from hoodoo.read.step import ReadSlices
@@ -29,13 +31,14 @@ def _read_ahead() -> int:
     return max(2, min(8, os.cpu_count() or 1))
 
 
-@frozen
-class Scan:
+@checked_methods
+@frozen(repr=False)
+class Scan(Rows):
     """What ``table.read`` returns. Nothing is read until one of the methods is called.
 
     Any library that takes Arrow takes a scan: ``polars.DataFrame(scan)``, ``pa.table(scan)``,
-    ``duckdb.sql`` on a variable that holds :meth:`to_reader`. ``read_ahead`` is the number of files
-    that are read at the same time.
+    ``duckdb.sql`` on a variable that holds it. ``read_ahead`` is the number of files that are read at the
+    same time.
     """
 
     source: ReadSource
@@ -50,6 +53,9 @@ class Scan:
     @property
     def schema(self) -> pa.Schema:
         return self.plan.schema
+
+    def __repr__(self) -> str:
+        return f"<hoodoo.Scan of {self.plan.brief()}>"
 
     @property
     def step(self) -> ReadSlices:
@@ -68,20 +74,6 @@ class Scan:
         # their buffers meanwhile, which are the deeper the fewer they are.
         depth = max(2, _WAITING // self.read_ahead)
         return in_order([self._opener(s) for s in self.plan.slices], self.read_ahead, depth)
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """:meth:`to_batches` with its schema, as Arrow's own stream type."""
-        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
-
-    def to_arrow(self) -> pa.Table:
-        """All rows in memory."""
-        batches = list(self.to_batches())
-        if not self.schema.names and batches:  # Arrow counts the rows of a table by its columns
-            return pa.Table.from_batches(batches)
-        return pa.Table.from_batches(batches, self.schema)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_spark(self, spark: Any = None) -> Any:
         """A lazy Spark DataFrame; ``spark`` defaults to the active session.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
+from hoodoo.model.brief import listed
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
@@ -27,7 +28,7 @@ class Savepoint:
     """
 
     instant: str
-    files: frozenset[str]
+    files: frozenset[str] = field(repr=listed)
     user: str = ""
     comment: str = ""
     made: int = 0

@@ -24,7 +24,7 @@ _USUAL = (".hoodie", ".hoodie/timeline")
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 
 
-@frozen
+@frozen(repr=False)
 class Timeline:
     """Instants sorted by requested time, each in the furthest state that its files show.
 
@@ -47,6 +47,12 @@ class Timeline:
     def __attrs_post_init__(self) -> None:
         writes = {i.requested: i for i in self.instants if _is_write(i) and i.is_completed}
         object.__setattr__(self, "_writes", writes)
+
+    def __repr__(self) -> str:
+        pending = len(self.pending())
+        waits = f", {pending} of them pending" if pending else ""
+        last = f", the newest {self.instants[-1]}" if self.instants else ""
+        return f"<Timeline: {len(self.instants)} instants{waits}{last}>"
 
     # --- selections -------------------------------------------------------------------------------
     def completed(self) -> tuple[Instant, ...]:

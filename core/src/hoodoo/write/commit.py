@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
+from hoodoo.model.brief import listed
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.write.slots import PlannedSlot
@@ -25,7 +26,7 @@ class Commit:
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = field(default=(), repr=listed)
     completed: str | None = None
 
     @classmethod

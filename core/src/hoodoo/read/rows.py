@@ -1,0 +1,110 @@
+"""Rows: what can be made of a read, whatever it reads."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo.errors import CallError, EngineError
+
+
+class Rows:
+    """Rows that are read when one of the methods is called, and again at the next call."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema: ...
+
+    @abstractmethod
+    def to_batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    @abstractmethod
+    def count(self) -> int: ...
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """:meth:`to_batches` with its schema, as Arrow's own stream type."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+
+    def to_arrow(self) -> pa.Table:
+        """All rows in memory."""
+        batches = list(self.to_batches())
+        if not self.schema.names and batches:  # Arrow counts the rows of a table by its columns
+            return pa.Table.from_batches(batches)
+        return pa.Table.from_batches(batches, self.schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """All rows as a pandas DataFrame; ``options`` are those of ``pyarrow.Table.to_pandas``.
+
+        Raises EngineError where pandas is not installed.
+        """
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            raise _absent("to_pandas", "pandas") from error
+        return self.to_arrow().to_pandas(**options)
+
+    def to_polars(self) -> Any:
+        """All rows as a polars DataFrame. Raises EngineError where polars is not installed."""
+        try:
+            import polars
+        except ImportError as error:
+            raise _absent("to_polars", "polars") from error
+        return polars.from_arrow(self.to_arrow())
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """All rows as dictionaries: for few of them."""
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
+
+    def head(self, n: int = 10) -> pa.Table:
+        """The first ``n`` rows, in memory; files are read as far as it takes. Rows have no order of their
+        own: it is that of :meth:`to_batches`."""
+        if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            raise CallError(
+                f"head({n!r})", "takes a number of rows.", "Give one, such as head(10)."
+            )
+        found: list[pa.RecordBatch] = []
+        left = n
+        batches = self.to_batches()
+        try:
+            while left > 0 and (batch := next(batches, None)) is not None:
+                found.append(batch.slice(0, left))
+                left -= found[-1].num_rows
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:  # a generator that is let go closes its files some time later
+                close()
+        if not self.schema.names and found:
+            return pa.Table.from_batches(found)
+        return pa.Table.from_batches(found, self.schema)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The record batches of :meth:`to_batches`."""
+        return self.to_batches()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        raise CallError(
+            "len() of a read", "it has no length before it is read.", "Call its method count()."
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        # pandas.DataFrame(scan) ends here: it knows nothing of Arrow's streams, and would make a mess of
+        # the batches.
+        raise CallError(
+            "a read as a NumPy array", "rows have columns of different types.",
+            "Call to_pandas() for a pandas DataFrame, or to_arrow()[column].to_numpy().",
+        )  # fmt: skip
+
+
+def _absent(method: str, library: str) -> EngineError:
+    return EngineError(
+        method, f"needs {library}, which is not installed.", f"pip install {library}."
+    )
