@@ -204,6 +204,37 @@ def _(world: World) -> Act:
 
 
 # --- opening --------------------------------------------------------------------------------------
+@trial("a path that is a file", errors.ConfigError)
+def _(world: World) -> Act:
+    (world.home / "trips").write_text("id")
+    return lambda: hoodoo.create(world.path, SCHEMA)
+
+
+@trial("a Delta Lake table", errors.NotATableError)
+def _(world: World) -> Act:
+    (world.home / "trips/_delta_log").mkdir(parents=True)
+    return lambda: hoodoo.open(world.path)
+
+
+@trial("a directory of Parquet files", errors.NotATableError)
+def _(world: World) -> Act:
+    (world.home / "trips").mkdir()
+    (world.home / "trips/rows.parquet").write_text("")
+    return lambda: hoodoo.open(world.path)
+
+
+@trial("a partition of a table", errors.NotATableError)
+def _(world: World) -> Act:
+    world.table()
+    return lambda: hoodoo.open(f"{world.path}/rome")
+
+
+@trial("an engine that nobody offers", errors.PluginError)
+def _(world: World) -> Act:
+    world.table()
+    return lambda: hoodoo.open(world.path, engine="duckdb")
+
+
 @trial("not a table", errors.NotATableError)
 def _(world: World) -> Act:
     (world.home / "trips").mkdir()
@@ -308,7 +339,27 @@ def _(world: World) -> Act:
 @trial("data that is not Arrow", errors.DataError)
 def _(world: World) -> Act:
     table = world.table()
-    return lambda: table.upsert([{"id": 3, "city": "rome"}])
+    return lambda: table.upsert([3, 4])
+
+
+@trial("rows that have not been computed", errors.DataError)
+def _(world: World) -> Act:
+    import polars as pl
+
+    table = world.table()
+    return lambda: table.upsert(pl.LazyFrame({"id": [3]}))
+
+
+@trial("a list of keys to delete, of a table without a key", errors.DataError)
+def _(world: World) -> Act:
+    table = hoodoo.create(world.path, SCHEMA)
+    return lambda: table.delete([1])
+
+
+@trial("an argument that does not exist", errors.CallError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.upsert(dataa=MORE)  # type: ignore[call-arg]
 
 
 @trial("a stored key, inserted under the policy `fail`", errors.DuplicateKeyError)

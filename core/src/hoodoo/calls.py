@@ -66,18 +66,18 @@ def _why(
     parameters = dict(signature.parameters)
     first = next(iter(parameters), "")
     is_method = first in ("self", "cls")
-    if is_method:
+    kind: type | None = None
+    name = f"hoodoo.{function.__name__}"
+    if is_method and args:
+        kind = args[0] if inspect.isclass(args[0]) else type(args[0])
+        name, args = f"{kind.__name__}.{function.__name__}", args[1:]
         parameters.pop(first)
-        args = args[1:]
-    name = function.__qualname__
-    if not is_method:
-        name = f"hoodoo.{name}"
-    usage = f"It is called as {name}({', '.join(_shown(p) for p in parameters.values())})."
+    usage = f"It is called as {name}({_usage(list(parameters.values()))})."
     unknown = [key for key in kwargs if key not in parameters]
     if unknown:
         return CallError(
             f"{name}({unknown[0]}=...)", f"there is no argument {unknown[0]!r}.",
-            f"{_hint(unknown[0], parameters)}{usage}",
+            f"{_hint(unknown[0], parameters)}{getattr(kind, 'call_hint', '')}{usage}",
         )  # fmt: skip
     positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) > len(positional):
@@ -108,6 +108,14 @@ def _hint(given: str, names: Iterable[str]) -> str:
     if given.lower() == "options" or _MEANT.get(given.lower()) == "options":
         return "Options belong to an open table: hoodoo.open(path, options={...}). "
     return ""
+
+
+def _usage(parameters: list[inspect.Parameter]) -> str:
+    named = [n for n, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]
+    shown = [_shown(p) for p in parameters]
+    if named:
+        shown.insert(named[0], "*")
+    return ", ".join(shown)
 
 
 def _shown(parameter: inspect.Parameter) -> str:

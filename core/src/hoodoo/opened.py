@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from hoodoo import tables
+from hoodoo.calls import checked_methods
 from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -32,6 +33,10 @@ from hoodoo.timeline.timeline import Timeline, load, reload
 
 class OpenTable:
     """Every call looks at the table as it is then: two objects of one table see each other's commits."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        checked_methods(cls)
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Any, overload
 
 from hoodoo import tables
-from hoodoo.actions import archive, clean, clean_run, compaction, restore, savepoint
+from hoodoo.actions import archive, clean, clean_run, compaction, restore, restore_plan, savepoint
 from hoodoo.actions.archive import Archived
 from hoodoo.actions.archive_plan import kept_by_cleaning
 from hoodoo.actions.archive_settings import ArchiveSettings
@@ -176,6 +176,23 @@ class Services(OpenTable):
     def savepoints(self) -> tuple[Savepoint, ...]:
         """What is kept, the oldest first."""
         return savepoints(self._storage, self.timeline())
+
+    def check_restore(self, instant: str) -> tuple[str, ...]:
+        """The instants that :meth:`restore` would undo now, in that order; changes nothing. Raises what it
+        raises before it changes anything."""
+        self._check_writable()
+        timeline = self.timeline()
+        for pending in restore_plan.pending_restores(timeline):
+            begun = restore_plan.read_plan(self._storage, timeline, pending)
+            if begun.point == instant:  # whoever asks for it again finishes it
+                return tuple(i.requested for i in begun.instants)
+        plan = restore_plan.make_plan(self._storage, timeline, instant)
+        return tuple(i.requested for i in plan.instants)
+
+    def check_rollback(self, instant: str) -> None:
+        """Raises what :meth:`rollback` of ``instant`` raises before it changes anything."""
+        self._check_writable()
+        undoable(self._storage, self.timeline(), instant)
 
     def restore(self, instant: str) -> Restored:
         """Undo everything after the completed write ``instant``, for good: the table is again what

@@ -13,14 +13,23 @@ import pyarrow as pa
 from hoodoo import tables
 from hoodoo.actions import rewrite_keys
 from hoodoo.actions.rewrite_keys import RewrittenKeys
+from hoodoo.calls import checked
 from hoodoo.clusterings import Clusterings
-from hoodoo.errors import CommitConflictError, DataError, warn
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    DataError,
+    NotATableError,
+    StorageError,
+    warn,
+)
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.indexing import with_metadata
+from hoodoo.inspect import foreign
 from hoodoo.merge.virtual import key_columns
-from hoodoo.model.config import STORED_UNTIL
+from hoodoo.model.config import STORED_UNTIL, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.virtual_keys import kept_columns
@@ -31,6 +40,7 @@ from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.read.stored_row import stored_row
+from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.create import init_table
@@ -287,6 +297,7 @@ class Table(Clusterings):
         return plan(self._source())
 
 
+@checked
 def create(
     path: str,
     schema: Any,
@@ -327,13 +338,21 @@ def create(
         merger=merger,
         options=given,
     )
+    tables.check_engine(engine)
     storage = tables.open_storage(path, given)
     config = with_metadata(config, given)
     guarded = tables.guarded(storage, Settings(config, given))
     tables.turns(
         Settings(config, given)
     )  # what options say of locks is judged before the table is there
-    config = init_table(storage, config)
+    try:
+        config = init_table(storage, config)
+    except StorageError as error:
+        if not foreign.is_file(storage, partial(tables.open_storage, options=given)):
+            raise
+        raise ConfigError(
+            f"path {path}", "is a file, and a table is a directory.", "Choose another path."
+        ) from error
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
     table = Table(guarded, config, given, engine, objects)
@@ -341,6 +360,7 @@ def create(
     return table
 
 
+@checked
 def open(
     path: str,
     options: Mapping[str, Any] | None = None,
@@ -357,14 +377,30 @@ def open(
     NotATableError, UnsupportedTableError, CorruptTableError, ConfigError, UnknownOptionError or
     OptionConflictError.
     """
-    storage = tables.open_storage(path, tables.typed_options(options))
-    config = properties.load(storage)
+    tables.check_engine(engine)
+    typed = tables.typed_options(options)
+    storage = tables.open_storage(path, typed)
+    config = _properties(storage, partial(tables.open_storage, options=typed))
     given = tables.check_options(options, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None}
     tables.check_overrides(config, objects)
     storage = tables.guarded(storage, Settings(config, given))
     return Table(storage, config, given, engine, objects)
+
+
+def _properties(storage: Storage, at: Callable[[str], Storage]) -> TableConfig:
+    """What makes the directory a table; an error that says what it is instead."""
+    try:
+        return properties.load(storage)
+    except (NotATableError, StorageError) as error:
+        found = foreign.found_at(storage, at)
+        if found is None or not (isinstance(error, NotATableError) or foreign.is_file(storage, at)):
+            raise
+        rule = "there is no .hoodie directory" if isinstance(error, StorageError) else error.rule
+        raise NotATableError(
+            storage.root, f"{rule.rstrip('.')}; {found.what}.", found.fix
+        ) from error
 
 
 def _some(names: set[str]) -> str:

@@ -70,6 +70,22 @@ def open_storage(path: str, options: Mapping[str, str]) -> Storage:
     return storage
 
 
+def check_engine(engine: Any) -> None:
+    """PluginError for an engine that nobody offers, before anything is done. It is not started."""
+    if engine is None:
+        return
+    if not isinstance(engine, str):
+        resolve("engine", engine)
+    elif kernel().find("engine", engine) is None:
+        offers = (offer.name for offer in kernel().offers("engine"))
+        names = sorted(name for name in offers if not name.startswith("source:"))
+        raise PluginError(
+            f"engine {engine!r}", "no installed plugin offers it.",
+            f"Use one of {', '.join(names)}; libraries such as duckdb and polars read a table through "
+            "table.read().",
+        )  # fmt: skip
+
+
 def arrow_schema(schema: Any) -> pa.Schema:
     """A pyarrow Schema from what the user gave: pyarrow, or a Spark StructType."""
     if isinstance(schema, pa.Schema):
@@ -211,7 +227,9 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
             f"option {VIRTUAL}=true", "contradicts the table, which stores its record keys.",
             "leave it out; table.enable_virtual_keys() makes them virtual.",
         )  # fmt: skip
-    given = option_rules.check(options, config, stacklevel=3)
+    given = option_rules.check(
+        options, config, stacklevel=4
+    )  # check_options, the method, what checks its call
     for key in (CONCATENATOR, KEPT_META) if config is not None and config.properties else ():
         if given.get(key) and config is not None and config.get(key) is None:
             raise OptionConflictError(

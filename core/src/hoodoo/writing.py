@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -32,6 +32,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.delete_keys import as_keys
+from hoodoo.write.python_rows import as_rows
 from hoodoo.write.run import Order, run
 from hoodoo.write.target import WriteTarget
 
@@ -57,6 +58,8 @@ class Writing(Services):
     ) -> Commit:
         services = self._inline_services()
         chosen = engine or self._engine
+        if isinstance(data, (list, tuple, Mapping)):
+            data = as_rows(data, self.schema)
         commit = run(self._order(kind, lambda: self._target(data, chosen), batch), data)
         if commit.instant:
             services(lambda: self._resolve_engine(data, chosen))

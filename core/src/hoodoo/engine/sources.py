@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hoodoo.errors import DataError
+from hoodoo.engine.no_arrow import not_arrow
 from hoodoo.kernel.answers import excused
 from hoodoo.model.schema_door import without_index
 
@@ -38,14 +38,12 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
         table = pa.Table.from_pandas(data, preserve_index=named)
         return table.select(without_index(table.schema, data.columns).names)
     if hasattr(data, "__arrow_c_stream__"):
-        with excused():
-            return pa.RecordBatchReader.from_stream(data)
-    raise DataError(
-        f"data of type {type(data).__module__}.{type(data).__qualname__}",
-        "is not Arrow",
-        "give a pyarrow Table, Dataset or RecordBatchReader, an object with __arrow_c_stream__ "
-        "(polars, duckdb, pandas), or a Spark DataFrame.",
-    )
+        try:
+            with excused():
+                return pa.RecordBatchReader.from_stream(data)
+        except pa.ArrowInvalid as error:  # a stream of one column
+            raise not_arrow(data) from error
+    raise not_arrow(data)
 
 
 def partitions(data: pa.Table | pa.RecordBatchReader | ds.Dataset, wanted: int) -> list[Partition]:

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.inspect.findings import Progress, silent
+from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant
@@ -68,7 +69,7 @@ class Written:
         return self.bytes / self.changed_bytes if self.changed_bytes else None
 
 
-@frozen
+@frozen(repr=False)
 class TableStats:
     """Sizes are bytes.
 
@@ -96,6 +97,14 @@ class TableStats:
     log_files: Sizes
     written: Written
     cleanable_bytes: int | None = None
+
+    def __repr__(self) -> str:
+        groups = f"{self.file_groups} file groups in {self.partitions} partitions"
+        old = brief.size(self.bytes - self.newest_bytes)
+        return (
+            f"<TableStats of {self.table}: {groups}, {brief.size(self.newest_bytes)} newest, {old} older, "
+            f"{self.small_files} of {self.base_files.count} base files small, {self.log_files.count} log files>"
+        )
 
     @property
     def bytes(self) -> int:

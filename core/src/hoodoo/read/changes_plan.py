@@ -57,7 +57,10 @@ class ChangesPlan:
     def brief(self) -> str:
         """The plan in few words."""
         where = f", where {brief.cut(self.spec.where)}" if self.spec.where is not None else ""
-        commits = f"{len(self.commits)} commits since {self.since}, {brief.size(self.size)}"
+        count = len(self.commits)
+        commits = (
+            f"{count} commit{'' if count == 1 else 's'} since {self.since}, {brief.size(self.size)}"
+        )
         return f"{brief.cut(self.table)}: {commits}, columns {brief.some(self.spec.images)}{where}"
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.meta import META_COLUMNS
 from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.metadata_prune import by_keys, by_ranges
@@ -82,8 +83,7 @@ class ScanPlan:
         bound = f", since {self.since}" if self.since else ""
         bound += f", as of {self.as_of}" if self.as_of else ""
         files = f"{len(self.slices)} of {self.considered} file slices, {brief.size(self.size)}"
-        columns = f"columns {brief.some(self.spec.columns)}" if self.spec.columns else "no columns"
-        return f"{brief.cut(self.table)}: {files}, {columns}{where}{bound}"
+        return f"{brief.cut(self.table)}: {files}, {_named(self.spec.columns)}{where}{bound}"
 
     def __repr__(self) -> str:
         return f"<ScanPlan of {self.brief()}>"
@@ -103,6 +103,12 @@ class ScanPlan:
             f"{told}{len(self.slices)} to read ({self.size} bytes)",
         ]
         return "\n".join(lines)
+
+
+def _named(columns: Sequence[str]) -> str:
+    own = [name for name in columns if name not in META_COLUMNS]
+    meta = " and meta columns" if len(own) < len(columns) else ""
+    return f"columns {brief.some(own)}{meta}" if columns else "no columns"
 
 
 def plan_scan(

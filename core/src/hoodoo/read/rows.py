@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from hoodoo.calls import checked_methods
 from hoodoo.errors import CallError, EngineError
 
 
+@checked_methods
 class Rows:
     """Rows that are read when one of the methods is called, and again at the next call."""
 
     __slots__ = ()
+
+    # Said of calls as of a pyarrow Dataset, which polars.scan_pyarrow_dataset makes.
+    call_hint: ClassVar[str] = (
+        "A read is no pyarrow Dataset: give columns=... and where=... to table.read, and the scan itself to "
+        "polars.LazyFrame(scan) or duckdb. "
+    )
 
     @property
     @abstractmethod

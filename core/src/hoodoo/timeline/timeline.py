@@ -49,10 +49,10 @@ class Timeline:
         object.__setattr__(self, "_writes", writes)
 
     def __repr__(self) -> str:
-        pending = len(self.pending())
+        count, pending = len(self.instants), len(self.pending())
         waits = f", {pending} of them pending" if pending else ""
         last = f", the newest {self.instants[-1]}" if self.instants else ""
-        return f"<Timeline: {len(self.instants)} instants{waits}{last}>"
+        return f"<Timeline: {count} instant{'' if count == 1 else 's'}{waits}{last}>"
 
     # --- selections -------------------------------------------------------------------------------
     def completed(self) -> tuple[Instant, ...]:

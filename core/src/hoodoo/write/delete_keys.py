@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo.errors import DataError, SchemaError
+from hoodoo.write.python_rows import is_rows
 
 
 def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
@@ -19,7 +20,7 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
     """
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return pa.table({_column(fields, schema).name: data})
-    if not isinstance(data, (list, tuple, set, frozenset)):
+    if not isinstance(data, (list, tuple, set, frozenset)) or is_rows(data):
         return data
     column = _column(fields, schema)
     keys = list(data)
@@ -41,6 +42,12 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
 
 
 def _column(fields: Sequence[str], schema: pa.Schema) -> pa.Field:
+    if not fields:
+        raise DataError(
+            "a list of keys", "the table has no record key: its keys are made when rows are written.",
+            "Replace rows instead: delete_partitions or insert_overwrite; or copy the rows into a table "
+            "with record_key=....",
+        )  # fmt: skip
     if len(fields) != 1 or fields[0] not in schema.names:
         raise DataError(
             "a list of keys", f"the key of the table is made of {', '.join(fields)}.",

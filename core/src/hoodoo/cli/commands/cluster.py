@@ -67,7 +67,10 @@ def cluster(
     if pending:
         _list(table, as_json)
     elif cancel is not None:
-        given.ask(f"Give up clustering {cancel}?", yes)
+        if any(
+            one.instant == cancel for one in table.clusterings()
+        ):  # else there is nothing to ask
+            given.ask(f"Give up clustering {cancel}?", yes)
         done = table.cancel_clustering(cancel)
         line = f"Clustering {cancel} is given up: {show.count(len(done.files), 'file')} deleted."
         given.answer(done, as_json, line)

@@ -22,7 +22,9 @@ def restore(
 ) -> None:
     """Undo everything after INSTANT, for good. Stop other writers first."""
     table = given.opened(path, options)
-    given.ask(f"Undo everything in {table.config.name} after {instant}, for good?", yes)
+    undone = table.check_restore(instant)  # before anybody is asked
+    now = show.count(len(undone), "instant")
+    given.ask(f"Undo everything in {table.config.name} after {instant} ({now} now), for good?", yes)
     done = table.restore(instant)
     line = f"Nothing came after {instant}."
     if done.restore:

@@ -33,6 +33,7 @@ def rollback(
             line = f"Undone: {', '.join(undone)}." if undone else "Nothing to undo."
             show.say(show.console(), line)
         return
+    table.check_rollback(instant)  # before anybody is asked
     given.ask(f"Undo {instant} of {table.config.name}, for good?", yes)
     done = table.rollback(instant)
     line = f"Rollback {done.rollback} of {done.instant}: {show.count(len(done.files), 'file')} deleted."

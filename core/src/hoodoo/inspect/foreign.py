@@ -1,0 +1,128 @@
+"""Foreign: what lies where somebody looked for a Hudi table, and how its rows come into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from hoodoo.errors import HoodooError
+from hoodoo.model.brief import some
+from hoodoo.storage.api import Entry, Storage
+
+_PROPERTIES = ".hoodie/hoodie.properties"
+_LEVELS = 12
+_CHILDREN = 50
+_INTO = "; then hoodoo.create(NEW_PATH, rows.schema, record_key=...).bulk_insert(rows)."
+
+
+@frozen
+class Found:
+    """``what`` is there, as half a sentence, and the ``fix``."""
+
+    what: str
+    fix: str
+
+
+def found_at(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI.
+    None where that can't be told. Looks only, at a few directories."""
+    try:
+        return _file(storage, at) or _directory(storage, at)
+    except (HoodooError, OSError, ValueError):  # of the store: the caller has an error of its own
+        return None
+
+
+def is_file(storage: Storage, at: Callable[[str], Storage]) -> bool:
+    """Whether the root of ``storage`` is a file."""
+    try:
+        return _file(storage, at) is not None
+    except (HoodooError, OSError, ValueError):
+        return False
+
+
+def _file(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    above, _slash, name = storage.root.rstrip("/").rpartition("/")
+    if not name or above.endswith((":", "/")) or at(above).head(name) is None:
+        return None
+    if name.endswith(".parquet"):
+        rows = f'rows = pyarrow.dataset.dataset("{_plain(storage.root)}")'
+        return Found("it is a Parquet file", f"Copy its rows into a new table: {rows}{_INTO}")
+    return Found("it is a file", "Give the directory of the table.")
+
+
+def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    entries = [entry for entry in storage.list("") if entry.name != ".hoodie"]
+    path = _plain(storage.root)
+    folders = {entry.name for entry in entries if entry.is_dir}
+    if "_delta_log" in folders:
+        rows = f'rows = deltalake.DeltaTable("{path}").to_pyarrow_dataset()'
+        return Found("it is a Delta Lake table", f"Copy its rows into a new table: {rows}{_INTO}")
+    if "metadata" in folders and (newest := _iceberg(storage)):
+        rows = (
+            f'rows = pyiceberg.table.StaticTable.from_metadata("{path}/{newest}").scan().to_arrow()'
+        )
+        return Found("it is an Iceberg table", f"Copy its rows into a new table: {rows}{_INTO}")
+    if "_versions" in folders:
+        rows = f'rows = lance.dataset("{path}")'
+        return Found("it is a Lance dataset", f"Copy its rows into a new table: {rows}{_INTO}")
+    if (table := _table_above(storage.root, at)) is not None:
+        of = _plain(storage.root)[len(_plain(table)) :].strip("/")
+        return Found(
+            f"it is the directory {of} of the Hudi table {_plain(table)}",
+            f'Open that one: hoodoo.open("{_plain(table)}"); a filter chooses partitions.',
+        )
+    below = [name for name in sorted(folders)[:_CHILDREN] if storage.head(f"{name}/{_PROPERTIES}")]
+    if below:
+        return Found(
+            f"it is a directory of Hudi tables: {some(below, 5)}",
+            f'Open one of them: hoodoo.open("{path}/{below[0]}").',
+        )
+    if (how := _parquet(storage, entries)) is not None:
+        rows = f'rows = pyarrow.dataset.dataset("{path}"{how})'
+        return Found(
+            "it is a directory of Parquet files",
+            f"Copy their rows into a new table: {rows}{_INTO}",
+        )
+    make = "Check the path, or make a table there with hoodoo.create(...)."
+    if entries:
+        return Found(f"it holds {some(entry.name for entry in entries)}", make)
+    above, _slash, name = storage.root.rstrip("/").rpartition("/")
+    there = any(entry.name == name for entry in at(above).list("")) if name else True
+    return Found("it is empty" if there else "the path does not exist", make)
+
+
+def _iceberg(storage: Storage) -> str | None:
+    found = [e.path for e in storage.list("metadata") if e.name.endswith(".metadata.json")]
+    # By their numbers: v10 comes after v9, 00010-... after 00009-...
+    return max(found, key=lambda path: (len(path.split("-")[0].split(".")[0]), path), default=None)
+
+
+def _table_above(root: str, at: Callable[[str], Storage]) -> str | None:
+    for _ in range(_LEVELS):
+        root = root.rstrip("/").rpartition("/")[0]
+        if not root or root.endswith((":", "/")):
+            return None
+        if at(root).head(_PROPERTIES) is not None:
+            return root
+    return None
+
+
+def _parquet(storage: Storage, entries: Sequence[Entry]) -> str | None:
+    """More arguments for the dataset of a directory that holds Parquet files, be it in partitions; None
+    where there are none."""
+    folder = ""
+    for _ in range(_LEVELS):
+        if any(e.name.endswith((".parquet", ".pq")) for e in entries if not e.is_dir):
+            return ', partitioning="hive"' if "=" in folder else ""
+        inner = [e for e in entries if e.is_dir and not e.name.startswith(("_", "."))]
+        if not inner:
+            return None
+        folder = inner[0].path
+        entries = storage.list(folder)
+    return None
+
+
+def _plain(root: str) -> str:
+    """A URI as people write it."""
+    return root.removeprefix("file://")

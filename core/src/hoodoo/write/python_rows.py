@@ -1,0 +1,88 @@
+"""Rows handed over as Python's own values: a list of dictionaries, or a dictionary of columns.
+
+For few rows: each value is an object. Columns that the table has get its types, so that None and empty
+lists are of the right type, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from hoodoo.errors import DataError, SchemaError
+
+
+def is_rows(data: Any) -> bool:
+    """Whether ``data`` is a list of dictionaries."""
+    return isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], Mapping)
+
+
+def as_rows(data: Any, schema: pa.Schema) -> Any:
+    """``data`` as a pyarrow Table where it is a list of dictionaries, one a row (a key that is missing is
+    null), or a dictionary of columns; anything else as it is. ``schema``: the table's own.
+
+    Raises DataError for rows that are none, SchemaError for values that don't fit the table's type.
+    """
+    if is_rows(data):
+        for row in data:
+            if not isinstance(row, Mapping):
+                raise DataError(
+                    "a list of rows", f"some are dictionaries, one is a {type(row).__name__}.",
+                    "Give a dictionary for each row.",
+                )  # fmt: skip
+        names = dict.fromkeys(name for row in data for name in row)
+        columns = {name: [row.get(name) for row in data] for name in names}
+    elif isinstance(data, list) and not data:
+        return schema.empty_table()
+    elif isinstance(data, Mapping):
+        if any(_is_one_value(values) for values in data.values()):
+            raise DataError(
+                "a dictionary", "holds single values: it is one row, or none.",
+                "Give a list of rows, [row], or a dictionary of columns: {name: [values]}.",
+            )  # fmt: skip
+        columns = dict(data)
+    else:
+        return data
+    for name in columns:
+        if not isinstance(name, str):
+            raise DataError(f"column {name!r}", "is no column name.", "Name columns by text.")
+    arrays = {name: _typed(name, values, schema) for name, values in columns.items()}
+    if len({len(array) for array in arrays.values()}) > 1:
+        raise DataError(
+            "a dictionary of columns",
+            f"has columns of different length: {', '.join(f'{n} {len(a)}' for n, a in arrays.items())}.",
+            "Give each of them a value for each row; None is null.",
+        )
+    return pa.table(arrays)
+
+
+def _is_one_value(values: Any) -> bool:
+    # Arrow's and NumPy's arrays, pandas' and polars' columns have a length, too.
+    return isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__")
+
+
+def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedArray:
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    kind = schema.field(name).type if name in schema.names else None
+    is_python = isinstance(values, Sequence)
+    try:
+        if kind is not None and is_python and pa.types.is_nested(kind):
+            return pa.array(values, kind)
+        found = pa.array(values)
+        # Whole floating numbers, and timestamps without a zone, are for the door to judge.
+        if kind is None or found.type == kind or not is_python or _is_judged(found.type):
+            return found
+        return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        what = f"the table's type is {kind}" if kind is not None else "Arrow finds no type for it"
+        raise SchemaError(
+            f"column {name}", f"{what}, and the values don't fit ({error}).",
+            "Give values of that type." if kind is not None else "Give a pyarrow Table.",
+        ) from error  # fmt: skip
+
+
+def _is_judged(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_timestamp(kind))
