@@ -25,6 +25,7 @@ DISTRIBUTIONS = {
 ROOMS = (
     "errors",
     "log",
+    "calls",
     "options",
     "model",
     "storage",
