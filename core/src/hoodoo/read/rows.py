@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -50,10 +51,8 @@ class Rows:
 
         Raises EngineError where pandas is not installed.
         """
-        try:
-            import pandas  # noqa: F401
-        except ImportError as error:
-            raise _absent("to_pandas", "pandas") from error
+        if find_spec("pandas") is None:
+            raise _absent("to_pandas", "pandas")
         return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> Any:
