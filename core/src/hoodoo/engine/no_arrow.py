@@ -40,7 +40,7 @@ def _what(data: Any) -> tuple[str, str]:
         return "is one column.", "give a frame: data.to_frame()."
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return "is one column.", 'give a table: pyarrow.table({"name": data}).'
-    if library in ("hoodoo", "hoodoo_spark") and hasattr(data, "read"):
+    if library == "hoodoo" and hasattr(data, "read"):
         return "is a table, not its rows.", "give table.read()."
     if isinstance(data, (str, os.PathLike)):
         return "is a path.", "give pyarrow.dataset.dataset(path), which is read as it is written."
