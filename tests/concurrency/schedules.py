@@ -19,7 +19,7 @@ from attrs import Factory, define, frozen
 from hoodoo.testing.stores import MUTATING
 from memory_store import MemoryStorage
 
-STUCK = 120.0
+STUCK = 600.0
 
 
 @frozen

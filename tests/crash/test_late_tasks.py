@@ -20,6 +20,7 @@ from test_zombies import Attempt, WatchingEngine, _data
 
 Tables = Callable[..., Path]
 PATH = "_hoodie_partition_path"
+PATIENCE = 300  # seconds, of a wait that never lasts
 
 
 class Held(Delegating):
@@ -36,7 +37,7 @@ class Held(Delegating):
             self.looks += 1
             if self.looks == 2:
                 self.put.set()
-                assert self.go.wait(60)
+                assert self.go.wait(PATIENCE)
         return super().head(path)
 
 
@@ -95,7 +96,7 @@ def test_a_loser_whose_file_the_winner_found(tables: Tables, tmp_path: Path, ver
         def twice(attempt: Attempt) -> list[pa.RecordBatch]:
             loser, storage = held(attempt, target, go)
             losers.append(pool.submit(loser.run))
-            assert storage.put.wait(60)
+            assert storage.put.wait(PATIENCE)
             return attempt.run()
 
         commit = opened(target, engine=WatchingEngine(1, attempt=twice)).bulk_insert(
@@ -106,7 +107,7 @@ def test_a_loser_whose_file_the_winner_found(tables: Tables, tmp_path: Path, ver
         go.set()
         (loser,) = losers
         with pytest.raises(CommitConflictError, match="after another attempt"):
-            loser.result(60)
+            loser.result(PATIENCE)
     assert _data(target) == files and state(target) == found
     check_next_write(target, found, "after")
     assert leaks(target) == []

@@ -9,7 +9,11 @@ The folder ``<path>.gates`` tells what, by the files in it:
     All of them do, with an error, before.
 ``hold``
     The first attempt to put a base file whose path contains the text in ``hold`` waits until there
-    is a file ``open``, and says so with a file ``held``.
+    is a file ``open``, and says so with a file ``held`` that names its process.
+``die-held``
+    What was held puts its file, and its process ends.
+``fail-others``
+    All other attempts wait until one is held, and end with an error.
 
 Each attempt leaves a mark when it begins and one when it ends.
 """
@@ -27,11 +31,12 @@ from attrs import field, frozen
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 from hoodoo.storage.local import LocalStorage
+from hoodoo.storage.processes import short_name
 from hoodoo.storage.uri import split
 
 __version__ = "1.0"
 TIMES = 2
-PATIENCE = 240  # seconds
+PATIENCE = 600  # seconds, of a wait that never lasts
 
 
 def mark(folder: Path, name: str) -> int:
@@ -47,6 +52,14 @@ def marks(folder: Path) -> dict[str, int]:
     for name in (path.name.split("#")[0] for path in folder.iterdir() if "#" in path.name):
         found[name] = found.get(name, 0) + 1
     return found
+
+
+def put_whole(path: Path, text: str) -> None:
+    """Whoever sees the file sees all of it."""
+    handle, made = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.replace(made, path)
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -75,10 +88,16 @@ class GatedStorage(LocalStorage):
         fails = before < TIMES
         if "fail-always" in asked or ("fail-before" in asked and fails):
             raise OSError("the disk is slow")
-        if "hold" in asked and before == 0 and (self.gates / "hold").read_text() in path:
-            (self.gates / "held").touch()
+        held = "hold" in asked and before == 0 and (self.gates / "hold").read_text() in path
+        if held:
+            put_whole(self.gates / "held", short_name())
             wait_for(self.gates / "open")
+        elif "fail-others" in asked:
+            wait_for(self.gates / "held")
+            raise OSError("the disk is slow")
         made = super().put_file_if_absent(path, local)
+        if held and "die-held" in asked:
+            os._exit(1)
         if "die-after" in asked and fails:
             os._exit(1)
         if "fail-after" in asked and fails:

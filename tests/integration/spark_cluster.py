@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyspark
 
-PATIENCE = 240  # seconds: a loaded machine of two cores starts six JVMs
+PATIENCE = 600  # seconds: a loaded machine of two cores starts six JVMs
 
 
 def home(folder: Path) -> Path:

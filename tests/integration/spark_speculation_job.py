@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hoodoo_gates import marks, until, wait_for
 from pyspark.sql import SparkSession
-from spark_tables import DDL, base_files, check_files, create, rows, seen
+from spark_tables import DDL, base_files, check_files, create, rows, running, seen
 
 folder = Path(sys.argv[1])
 spark = SparkSession.builder.getOrCreate()
@@ -59,6 +59,9 @@ def trial(name, held, operation, data):  # type: ignore[no-untyped-def]
     later = (sorted(base_files(path) - before), sorted(map(str, seen(path).items())))
     (gates / "hold").unlink()
     commits.append(table.upsert(frame([0], "third")))
+    # Spark copies whatever is slow: all copies end, and who comes then, without tasks, sweeps.
+    until(lambda: not running(spark))
+    assert table.rollback() == ()
     check_files(path, commits)
     print(
         json.dumps(

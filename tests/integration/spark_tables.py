@@ -58,3 +58,12 @@ def check_files(path: Path, commits: Iterable[Commit]) -> None:
 
 def leftovers(path: Path) -> list[str]:
     return [str(f.relative_to(path)) for f in (path / ".hoodie/.temp").rglob("*") if f.is_file()]
+
+
+def running(spark: Any) -> int:
+    """How many tasks Spark has running, be it that it has given them up."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()  # what began or ended is told of there
+    return sum(
+        executor.numRunningTasks() for executor in context.statusTracker().getExecutorInfos()
+    )

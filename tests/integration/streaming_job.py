@@ -45,7 +45,7 @@ STREAMS = (
 # In the order in which a batch meets them. The checkpoint is written after the last. What is decided
 # stands, even if whoever did so dies before the timeline says it.
 POINTS = ("inflight", "unpublished", "decided", "published", "written")
-PATIENCE = 120  # seconds that one stream waits for the others
+PATIENCE = 600  # seconds that one stream waits for the others
 
 
 def main(folder: Path, batch: int, points: list[str]) -> None:

@@ -157,7 +157,7 @@ def test_a_writer_upserts_all_the_time(spark: Any, tmp_path: Path, kind: str) ->
     def write() -> None:
         writer = hoodoo.open(str(path), options=options, engine="spark")
         try:
-            for turn in range(200):
+            for turn in range(2000):
                 if stop.is_set():
                     return
                 # Old keys of two days, and a new one.
@@ -173,8 +173,8 @@ def test_a_writer_upserts_all_the_time(spark: Any, tmp_path: Path, kind: str) ->
     thread.start()
     done, gave_way = 0, 0
     try:
-        while done < 5 and gave_way < 20:
-            assert came.acquire(timeout=200) and not failed, failed
+        while done < 5 and gave_way < 200:
+            assert came.acquire(timeout=1200) and not failed, failed
             # The next write is at work by now, and another one after it as soon as it can.
             clusterer = hoodoo.open(str(path), options=options, engine="spark")
             day, order = DAYS[done % len(DAYS)], ("linear", "zorder")[done % 2]

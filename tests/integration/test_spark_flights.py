@@ -75,7 +75,7 @@ def test_the_job(tmp_path: Path) -> None:
     command = [sys.executable, str(JOB), "--months", "1", "--path", str(path)]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "COLUMNS": "80"}
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200
     )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -87,6 +87,6 @@ def test_the_job(tmp_path: Path) -> None:
     assert [i.action for i in table.timeline().completed()] == ["commit"] * 3
     assert table.read().count() == 27004 - 521
     again = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200
     )
     assert again.returncode == 1 and "Traceback" not in again.stderr

@@ -17,7 +17,7 @@ import sys, nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], 4)
 try:
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=1200, kernel_name="python3").execute()
 finally:
     nbformat.write(notebook, sys.argv[1])
 """
@@ -82,7 +82,7 @@ def test_a_notebook(tmp_path: Path) -> None:
     environment = {**os.environ, **folders, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(file)],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400,
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     ran = nbformat.read(file, 4).cells

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hoodoo
 import hoodoo_gates
 import pytest
 from hoodoo.errors import EngineError
 from hoodoo.kernel.registry import kernel
+from hoodoo.storage.processes import has_ended
 from hoodoo.testing.distributions import fake_distribution
-from hoodoo_gates import marks
-from spark_tables import DDL, base_files, check_files, create, leftovers, rows, seen
+from hoodoo.write.commit import Commit
+from hoodoo_gates import marks, until
+from spark_tables import DDL, base_files, check_files, create, leftovers, rows, running, seen
 
 pytestmark = pytest.mark.spark
 
@@ -66,16 +68,35 @@ def test_a_task_fails_twice(
     assert commits[-1].inserted == 4
     commits.append(table.upsert(spark.createDataFrame(rows([0], "third"), DDL)))
     assert seen(path) == wanted | {("a", 0): "third"}
-    if fault == "die-after":  # a process that ends has no time to tidy up; others may be at work
-        for name in leftovers(path):
-            assert "/.hoodoo-put/" in name
-            os.utime(path / name, (0, 0))
-        commits.append(table.upsert(spark.createDataFrame(rows([1], "fourth"), DDL)))
     check_files(path, commits)
 
 
+KILL = "spark.python.task.killTimeout"
+
+
+def ended(gates: Path) -> int:
+    """How many attempts to put a file have come to their end."""
+    return sum(count for name, count in marks(gates).items() if name.startswith("end "))
+
+
+def scratch(path: Path) -> list[str]:
+    return [name for name in leftovers(path) if "/scratch-" in name]
+
+
+def two_tasks(spark: Any, ids: Iterable[int], v: str) -> Any:
+    """The rows of each city in a partition of their own."""
+    found = rows(ids, v)
+    of_a, of_b = ([row for row in found if row[1] == city] for city in "ab")
+    one, other = (spark.createDataFrame(part, DDL).coalesce(1) for part in (of_a, of_b))
+    return one.union(other)
+
+
 def test_a_task_that_fails_for_good(spark: Any, gates: None, tmp_path: Path) -> None:
-    """The write fails, is undone, and the next one succeeds with no manual step."""
+    """The write fails, is undone, and the next one succeeds with no manual step.
+
+    The other task may still be at work then, or be killed by Spark: so the next write is the one after
+    all of them have come to their end.
+    """
     path = tmp_path / "t"
     table = create(f"gated://{path}")
     commits = [table.upsert(spark.createDataFrame(rows(range(8), "first"), DDL))]
@@ -85,7 +106,93 @@ def test_a_task_that_fails_for_good(spark: Any, gates: None, tmp_path: Path) -> 
     with pytest.raises(EngineError, match="the disk is slow"):
         table.upsert(spark.createDataFrame(rows(range(4, 12), "second"), DDL))
     assert seen(path) == base
+    until(lambda: not running(spark))
     asked.unlink()
     commits.append(table.upsert(spark.createDataFrame(rows([0], "third"), DDL)))
     assert seen(path) == base | {("a", 0): "third"}
     check_files(path, commits)
+
+
+@pytest.fixture
+def patient(spark: Any) -> Iterator[None]:
+    """Spark leaves the worker of a task that it has given up alive, as it does where it lost the executor."""
+    conf, key = spark.sparkContext._jsc.sc().conf(), KILL
+    conf.set(key, "1h")
+    yield
+    conf.remove(key)
+
+
+WRITES: dict[str, Callable[[hoodoo.Table, Any], Any]] = {
+    "upsert": lambda table, data: table.upsert(data),
+    "bulk_insert": lambda table, data: table.bulk_insert(data),
+    "cluster": lambda table, data: table.cluster(columns=["v"]),
+}
+
+
+def failing(
+    spark: Any, tmp_path: Path, operation: str, *more: str
+) -> tuple[hoodoo.Table, list[Commit], str]:
+    """A table, its commits, and the worker process whose task is held back at its put while the job of
+    ``operation`` has failed and was rolled back."""
+    path, gates = tmp_path / "t", tmp_path / "t.gates"
+    table = create(f"gated://{path}")
+    commits = [table.upsert(two_tasks(spark, range(8), "first"))]
+    if operation == "cluster":
+        commits.append(table.bulk_insert(two_tasks(spark, range(8, 12), "first")))
+    old = seen(path)
+    for name in (*more, "fail-others"):
+        (gates / name).touch()
+    (gates / "hold").write_text("a/")
+    with pytest.raises(EngineError, match="the disk is slow"):
+        WRITES[operation](table, two_tasks(spark, range(8, 12), "second"))
+    assert seen(path) == old
+    assert not table.timeline().pending()
+    return table, commits, (gates / "held").read_text()
+
+
+def check_next(spark: Any, table: hoodoo.Table, commits: list[Commit], tmp_path: Path) -> None:
+    """Whoever comes next takes away what is left, of that and of everything."""
+    for gate in ("hold", "fail-others"):
+        (tmp_path / "t.gates" / gate).unlink()
+    base = seen(tmp_path / "t")
+    commits.append(table.upsert(spark.createDataFrame(rows([0], "third"), DDL)))
+    assert seen(tmp_path / "t") == base | {("a", 0): "third"}
+    check_files(tmp_path / "t", commits)
+
+
+def test_a_worker_that_spark_kills_at_its_put(spark: Any, gates: None, tmp_path: Path) -> None:
+    """Its job has failed because of another task. A killed process tidies nothing up."""
+    table, commits, worker = failing(spark, tmp_path, "upsert")
+    until(lambda: has_ended(worker))
+    left = leftovers(tmp_path / "t")
+    assert [name for name in left if f"scratch-{worker}" in name], "it left nothing"
+    check_next(spark, table, commits, tmp_path)
+
+
+def test_a_task_that_puts_its_file_after_the_roll_back(
+    spark: Any, gates: None, patient: None, tmp_path: Path
+) -> None:
+    """It notices, and takes its file away."""
+    path = tmp_path / "t"
+    table, commits, _worker = failing(spark, tmp_path, "upsert")
+    old, files, before = seen(path), base_files(path), ended(tmp_path / "t.gates")
+    (tmp_path / "t.gates" / "open").touch()
+    until(lambda: ended(tmp_path / "t.gates") == before + 1)
+    until(lambda: base_files(path) == files and not scratch(path))
+    assert seen(path) == old
+    check_next(spark, table, commits, tmp_path)
+
+
+@pytest.mark.parametrize("operation", ["bulk_insert", "cluster"])
+def test_a_task_that_dies_after_it_has_put_its_file_after_the_roll_back(
+    spark: Any, gates: None, patient: None, tmp_path: Path, operation: str
+) -> None:
+    """Its file stays, and is seen by nobody, until the next write."""
+    path = tmp_path / "t"
+    table, commits, worker = failing(spark, tmp_path, operation, "die-held")
+    old, files = seen(path), base_files(path)
+    (tmp_path / "t.gates" / "open").touch()
+    until(lambda: has_ended(worker))
+    assert base_files(path) > files, "it left nothing: this proves nothing"
+    assert seen(path) == old
+    check_next(spark, table, commits, tmp_path)

@@ -126,7 +126,7 @@ def run(folder: Path, batch: int, points: list[str]) -> None:
             start_new_session=True,  # a group of its own, that it can kill
         )
         try:
-            code = job.wait(timeout=400)
+            code = job.wait(timeout=1200)
         finally:
             if job.poll() is None:
                 os.killpg(job.pid, signal.SIGKILL)
