@@ -11,6 +11,7 @@ import pytest
 _HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(_HERE))  # helper modules, which are no package
 sys.path.append(str(_HERE.parent / "crash"))  # how much is tried
+sys.path.append(str(_HERE.parent / "golden"))  # which real tables can be read
 
 import read_checks  # noqa: E402
 

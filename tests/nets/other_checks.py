@@ -13,7 +13,6 @@ from typing import Any
 import predicates as ast
 from attrs import evolve, fields
 from predicates import Both, Col, IsNull, Not, Predicate, Truth
-from random_tables import ID
 from read_checks import TALLY, Read, report, three
 from render_arrow import arrow
 from render_polars import polars
@@ -31,7 +30,7 @@ def check_duckdb(read: Read, predicates: Sequence[Predicate]) -> None:
     asked = ", ".join(duckdb_sql(p) for p in predicates)
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
-    found = connection.execute(f'SELECT "{ID}", {asked} FROM scan').fetchall()
+    found = connection.execute(f'SELECT "{read.id}", {asked} FROM scan').fetchall()
     del scan
     _truths(read, predicates, found, "duckdb", duckdb_sql)
 
@@ -42,7 +41,7 @@ def check_polars(read: Read, predicates: Sequence[Predicate]) -> None:
     frame = pl.DataFrame(read.plan(None, None))
     asked = [polars(p).alias(f"p{n}") for n, p in enumerate(predicates)]
     # A literal alone is one row.
-    found = frame.with_columns(asked).select(ID, *(f"p{n}" for n in range(len(asked)))).rows()
+    found = frame.with_columns(asked).select(read.id, *(f"p{n}" for n in range(len(asked)))).rows()
     _truths(read, predicates, found, "polars", lambda p: str(polars(p)))
 
 
@@ -51,7 +50,7 @@ def _truths(
 ) -> None:
     for n, p in enumerate(predicates, 1):
         there = Counter((row[0], row[n]) for row in found)
-        expected = Counter((row[ID], p.truth(row)) for row in read.rows)
+        expected = Counter((row[read.id], p.truth(row)) for row in read.rows)
         if there != expected:
             wrong = sorted((there - expected).elements(), key=repr)
             raise AssertionError(report(read, p, f"{engine} says {wrong} of\n{text(p)}"))
@@ -72,7 +71,7 @@ def check_spark(read: Read, predicates: Sequence[Predicate], spark: Any) -> None
     frames = []
     for n, p in enumerate(predicates):
         for truth, q in _asked(n, p):
-            scan = read.plan([ID], arrow(q))
+            scan = read.plan([read.id], arrow(q))
             frames.append(frame(n, "where of the scan", truth, scan.to_spark(spark)))
             sql = _changed(q) if read.of_changes else spark_sql(q)
             frames.append(frame(n, "where of Spark", truth, whole.where(sql)))
@@ -88,7 +87,7 @@ def check_spark(read: Read, predicates: Sequence[Predicate], spark: Any) -> None
             for truth, q in _asked(n, p):
                 there = {k[3]: c for k, c in found.items() if k[:3] == (n, side, str(truth))}
                 _compare(read, p, q, side, there)
-            TALLY.add(f"{read.kind}, Spark, {side}", p)
+            TALLY.add(f"{read.kind}, Spark, {side}", p, 2)
 
 
 def _asked(n: int, p: Predicate) -> list[tuple[Truth, Predicate]]:
@@ -111,14 +110,14 @@ def check_spark_truths(read: Read, predicates: Sequence[Predicate], spark: Any) 
     """The truth of every predicate for every row, in one job: no filter that could prune."""
     frame = read.plan(None, None).to_spark(spark)
     asked = [f"{spark_sql(p)} AS p{n}" for n, p in enumerate(predicates)]
-    found = [tuple(row) for row in frame.selectExpr(ID, *asked).collect()]
+    found = [tuple(row) for row in frame.selectExpr(read.id, *asked).collect()]
     _truths(read, predicates, found, "Spark", spark_sql)
 
 
 def _identity(read: Read, F: Any) -> list[Any]:
     if not read.of_changes:
-        return [F.col(ID)]
-    return [F.col("op"), F.col("instant"), F.col(f"before.{ID}"), F.col(f"after.{ID}")]
+        return [F.col(read.id)]
+    return [F.col("op"), F.col("instant"), F.col(f"before.{read.id}"), F.col(f"after.{read.id}")]
 
 
 def _row(read: Read, row: Any) -> tuple[Any, ...]:

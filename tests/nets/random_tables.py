@@ -96,7 +96,7 @@ class Setup:
     merged: bool
     index: str
     partition: str
-    composite: bool
+    key: tuple[str, ...]
     ordering: bool
     virtual: str  # "", or the option that makes keys virtual
     metadata: bool
@@ -114,7 +114,7 @@ class Setup:
         """The arguments of ``hoodoo.create`` besides path and schema."""
         generator = {n: n for n in ("TIMESTAMP", "CUSTOM")}.get(self.partition)
         return {
-            "record_key": ["k", "k2"] if self.composite else "k",
+            "record_key": list(self.key),
             "partition_by": PARTITIONS[self.partition],
             "ordering": ("o",) if self.ordering else (),
             "merger": "event_time" if self.ordering else "commit_time",
@@ -163,14 +163,14 @@ def draw_setup(rng: random.Random) -> Setup:
     if index == "bucket":
         given["hoodie.bucket.index.num.buckets"] = "3"
     moves = rng.choice(["true", "false"])
-    key = {
+    option = {
         "global_simple": "hoodie.simple.index.update.partition.path",
         "global_bloom": "hoodie.bloom.index.update.partition.path",
         "record_index": "hoodie.record.index.update.partition.path",
         "growing_record_index": "hoodie.record.index.update.partition.path",
     }.get(index)
-    if key:
-        given[key] = moves
+    if option:
+        given[option] = moves
     if version == 9 and index != "growing_record_index" and not by_records:
         given["hoodie.metadata.enable"] = str(metadata).lower()
     if metadata:
@@ -183,8 +183,10 @@ def draw_setup(rng: random.Random) -> Setup:
             del given["hoodoo.layout"]
     if virtual:
         given[virtual] = "true"
-    composite = partition not in ("TIMESTAMP", "CUSTOM") and rng.random() < 0.3
-    return Setup(version, merged, index, partition, composite, rng.random() < 0.4, virtual, metadata,
+    key = rng.choice([("k",), ("k",), ("k2",), ("k", "k2")])
+    if partition == "TIMESTAMP":
+        key = key[:1]
+    return Setup(version, merged, index, partition, key, rng.random() < 0.4, virtual, metadata,
                  tuple(given.items()))  # fmt: skip
 
 
@@ -218,11 +220,26 @@ class RandomTable:
         schema = base_schema()
         table = hoodoo.create(path, schema, **setup.arguments)
         made = cls(seed, path, setup, rng, table)
-        made.story.append(f"create(**{setup.arguments})")
+        made.story += [
+            f"HOODOO_NET_SEED={seed} HOODOO_NET_TABLES=1, or in tests/nets: RandomTable.of({seed}, 'folder')",
+            f"create(**{setup.arguments})",
+        ]
         made._upsert("upsert")
         for _ in range(rng.randint(steps // 2, steps)):
             made._step()
         return made
+
+    @property
+    def identity(self) -> str:
+        return ID
+
+    @property
+    def often(self) -> tuple[str, ...]:
+        return ("k", "k2", "w", *self._path_columns())
+
+    @property
+    def is_merged(self) -> bool:
+        return self.setup.merged
 
     # --- steps ------------------------------------------------------------------------------------
     def _step(self) -> None:
@@ -323,7 +340,7 @@ class RandomTable:
 
     def _rows(self, number: int, only: set[str] | None) -> pa.Table:
         """``only``: the columns besides the keys; None: all of them."""
-        keys = ["k", "k2"] if self.setup.composite else ["k"]
+        keys = self.setup.key
         fields = [f for f in self.schema if only is None or f.name in only or f.name in keys]
         columns = {f.name: self._column(f, number) for f in fields}
         return pa.table({f.name: pa.array(columns[f.name], f.type) for f in fields})
@@ -336,7 +353,10 @@ class RandomTable:
         if name == "k":
             return [rng.choice(_KEYS) for _ in range(number)]
         if name == "k2":
-            return [rng.choice([0, 1]) for _ in range(number)]
+            return [
+                rng.choice([0, 1] if "k" in self.setup.key else range(-2, 14))
+                for _ in range(number)
+            ]
         if name == "flag" and self.setup.partition == "flag":
             return [rng.choice([True, False]) for _ in range(number)]
         pools = {"p": self._paths(), "s": _DATES, "q": _DAYS, "n": [0, 7, -3, None], "t": _SECONDS,

@@ -10,20 +10,23 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from draw_predicates import Drawing
 from effort import effort
+from golden_reads import GoldenTable
+from golden_tables import READ
 from other_checks import check_duckdb, check_polars, check_spark, check_spark_truths
 from random_tables import RandomTable
 from read_checks import Read, check_local, reads
 
 SEED = int(os.environ.get("HOODOO_NET_SEED") or 1)
-TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(16, 120))
-SPARK_TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(2, 20))
+TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(8, 64))
+SPARK_TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(2, 16))
 _GROUPS = 8  # tests, so that a run can be divided
 # In memory where there is room: conftest.py at the top says so.
 _TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
@@ -51,7 +54,7 @@ def test_reads_of_the_local_engine(group: int) -> None:
         with table(seed, 5) as (rng, found):
             for read in found:
                 drawing = Drawing(rng, read.columns)
-                for _ in range(effort(4, 8)):
+                for _ in range(effort(5, 8)):
                     check_local(read, drawing.predicate(), rng)
 
 
@@ -64,6 +67,19 @@ def test_other_engines_over_the_stream(group: int, check: Any) -> None:
                 drawing = Drawing(rng, read.columns)
                 if not read.of_changes:
                     check(read, [drawing.predicate() for _ in range(25)])
+
+
+@pytest.mark.parametrize("name", READ)
+def test_reads_of_tables_that_hudi_made(golden: Callable[[str], Path], name: str) -> None:
+    made = GoldenTable.of(name, golden(name))
+    if made is None:
+        assert "no_metafields" in name  # nothing there tells rows apart
+        return
+    rng = random.Random(f"golden {SEED} {name}")
+    for read in reads(made, rng, 4 if made.writes else 1):
+        drawing = Drawing(rng, read.columns)
+        for _ in range(effort(2, 20)):
+            check_local(read, drawing.predicate(), rng)
 
 
 @pytest.mark.spark
