@@ -72,7 +72,7 @@ def page() -> str:
     """The whole text."""
     parts, seen = [HEAD], set[str]()
     for title, options in (*GROUPS, *_by_family()):
-        fresh = [o for o in options if o.key not in seen]
+        fresh = list({o.key: o for o in options if o.key not in seen}.values())
         seen |= {o.key for o in fresh}
         if fresh:
             parts.append(f"## {title}\n\n{_table(fresh)}")
