@@ -17,7 +17,7 @@ from hoodoo.hookspecs.key_generator import record_key_columns
 from hoodoo.inspect.findings import Finding
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
+from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
 from hoodoo.read.open import read_slice
 from hoodoo.read.plan import ScanPlan
 from hoodoo.read.source import ReadSource, check_readable
@@ -39,18 +39,20 @@ _FIX = "delete these keys, then upsert the rows that are right."
 def columns(source: ReadSource) -> Sequence[str]:
     """What a scan has to read for :func:`rows`."""
     if source.config.populate_meta_fields or source.key_generator is None:
-        return (RECORD_KEY, COMMIT_TIME)
+        return (RECORD_KEY, COMMIT_TIME, COMMIT_SEQNO)
     return record_key_columns(source.key_generator)
 
 
 def rows(
     source: ReadSource, plan: ScanPlan, slice_: FileSlice
 ) -> Iterator[tuple[pa.Array, pa.Array | None]]:
-    """Record keys and commit times (None where keys are virtual) of the merged rows of a slice."""
+    """Record keys, and commit times with sequence numbers (None where keys are virtual), of the merged rows of a
+    slice."""
     file_format = check_readable(source)
     for batch in read_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
         if source.config.populate_meta_fields or source.key_generator is None:
-            yield batch.column(RECORD_KEY), batch.column(COMMIT_TIME)
+            said = [batch.column(COMMIT_TIME), batch.column(COMMIT_SEQNO)]
+            yield batch.column(RECORD_KEY), pa.StructArray.from_arrays(said, ["time", "row"])
         else:
             yield source.key_generator.record_keys(batch), None
 
@@ -118,7 +120,7 @@ def _copies(
     keys_in: pa.Array | None = None,
     hashes_in: Hashes = np.zeros(0, np.uint64),  # noqa: B008
 ) -> pa.Table:
-    """The wanted keys of a slice: ``key``, ``time``, ``partition``, ``file_id``."""
+    """The wanted keys of a slice: ``key``, ``time``, ``row`` (which the commit's), ``partition``, ``file_id``."""
     found = []
     for keys, times in rows(source, plan, slice_):
         if keys_in is not None:
@@ -126,9 +128,11 @@ def _copies(
         else:
             wanted = pa.array(np.isin(hashed(pc.fill_null(keys, "")), hashes_in))
         keys = keys.filter(wanted)
-        times = pa.nulls(len(keys), pa.string()) if times is None else times.filter(wanted)
-        found.append(pa.table({"key": keys, "time": times}))
-    schema = pa.schema([("key", pa.string()), ("time", pa.string())])
+        said = [pa.nulls(len(keys), pa.string())] * 2
+        if times is not None:
+            said = [times.field(n).filter(wanted) for n in ("time", "row")]
+        found.append(pa.table({"key": keys, "time": said[0], "row": said[1]}))
+    schema = pa.schema([(name, pa.string()) for name in ("key", "time", "row")])
     table = pa.concat_tables(found).cast(schema) if found else schema.empty_table()
     for name, value in (("partition", slice_.partition_path), ("file_id", slice_.file_id)):
         table = table.append_column(name, pa.repeat(value, len(table)))
@@ -137,15 +141,24 @@ def _copies(
 
 def _judged(source: ReadSource, copies: pa.Table, where: str, why: str) -> Iterator[Finding | str]:
     """A note on keys of which all copies but one may be an insert's, a finding on the others."""
-    inserts = [
-        i.requested
-        for i in source.timeline.writes()
-        if source.timeline.metadata(source.storage, i).operation in _INSERTS
-    ]
     if source.config.populate_meta_fields:
+        inserts = [
+            i.requested
+            for i in source.timeline.writes()
+            if source.timeline.metadata(source.storage, i).operation in _INSERTS
+        ]
         inserted = pc.is_in(copies.column("time"), value_set=pa.array(inserts, pa.string()))
     else:  # rows do not say who wrote them
-        inserted = pa.repeat(bool(inserts), len(copies))
+        groups = pa.array([f"{path}\0{id_}" for path, id_ in _inserted_into(source)], pa.string())
+        lying = pc.binary_join_element_wise(
+            copies.column("partition"), copies.column("file_id"), "\0"
+        )
+        inserted = pc.is_in(lying, value_set=groups)
+    # The same row of the same commit is one that was written anew, and is still there where it was.
+    rows_ = pc.binary_join_element_wise(copies.column("key"), copies.column("row"), "\0")
+    again = rows_.value_counts()
+    again = again.filter(pc.greater(again.field("counts"), 1)).field("values").drop_null()
+    inserted = pc.and_not(inserted, pc.is_in(rows_, value_set=again))
     others = pc.if_else(inserted, 0, 1)
     table = copies.append_column("other", others)
     counted = table.group_by("key").aggregate([("other", "sum")])
@@ -162,6 +175,22 @@ def _judged(source: ReadSource, copies: pa.Table, where: str, why: str) -> Itera
             f"{one[0].as_py()!r} in file group {groups}"
         )
         yield Finding("key.twice", where, rule, _FIX)
+
+
+def _inserted_into(source: ReadSource) -> set[tuple[str, str]]:
+    """The file groups that may have rows of an insert: it wrote them, or they replaced such ones in their
+    partition path."""
+    found: set[tuple[str, str]] = set()
+    for instant in source.timeline.writes():
+        metadata = source.timeline.metadata(source.storage, instant)
+        moved = {path for path, _id in found & metadata.replaced_groups}
+        insert = metadata.operation in _INSERTS
+        found.update(
+            (s.partition_path, s.file_id)
+            for s in metadata.stats
+            if insert or s.partition_path in moved
+        )
+    return found
 
 
 def _keys(count: int) -> str:

@@ -32,6 +32,7 @@ KINDS: dict[str, str] = {
     "key.null": "rows without a record key",
     "key.twice": "a record key that occurs more than once",
     "key.filter": "a footer that denies keys which the file has",
+    "row.placement": "rows in another partition path than their columns say",
     "metadata.unreadable": "the metadata table can't be read",
     "metadata.files": "the metadata table lists other files than there are",
     "metadata.keys": "the record index does not say where keys are",

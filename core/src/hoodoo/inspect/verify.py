@@ -34,6 +34,7 @@ from hoodoo.inspect.verify_files import (
 )
 from hoodoo.inspect.verify_keys import check_keys
 from hoodoo.inspect.verify_metadata import LocationsCheck, check_listing
+from hoodoo.inspect.verify_placement import check_placement
 from hoodoo.inspect.verify_properties import check_columns, check_properties
 from hoodoo.metadata.unkept import unlisted
 from hoodoo.model.filegroup import BaseFile
@@ -144,6 +145,7 @@ def _opened(
     found.append(Found(tuple(check_columns(source.config, schema))))
     if keys:
         found.append(check_keys(source, instants, in_table, progress, locations))
+        found.append(check_placement(source, progress))
     return found
 
 

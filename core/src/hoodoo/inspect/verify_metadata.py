@@ -18,14 +18,15 @@ from hoodoo.inspect.doubles import some
 from hoodoo.inspect.findings import Finding
 from hoodoo.inspect.named import History
 from hoodoo.inspect.verify_files import DataFile, Instants
+from hoodoo.inspect.verify_growing import check_growing, may_outlive_rows
 from hoodoo.metadata.definitions import is_partitioned
 from hoodoo.metadata.index_groups import IndexGroups
-from hoodoo.metadata.layout import FILES, RECORD_INDEX
+from hoodoo.metadata.layout import FILES, GROWING_INDEX, RECORD_INDEX
 from hoodoo.metadata.listing import told_files
 from hoodoo.metadata.record_locations import decode_locations
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.slice import layers, merged
-from hoodoo.metadata.table import FOLDER, MetadataTable
+from hoodoo.metadata.table import FOLDER, MetadataTable, listed
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
@@ -73,7 +74,7 @@ def check_listing(
 
 @define
 class LocationsCheck:
-    """The record index against the keys of the newest slices, which are shown one slice after the other."""
+    """The record indexes against the keys of the newest slices, which are shown one slice after the other."""
 
     storage: Storage
     timeline: Timeline
@@ -83,7 +84,7 @@ class LocationsCheck:
 
     @property
     def wanted(self) -> bool:
-        return RECORD_INDEX in self.timeline.config.metadata_partitions
+        return any(index in listed(self.timeline.config) for index in (RECORD_INDEX, GROWING_INDEX))
 
     def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
         if not self.wanted:
@@ -97,21 +98,25 @@ class LocationsCheck:
     def findings(self) -> Iterator[Finding]:
         if not self.wanted:
             return
-        try:
-            yield from self._compared()
-        except (HoodooError, FileNotFoundError) as error:
-            rule = (
-                error.rule.rstrip(".")
-                if isinstance(error, HoodooError)
-                else f"{error} is not there"
-            )
-            yield Finding("metadata.unreadable", f"{FOLDER}/{RECORD_INDEX}", rule, _FIX)
-
-    def _compared(self) -> Iterator[Finding]:
-        table = MetadataTable.open(self.storage, self.timeline)
-        buckets = table.slices(RECORD_INDEX)
         keys = pa.chunked_array(self._keys, pa.string()).combine_chunks()
         places = pa.chunked_array(self._places, pa.int32()).combine_chunks()
+        for index, check in ((RECORD_INDEX, self._compared), (GROWING_INDEX, self._growing)):
+            if index not in listed(self.timeline.config):
+                continue
+            try:
+                yield from check(keys, places)
+            except (HoodooError, FileNotFoundError) as error:
+                rule = f"{error} is not there"
+                if isinstance(error, HoodooError):
+                    rule = error.rule.rstrip(".")
+                yield Finding("metadata.unreadable", f"{FOLDER}/{index}", rule, _FIX)
+
+    def _growing(self, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
+        return check_growing(self.storage, self.timeline, keys, places, self._slices)
+
+    def _compared(self, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
+        table = MetadataTable.open(self.storage, self.timeline)
+        buckets = table.slices(RECORD_INDEX)
         partitioned = is_partitioned(self.storage)
         if not buckets and not partitioned:
             obj = f"{FOLDER}/{RECORD_INDEX}"
@@ -169,6 +174,14 @@ class LocationsCheck:
         if lost.num_rows:
             example = some(lost.column("key")[:3].to_pylist())
             rule = f"{lost.num_rows} of its keys lie in file groups that are not there, for example {example}"
+            yield Finding("metadata.keys", obj, rule, _FIX)
+        if may_outlive_rows(self.timeline.config):
+            return
+        there_is = pa.chunked_array([keys, lost.column("key").combine_chunks()]).combine_chunks()
+        stale = told.filter(pc.invert(pc.is_in(told.column("key"), value_set=there_is)))
+        if stale.num_rows:
+            example = some(stale.column("key")[:3].to_pylist())
+            rule = f"it has {stale.num_rows} keys that the table has not, for example {example}"
             yield Finding("metadata.keys", obj, rule, _FIX)
 
 
