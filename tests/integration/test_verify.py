@@ -249,6 +249,11 @@ def key_outside_filter(path: Path) -> None:
     rewrite(base(path), column("_hoodie_record_key", "zz"))
 
 
+def wrong_placement(path: Path) -> None:
+    """Of the last row: that of a log file would come before the first."""
+    rewrite(base(path), lambda found: column("city", "rome")(found.take([2, 1, 0])))
+
+
 def wrong_file_name(path: Path) -> None:
     rewrite(base(path), column("_hoodie_file_name", "other.parquet"))
 
@@ -289,6 +294,7 @@ DAMAGES: list[tuple[Callable[[Path], None], list[str], set[str]]] = [
     (null_key, TABLES, {"file.size", "key.null"}),
     (double_key, TABLES, {"file.size", "key.twice"}),
     (key_outside_filter, TABLES, {"file.size", "key.filter"}),
+    (wrong_placement, TABLES, {"file.size", "row.placement"}),
     (wrong_file_name, TABLES, {"file.size", "meta.file_name"}),
     (wrong_partition, TABLES, {"file.size", "meta.partition_path"}),
     (wrong_commit_time, TABLES, {"file.size", "meta.commit_time"}),
