@@ -13,6 +13,7 @@ from hoodoo.options.clustering import CLUSTERING_OPTIONS
 from hoodoo.options.files import FILE_OPTIONS, PARQUET_OPTIONS
 from hoodoo.options.kinds import Size
 from hoodoo.options.metadata import METADATA_OPTIONS
+from hoodoo.options.new_table import NEW_TABLE_OPTIONS
 from hoodoo.options.services import SERVICE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
@@ -58,6 +59,7 @@ except hoodoo.errors.ConfigError as error:
 """
 GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("The table", TABLE_OPTIONS),
+    ("A new table, as arguments of create say it, too", NEW_TABLE_OPTIONS),
     ("Virtual keys", VIRTUAL_OPTIONS),
     ("Writing, and writers beside each other", WRITE_OPTIONS),
     ("Files", (*PARQUET_OPTIONS, *FILE_OPTIONS)),

@@ -42,6 +42,7 @@ ROOMS = (
     "clustering",
     "inspect",
     "tables",
+    "agreed",
     "new_table",
     "opened",
     "services",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hoodoo.agreed import Agreed, agree, conflict, said, same_plugin
 from hoodoo.errors import (
     ConfigError,
     MissingColumnError,
@@ -18,7 +19,7 @@ from hoodoo.hookspecs.key_generator import (
     deletes_only,
     table_properties,
 )
-from hoodoo.hookspecs.registration import Settings
+from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
@@ -26,6 +27,13 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_door import normalise_schema, without_index
 from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
+from hoodoo.options.new_table import (
+    NEW_TABLE_OPTIONS,
+    PAYLOAD,
+    WRITER_FORMAT,
+    WRITER_MODE,
+    WRITER_STRATEGY,
+)
 from hoodoo.options.table import (
     BASE_FORMAT,
     DATABASE,
@@ -91,29 +99,34 @@ def new_config(
     record_key: str | Sequence[str] | None,
     partition_by: str | Sequence[str],
     ordering: str | Sequence[str],
-    table_type: str,
-    table_version: int,
+    table_type: str | None,
+    table_version: int | None,
     key_generator: Any,
     index: Any,
     merger: Any,
     options: Mapping[str, str],
 ) -> TableConfig:
     """The properties of a new table. Raises before anything is written."""
-    keys, partitions, order = _names(record_key), _names(partition_by), _names(ordering)
-    virtual = VirtualSettings.of(options)
-    if virtual is not None:
-        keys, key_generator = _virtual_keys(virtual, keys, key_generator)
-    if table_version not in WRITABLE_VERSIONS:
-        raise UnsupportedTableError(
-            f"table version {table_version}",
-            "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
-            "use table_version=9, or 6 for readers of Hudi 0.x.",
-        )
-    if table_type not in TABLE_TYPES:
+    if table_type is not None and table_type not in TABLE_TYPES:
         raise ConfigError(
             f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
             'leave it out, or give table_type="COPY_ON_WRITE".',
         )  # fmt: skip
+    agreed = Agreed.of(
+        options, name=name, record_key=record_key, partition_by=partition_by, ordering=ordering,
+        table_type=table_type, table_version=table_version, key_generator=key_generator, index=index,
+    )  # fmt: skip
+    keys, partitions, order = agreed.keys, agreed.partitions, agreed.ordering
+    key_generator, index, version = agreed.key_generator, agreed.index, agreed.version
+    virtual = VirtualSettings.of(options)
+    if virtual is not None:
+        keys, key_generator = _virtual_keys(virtual, keys, key_generator)
+    if version not in WRITABLE_VERSIONS:
+        raise UnsupportedTableError(
+            f"table version {version}",
+            "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
+            "use table_version=9, or 6 for readers of Hudi 0.x.",
+        )
     known = without_meta(normalise_schema(without_index(arrow_schema(schema)), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
@@ -123,29 +136,20 @@ def new_config(
                 f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
                 "name columns of the schema.",
             )
-    name = name or _default_name(path)
+    name = agreed.name or _default_name(path)
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
             'give name="...".',
         )  # fmt: skip
-    properties = _base_properties(name, known, keys, partitions, order, table_type, table_version)
-    stored = _property_options(options, properties)
-    properties.update(stored)
+    properties = _base_properties(name, known, keys, partitions, order, agreed.table_type, version)
+    properties.update(_property_options(options, properties))
     properties.update({} if virtual is None else virtual.properties())
     settings = Settings(TableConfig(properties), options)
-    properties.update(
-        _key_generator_properties(key_generator, keys, partitions, settings, table_version)
-    )
-    properties.update(_merger_properties(merger, order, settings, table_version))
+    properties.update(_key_generator_properties(key_generator, keys, partitions, settings, version))
+    properties.update(_merger_properties(merger, order, settings, version))
     properties.update(_index_properties(index, settings))
     return TableConfig({k: v for k, v in properties.items() if v is not None})
-
-
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _default_name(path: str) -> str:
@@ -199,15 +203,27 @@ def _base_properties(
 
 
 def _property_options(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
-    """The options that are table properties, stored at creation. They may not contradict arguments."""
+    """The options that are table properties, stored at creation; what arguments may say, too, is there."""
     chosen = {}
+    taken = {name for option in NEW_TABLE_OPTIONS for name in option.names}
     declared = {option.key for option in declared_options() if option.table_property}
+    file_format = agree("", None, options, (BASE_FORMAT, WRITER_FORMAT), _same_format)
+    if file_format is not None:
+        chosen[BASE_FORMAT.key] = file_format
+    if DROP_COLUMNS.given(options):
+        raise UnsupportedTableError(
+            f"option {DROP_COLUMNS.key}=true", "makes files without their partition columns, which are not "
+            "written.", "leave it out: the columns stay in the files.",
+        )  # fmt: skip
     for key, value in options.items():
-        if key in properties and key not in _CHOSEN_BY_OPTION and properties[key] != value:
-            raise OptionConflictError(
-                f"option {key}={value}", f"contradicts the argument that says {properties[key]}",
-                "say it once.",
-            )  # fmt: skip
+        if (
+            key in properties
+            and key not in {*_CHOSEN_BY_OPTION, *taken}
+            and properties[key] != value
+        ):
+            raise ConfigError(
+                f"option {key}={value}", f"is {properties[key]} in each new table.", "leave it out."
+            )
         if key in _CHOSEN_BY_OPTION or key in declared:
             chosen[key] = value
     return chosen
@@ -220,9 +236,7 @@ def _key_generator_properties(
     settings: Settings,
     version: int,
 ) -> dict[str, str]:
-    wanted = chosen or settings.get("hoodie.datasource.write.keygenerator.type") or settings.get(
-        "hoodie.datasource.write.keygenerator.class"
-    ) or default_generator(settings.table)  # fmt: skip
+    wanted = chosen or default_generator(settings.table)
     generator, ref = resolve("key_generator", wanted, settings)
     if deletes_only(generator):
         raise ConfigError(
@@ -253,10 +267,10 @@ def _virtual_keys(
     virtual: VirtualSettings, keys: tuple[str, ...], chosen: Any
 ) -> tuple[tuple[str, ...], Any]:
     """Key columns and key generator, said by arguments or by RFC-21's settings."""
-    for said, own, key in ((keys, virtual.columns, COLUMNS), (chosen, virtual.generator, CLASS)):
-        if said and own and said != own:
+    for given, own, key in ((keys, virtual.columns, COLUMNS), (chosen, virtual.generator, CLASS)):
+        if given and own and given != own:
             raise OptionConflictError(
-                f"option {key}", f"contradicts the argument that says {said}.", "say it once."
+                f"option {key}", f"contradicts the argument that says {given}.", "say it once."
             )
     keys, chosen = keys or virtual.columns or (), chosen or virtual.generator
     if virtual.concatenator is not None and len(keys) > 1:
@@ -267,7 +281,13 @@ def _virtual_keys(
 def _merger_properties(
     chosen: Any, order: tuple[str, ...], settings: Settings, version: int
 ) -> dict[str, str]:
-    merger, ref = resolve("merger", chosen or merger_name(settings.table), settings)
+    options = settings.options
+    mode = agree("", None, options, (MERGE_MODE, WRITER_MODE), str.__eq__)
+    strategy = agree("", None, options, (MERGE_STRATEGY, WRITER_STRATEGY), str.__eq__)
+    payload = agree("", None, options, (PAYLOAD,), lambda a, b: same_plugin("merger", a, b))
+    named = payload or (strategy or mode if mode in (None, "CUSTOM") else mode)
+    merger, ref = resolve("merger", chosen or named or merger_name(settings.table), settings)
+    _check_merger(chosen, merger, ref, settings)
     mode = merger.merge_mode
     usual = kernel().find("merger", mode)
     own: dict[str, str] = {}
@@ -288,6 +308,30 @@ def _merger_properties(
     if mode == "CUSTOM":
         properties[MERGE_STRATEGY.key] = merger.strategy_id
     return properties
+
+
+def _check_merger(chosen: Any, merger: Any, ref: PluginRef, settings: Settings) -> None:
+    """OptionConflictError where an option says another merger than ``merger``, which the argument or another
+    option has chosen. A payload class and a mode agree where the class merges in that mode."""
+    mergers = (PAYLOAD, MERGE_MODE, WRITER_MODE, MERGE_STRATEGY, WRITER_STRATEGY)
+    found = said("merger", chosen, settings.options, mergers)
+    for who, what in found:
+        if what is chosen or what in (merger.merge_mode, merger.strategy_id):
+            continue
+        offer = kernel().find("merger", what)
+        if ref.instance is None and offer is not None and offer.name == ref.name:
+            continue
+        if (
+            offer is not None
+            and resolve("merger", what, settings).instance.merge_mode == merger.merge_mode
+        ):
+            continue
+        first = next(((w, x) for w, x in found if w != who), ("merge mode", merger.merge_mode))
+        raise conflict(who, what, *first)
+
+
+def _same_format(one: str, other: str) -> bool:
+    return same_plugin("file_format", one, other)
 
 
 def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:

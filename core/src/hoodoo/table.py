@@ -306,8 +306,8 @@ def create(
     record_key: str | Sequence[str] | None = None,
     partition_by: str | Sequence[str] = (),
     ordering: str | Sequence[str] = (),
-    table_type: str = "COPY_ON_WRITE",
-    table_version: int = 9,
+    table_type: str | None = None,
+    table_version: int | None = None,
     key_generator: Any = None,
     index: Any = None,
     merger: Any = None,
@@ -317,10 +317,12 @@ def create(
     """Create a table and return it.
 
     ``schema`` is a pyarrow.Schema or a Spark StructType. ``key_generator``, ``index`` and ``merger``
-    are names, Java class aliases or objects. ``options`` takes any ``hoodie.*`` key; those that
-    decide bytes on disk are stored as properties of the table.
+    are names, Java class aliases or objects. ``table_type`` is COPY_ON_WRITE where nothing is said, or
+    MERGE_ON_READ; ``table_version`` 9, or 6. ``options`` takes any ``hoodie.*`` key; those that decide bytes
+    on disk are stored as properties of the table. What arguments say, Hudi's own options may say as well or
+    instead, as ``df.write.format("hudi").options(...)`` has them.
 
-    Raises TableExistsError, ConfigError, MissingColumnError, SchemaError, UnsupportedTableError or
+    Raises OptionConflictError where two of them differ, TableExistsError, ConfigError, MissingColumnError, SchemaError, UnsupportedTableError or
     PluginError; nothing has been written then.
     """
     given = tables.check_options(options, None)

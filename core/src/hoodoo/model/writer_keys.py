@@ -30,7 +30,29 @@ WRITER_KEYS: dict[str, tuple[str, ...]] = {
         "hoodie.table.keygenerator.type",
         "hoodie.table.keygenerator.class",
     ),
-    _WRITE + "payload.class": ("hoodie.compaction.payload.class",),
+    "hoodie.table.keygenerator.class": ("hoodie.table.keygenerator.type",),
+    "hoodie.table.keygenerator.type": ("hoodie.table.keygenerator.class",),
+    **dict.fromkeys(
+        (
+            _WRITE + "payload.class",
+            "hoodie.compaction.payload.class",
+            "hoodie.table.legacy.payload.class",
+        ),
+        ("hoodie.compaction.payload.class", "hoodie.record.merge.mode"),
+    ),
+    _WRITE + "storage.type": ("hoodie.table.type",),
+    # Properties under their own names; and what says nothing of a table.
+    **dict.fromkeys(
+        (
+            "hoodie.table.recordkey.fields",
+            "hoodie.table.partition.fields",
+            "hoodie.table.name",
+            "hoodie.table.type",
+            "hoodie.table.version",
+            _WRITE + "operation",
+        ),
+        (),
+    ),
     "hoodie.write.record.merge.mode": ("hoodie.record.merge.mode",),
     "hoodie.write.record.merge.strategy.id": ("hoodie.record.merge.strategy.id",),
     "hoodie.write.table.version": ("hoodie.table.version",),

@@ -64,6 +64,11 @@ class Option(Generic[T]):
                 return self.parse(options[name], name)
         return None
 
+    def each(self, options: Mapping[str, str]) -> list[tuple[str, T]]:
+        """What each of its names says, where ``options`` have it; an empty text says nothing."""
+        found = [(name, options[name]) for name in self.names if name in options]
+        return [(name, self.parse(text, name)) for name, text in found if text.strip()]
+
     def is_in(self, options: Mapping[str, Any]) -> bool:
         """Whether ``options`` say anything of it."""
         return any(name in options for name in self.names)
