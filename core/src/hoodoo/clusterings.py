@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from hoodoo import tables
 from hoodoo.actions.heal import heal
@@ -20,6 +20,7 @@ from hoodoo.actions.overtaken_plan import (
     too_many,
 )
 from hoodoo.actions.rollback import RolledBack, rollback
+from hoodoo.clustering.left_out import sentences
 from hoodoo.clustering.run import ClusteringRun, HowToRun, run
 from hoodoo.clustering.schedule import Scope, make_plan
 from hoodoo.clustering.settings import ClusteringSettings
@@ -100,6 +101,11 @@ class Clusterings(Indexing):
         the partition paths, else those that the options name. ``options``: others, by their keys. What isn't
         given is taken from the table's ``hoodie.clustering.*`` options.
 
+        File slices that a clustering by the same order, columns and target size has made, and nobody has
+        written to since, are left alone, and so are base files of the small file limit or more: by default
+        no more than the target; given above it, they take part. ``notes`` of the commit say what was left
+        out, and why.
+
         Clusterings that were planned before are run first, but for those that another tool has begun. The
         commit has an empty instant where nothing was there to do. Raises CommitConflictError where a write
         came in that the clustering gives way to.
@@ -114,14 +120,16 @@ class Clusterings(Indexing):
                     if any(left.instant == pending.instant for left in self.clusterings()):
                         raise
                     # Somebody was about to give it up, or has run it meanwhile.
+        left_out: list[str] = []
         instant = self._scheduled(
             plan, order, columns=columns, target_file_size=target_file_size,
-            partitions=partitions, options=options,
+            partitions=partitions, options=options, left_out=left_out,
         )  # fmt: skip
         if instant is None:
-            return commit
+            return evolve(commit, notes=(*commit.notes, *sentences(left_out)))
         try:
-            return self.run_clustering(instant, order=order, engine=chosen)
+            commit = self.run_clustering(instant, order=order, engine=chosen)
+            return evolve(commit, notes=sentences(left_out))
         except CommitUnknownError:
             raise
         except Exception:
@@ -167,7 +175,9 @@ class Clusterings(Indexing):
         target_file_size: int | None,
         partitions: str | Sequence[str] | None,
         options: Mapping[str, Any] | None,
+        left_out: list[str] | None = None,
     ) -> str | None:
+        reasons: list[str] = [] if left_out is None else left_out
         self._check_writable()
         self._refresh()
         self._check_clusterable()
@@ -178,7 +188,9 @@ class Clusterings(Indexing):
         settings = ClusteringSettings.of(merged)
         wanted = plan or keys.PLANNER.read(merged)
         planner, ref = resolve("clustering_plan", wanted, Settings(self._config, merged))
-        how, strategy, params = self._strategy(order, merged)
+        how, named, strategy, params = self._strategy(order, merged)
+        # What an object goes by is not in a plan: what it has laid out may be laid out otherwise.
+        order_name = named if order is None or isinstance(order, str) else None
         heal(self._storage, self._config)
         self._check_there((*planner.bounds_of, *how.columns))
 
@@ -195,10 +207,11 @@ class Clusterings(Indexing):
                 slices=build_whole(self._storage, timeline).slices,
                 busy=busy,
             )
-            now = datetime.now(timezone.utc)
+            reasons.clear()  # of a plan that somebody overtook
             return make_plan(
-                scope, planner, ref.name, strategy, params, settings, now, orders=bool(how.columns)
-            )
+                scope, planner, ref.name, strategy, params, settings, datetime.now(timezone.utc),
+                orders=bool(how.columns), order_name=order_name, left_out=reasons,
+            )  # fmt: skip
 
         return self._announced(make, ref.name)
 
@@ -295,8 +308,8 @@ class Clusterings(Indexing):
 
     def _strategy(
         self, order: Any, options: Mapping[str, str]
-    ) -> tuple[Clustering, str, dict[str, str]]:
-        """What lays out the rows, how the plan names it, and all that it goes by."""
+    ) -> tuple[Clustering, str, str, dict[str, str]]:
+        """What lays out the rows, its name, how the plan names it, and all that it goes by."""
         columns = keys.SORT_COLUMNS.given(options) or ()
         default = keys.EXECUTION.given(options) or (
             keys.LAYOUT.read(options).lower() if columns else "combine"
@@ -317,8 +330,8 @@ class Clusterings(Indexing):
         if ref.name in (*_LAYOUTS, "combine"):
             if ref.name != "combine":
                 params[keys.LAYOUT.key] = ref.name.upper()
-            return found, _SORTS, params
-        return found, _java_name(registration) or ref.name, params
+            return found, ref.name, _SORTS, params
+        return found, ref.name, _java_name(registration) or ref.name, params
 
     def _how(self, given: Any, plan: ClusteringPlan) -> HowToRun:
         # The plan alone says it; another tool's doesn't say all.

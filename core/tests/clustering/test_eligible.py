@@ -27,10 +27,10 @@ def kept(slices: list[FileSlice], busy: Any = (), **settings: Any) -> list[str]:
 
 @pytest.mark.parametrize(
     ("small", "target", "expected"),
-    [(100, 1000, ["a"]), (101, 1000, ["a", "b"]), (1000, 101, ["a", "b"]), (1000, 100, ["a"]),
-     (0, 1000, [])],
+    [(100, 1000, ["a"]), (101, 1000, ["a", "b"]), (None, 101, ["a", "b"]), (None, 100, ["a"]),
+     (1000, 100, ["a", "b"]), (2000, 100, ["a", "b", "c"]), (0, 1000, [])],
 )  # fmt: skip
-def test_small_and_below_the_target(small: int, target: int, expected: list[str]) -> None:
+def test_small_and_below_the_target(small: int | None, target: int, expected: list[str]) -> None:
     slices = [slice_of("a", 99), slice_of("b", 100), slice_of("c", 1001)]
     assert kept(slices, small=small, target=target) == expected
 

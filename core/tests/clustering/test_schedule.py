@@ -28,6 +28,7 @@ from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec, properties, timeline
 from hoodoo.timeline.clustering_plan import (
+    LEFT_OUT,
     PLANNER,
     ClusteringPlan,
     clustered_groups,
@@ -138,7 +139,11 @@ def test_a_plan_names_what_it_goes_by(made: Made) -> None:
     plan = made.plan(params=params, target=50)
     assert ids(plan) == [["f00", "f01"]]  # 60 bytes become two files again
     assert [group.outputs for group in plan.groups] == [1]
-    assert (plan.strategy, plan.params, plan.extra) == (STRATEGY, params, {PLANNER: "pairs"})
+    extra = {
+        PLANNER: "pairs",
+        LEFT_OUT: "2 file slices left alone: they would neither become fewer files nor get another order.",
+    }
+    assert (plan.strategy, plan.params, plan.extra) == (STRATEGY, params, extra)
     assert plan.keeps_meta
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hoodoo.clustering import settings
 from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import ConfigError
@@ -19,14 +20,15 @@ KNOWN = Path(settings.__file__).parents[1] / "model" / "known_options.txt"
 def test_the_defaults_are_those_of_hudi() -> None:
     assert ClusteringSettings.of({}) == ClusteringSettings()
     assert ClusteringSettings() == ClusteringSettings(
-        small=300 * MIB, target=1024 * MIB, group=2048 * MIB, groups=30, layout="LINEAR",
+        small=None, target=1024 * MIB, group=2048 * MIB, groups=30, layout="LINEAR",
         filter="NONE", lookback=2, skip=0, single=True, incremental=True, with_logs=False,
     )  # fmt: skip
 
 
 def test_the_options_declare_these_defaults() -> None:
     said = {option.key: option.default for option in CLUSTERING_OPTIONS if option.default}
-    assert ClusteringSettings.of(said) == ClusteringSettings()
+    assert evolve(ClusteringSettings.of(said), small=None) == ClusteringSettings()
+    assert ClusteringSettings.of(said).limit == ClusteringSettings().limit == 300 * MIB
     known = set(KNOWN.read_text("utf-8").split())
     assert {o.key for o in CLUSTERING_OPTIONS if o.key.startswith("hoodie.")} <= known
 

@@ -18,6 +18,8 @@ from hoodoo.clustering.bounds import with_bounds
 from hoodoo.clustering.changed import changed_partitions
 from hoodoo.clustering.eligible import eligible
 from hoodoo.clustering.group_metrics import group_extra, group_metrics
+from hoodoo.clustering.laid_out import LaidOut
+from hoodoo.clustering.left_out import NEXT_TIME, NO_USE, NOT_CHOSEN, SORTED, sentences
 from hoodoo.clustering.partitions import wanted_partitions
 from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import PluginError
@@ -31,7 +33,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.clustering_plan import PLANNER, ClusteringPlan, PlannedGroup
+from hoodoo.timeline.clustering_plan import LEFT_OUT, PLANNER, ClusteringPlan, PlannedGroup
 from hoodoo.timeline.timeline import Timeline
 
 Key = tuple[str, str]
@@ -60,11 +62,15 @@ def make_plan(
     settings: ClusteringSettings,
     now: datetime,
     orders: bool | None = None,
+    order_name: str | None = None,
+    left_out: list[str] | None = None,
 ) -> ClusteringPlan | None:
     """The plan; None if there is nothing to cluster. Changes nothing.
 
     ``strategy`` runs it, by ``params``; ``orders``: whether it changes the order of rows (None: if
-    ``params`` name columns to sort by). Where it doesn't, a group that would not become fewer files is no use.
+    ``params`` name columns to sort by). Where it doesn't, a group that would not become fewer files is no use;
+    where it does, one that a clustering of the same ``order_name`` and ``params`` has made. ``left_out`` gets
+    a reason for each slice of the partitions looked at that is not in the plan.
 
     Raises PluginError for a planner that breaks its contract: rows would be doubled; CorruptTableError for
     a file whose footer can't be read.
@@ -77,7 +83,8 @@ def make_plan(
     looked = [p for p in wanted_partitions(there, settings, now) if p in changed]
     sort_columns = SORT_COLUMNS.given(params) or ()
     columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
-    candidates = _candidates(scope, settings, looked, columns)
+    reasons: list[str] = [] if left_out is None else left_out
+    candidates = _candidates(scope, settings, looked, columns, reasons)
     sizes = GroupSizes(settings.target, settings.group)
     groups: list[ClusteringGroup] = []
     for path in looked:
@@ -87,12 +94,22 @@ def make_plan(
             _check_groups(planner_name, made, of_path, sizes)
             groups += made
     orders = bool(sort_columns) if orders is None else orders
-    chosen = [
-        group
-        for group in _chosen(planner, planner_name, groups)
-        if _is_worth(group, sizes, settings, orders)
-    ]
+    wanted = _chosen(planner, planner_name, groups)
+    laid_out = None
+    if orders and order_name is not None:
+        laid_out = LaidOut(scope.storage, scope.timeline, order_name, params)
+    chosen = []
+    for group in wanted:
+        if laid_out is not None and laid_out.is_so(group):
+            reasons += [SORTED] * len(group.slices)
+        elif _is_worth(group, sizes, settings, orders):
+            chosen.append(group)
+        else:
+            reasons += [NO_USE] * len(group.slices)
     planned, cut = chosen[: settings.groups], chosen[settings.groups :]
+    offered = sum(map(len, candidates.values()))
+    reasons += [NOT_CHOSEN] * (offered - sum(len(group.slices) for group in wanted))
+    reasons += [NEXT_TIME] * sum(len(group.slices) for group in cut)
     if not planned:
         return None
     owed = set(changed).intersection(there) - set(looked)
@@ -100,19 +117,28 @@ def make_plan(
         tuple(_planned(group, sizes, sort_columns) for group in planned),
         strategy,
         dict(params),
-        {PLANNER: planner_name},
+        {PLANNER: planner_name, **_said(reasons)},
         tuple(sorted(owed | {group.partition_path for group in cut})),
     )
 
 
+def _said(reasons: Sequence[str]) -> dict[str, str]:
+    return {LEFT_OUT: " ".join(sentences(reasons))} if reasons else {}
+
+
 def _candidates(
-    scope: Scope, settings: ClusteringSettings, paths: Sequence[str], columns: Sequence[str]
+    scope: Scope,
+    settings: ClusteringSettings,
+    paths: Sequence[str],
+    columns: Sequence[str],
+    left_out: list[str],
 ) -> dict[str, list[Clusterable]]:
     """By partition path, each by file id."""
     wanted = set(paths)
     of_paths = (s for s in scope.slices if s.partition_path in wanted)
     slices = sorted(
-        eligible(of_paths, settings, scope.busy), key=attrgetter("partition_path", "file_id")
+        eligible(of_paths, settings, scope.busy, left_out),
+        key=attrgetter("partition_path", "file_id"),
     )
     known = with_bounds(
         scope.storage, scope.timeline, scope.file_format, scope.schema, slices, columns

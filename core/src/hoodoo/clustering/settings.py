@@ -22,7 +22,7 @@ _DEPRECATED = {
 
 @frozen
 class ClusteringSettings:
-    """Sizes in bytes. ``small``: base files of that size or more are left alone. ``target``: of the files that
+    """Sizes in bytes. ``small``: see :attr:`limit`. ``target``: of the files that
     a clustering makes. ``group``: the most that a group reads; ``groups``: how many a plan has at most.
 
     ``filter``: NONE; RECENT_DAYS (``lookback`` partitions, 0 for all, after the newest ``skip``);
@@ -31,7 +31,7 @@ class ClusteringSettings:
     before are left alone. ``single``: groups of one slice are planned. ``incremental``: only partitions
     that changed since the last plan are looked at. ``with_logs``: slices that have log files, too."""
 
-    small: int = keys.SMALL.initial
+    small: int | None = None
     target: int = keys.TARGET.initial
     group: int = keys.GROUP.initial
     groups: int = keys.GROUPS.initial
@@ -50,13 +50,19 @@ class ClusteringSettings:
     incremental: bool = True
     with_logs: bool = False
 
+    @property
+    def limit(self) -> int:
+        """Base files of that size or more are left alone: ``small``, where it is given, or a default that is no
+        more than the target, as what has that size need not be made again."""
+        return min(keys.SMALL.initial, self.target) if self.small is None else self.small
+
     @classmethod
     def of(cls, options: Mapping[str, str]) -> ClusteringSettings:
         """Raises ConfigError for a value that can't be."""
         pattern = keys.PATTERN.given(options)
         planner = keys.PLANNER.read(options).rpartition(".")[2]
         return cls(
-            keys.SMALL.read(options),
+            keys.SMALL.given(options),
             keys.TARGET.read(options),
             keys.GROUP.read(options),
             keys.GROUPS.read(options),

@@ -18,6 +18,8 @@ from hoodoo.timeline.timeline import Timeline
 CLUSTERING = "clustering"
 # In the extra metadata: what grouped the slices, and which plan of Hoodoo it is.
 PLANNER = "hoodoo.clustering.plan"
+# There, too: which file slices the plan left out, in sentences.
+LEFT_OUT = "hoodoo.clustering.left.out"
 _VERSION = 1
 
 

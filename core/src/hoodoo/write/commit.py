@@ -16,8 +16,8 @@ from hoodoo.write.slots import PlannedSlot
 class Commit:
     """The outcome of a write that is on the timeline.
 
-    Counts are rows; ``files`` are the paths of the new files, relative to the table. An empty
-    ``instant`` means that there was nothing to write and the timeline was left alone.
+    Counts are rows; ``files`` are the paths of the new files, relative to the table. ``notes``
+    are sentences about what was left out (of a clustering). An empty ``instant`` means that there was nothing to write and the timeline was left alone.
     """
 
     instant: str
@@ -28,6 +28,7 @@ class Commit:
     deleted: int = 0
     files: tuple[str, ...] = field(default=(), repr=listed)
     completed: str | None = None
+    notes: tuple[str, ...] = field(default=(), repr=listed, eq=False)
 
     @classmethod
     def of(

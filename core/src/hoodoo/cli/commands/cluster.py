@@ -92,7 +92,7 @@ def cluster(
         line = "Nothing to cluster."
         if commit.instant:
             line = f"Clustering {commit.instant}: {show.count(len(commit.files), 'file')} written."
-        given.answer(commit, as_json, line)
+        given.answer(commit, as_json, "\n".join([line, *commit.notes]))
 
 
 def _list(table: Table, as_json: bool) -> None:
