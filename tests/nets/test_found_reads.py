@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
+from hoodoo.errors import SchemaError
 
 NAN = float("nan")
 C = pc.field("x")
@@ -68,3 +69,22 @@ def test_a_column_was_widened_and_a_file_from_before_is_looked_at_after_one_from
     assert table.verify().ok
     for where, ids in ((pc.field("n") > 2**33, [9]), (pc.field("n") == 1, [1])):
         assert table.read(["id"], where).to_arrow()["id"].to_pylist() == ids
+
+
+def test_a_filter_that_fits_types_and_not_values_is_an_error_of_ours(tmp_path: Path) -> None:
+    """It was a bare ArrowInvalid."""
+    schema = pa.schema([("id", pa.int64()), ("n", pa.int32())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    instant = table.upsert(pa.table({"id": [1, 2], "n": [2**31 - 1, 0]}, schema)).instant
+    for where, ids in ((pc.field("n") > 0.5, None), (pc.field("n").cast("float64") > 0.5, [1])):
+        for scan in (
+            table.read(["id"], where),
+            table.incremental("earliest", instant, ["id"], where),
+        ):
+            if ids is None:
+                with pytest.raises(SchemaError, match="not all their values.*Fix: cast the column"):
+                    scan.to_arrow()
+            else:
+                assert scan.to_arrow()["id"].to_pylist() == ids
+    with pytest.raises(SchemaError, match="not all their values"):
+        table.changes("earliest", None, ["id"], pc.field("n") > 0.5).to_arrow()

@@ -25,7 +25,7 @@ from hoodoo.read.changes_logged import logged_changes, looked_up
 from hoodoo.read.changes_unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
 from hoodoo.read.open import read_slice
 from hoodoo.read.project import or_untimed
-from hoodoo.read.spec import RowSpec, referenced
+from hoodoo.read.spec import RowSpec, let_through, referenced
 from hoodoo.storage.api import Storage
 from hoodoo.write.spread import part_of
 
@@ -185,7 +185,7 @@ def _where(spec: RowSpec, where: pc.Expression) -> RowSpec:
 def _matching(rows: pa.Table, where: pc.Expression) -> Places:
     """Places of the rows that ``where`` lets through."""
     numbered = rows.append_column(_ROW, pa.array(np.arange(rows.num_rows)))
-    return np.asarray(numbered.filter(where).column(_ROW), np.int64)
+    return np.asarray(let_through(numbered, where).column(_ROW), np.int64)
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.model.schema_widen import widened
-from hoodoo.read.spec import RowSpec
+from hoodoo.read.spec import RowSpec, let_through
 
 
 def columns_in(file: pa.Schema, spec: RowSpec) -> list[str]:
@@ -45,7 +45,7 @@ def shaped(batches: Iterable[pa.RecordBatch], spec: RowSpec, path: str) -> Itera
     for batch in batches:
         rows = widened(batch, spec.schema, path)
         if spec.where is not None:
-            rows = rows.filter(spec.where)
+            rows = let_through(rows, spec.where)
         if spec.timed:
             _check_times(rows, path)
         if rows.num_rows:

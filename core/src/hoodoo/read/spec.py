@@ -141,6 +141,19 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
         ) from exc
 
 
+def let_through(rows: pa.RecordBatch | pa.Table, where: pc.Expression) -> Any:
+    """The rows of a batch or a table of which ``where`` is true. SchemaError where a value can't be asked: Arrow makes 32 bit floats
+    of integers to compare them with 0.5, for example, and fails where one does not fit."""
+    try:
+        return rows.filter(where)
+    except pa.ArrowInvalid as exc:
+        raise SchemaError(
+            f"filter {where}",
+            f"fits the types of the columns, but not all their values ({exc})",
+            'cast the column: pyarrow.compute.field("n").cast("float64") > 0.5.',
+        ) from exc
+
+
 def _nearest(name: str, stored: pa.Schema) -> str:
     lower = {other.lower(): other for other in stored.names}
     close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
