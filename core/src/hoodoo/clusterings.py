@@ -30,7 +30,6 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration, Settings
-from hoodoo.indexing import Indexing
 from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
@@ -41,6 +40,7 @@ from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.options import clustering as keys
 from hoodoo.options.option import Option
+from hoodoo.switching import Switching
 from hoodoo.timeline import publish
 from hoodoo.timeline.clustering_plan import (
     CLUSTERING,
@@ -79,7 +79,7 @@ class PendingClustering:
     partitions: tuple[str, ...] = field(repr=listed)
 
 
-class Clusterings(Indexing):
+class Clusterings(Switching):
     """A table whose files are rewritten into better ones."""
 
     def cluster(

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve
 
-from hoodoo import tables
 from hoodoo.actions.restore_told import Restored
 from hoodoo.actions.rollback import RolledBack
 from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
@@ -19,7 +18,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import compact
 from hoodoo.metadata.asked import KEYED, all_keys
 from hoodoo.metadata.build import build, finish, retire
-from hoodoo.metadata.compare import Comparison, compared
+from hoodoo.metadata.compare import Comparison, compared, compared_whole
 from hoodoo.metadata.definitions import define, is_partitioned
 from hoodoo.metadata.growing import Growing
 from hoodoo.metadata.index_size import IndexSize
@@ -28,13 +27,12 @@ from hoodoo.metadata.layout import (
     COLUMN_STATS,
     FILES,
     GROWING_INDEX,
-    INDEXES,
     PARTITION_STATS,
     RECORD_INDEX,
 )
-from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, listed, told_as
+from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, told_as
 from hoodoo.metadata.unkept import KEPT, built, kept_partitions
-from hoodoo.model.config import TableConfig
+from hoodoo.model.config import OWN_INDEX, TableConfig
 from hoodoo.options import metadata as metadata_options
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.publish import INDEXING
@@ -90,7 +88,7 @@ def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
 
 def _index_of(config: TableConfig) -> str | None:
     """Which record index the table's own index is, if it is one."""
-    named = (config.get(tables.OWN_INDEX) or "").lower()
+    named = (config.get(OWN_INDEX) or "").lower()
     return named if named in (RECORD_INDEX, PARTITIONED_INDEX, GROWING) else None
 
 
@@ -114,28 +112,6 @@ def refuse_unable(config: TableConfig, keys: bool) -> None:
 class Indexing(Writing):
     """A table with its metadata table."""
 
-    def rebuild_index(
-        self,
-        name: str | None = None,
-        *,
-        source: Any = None,
-        engine: str | Engine | None = None,
-    ) -> tuple[str, ...]:
-        """Make the metadata table anew from the table's files, while writers go on; its partitions.
-
-        ``name``: one partition (``record_index``) that is to be there, or to be made anew; ``files`` is made
-        with it where it is missing. Without it all that there are, at least ``files``. Nobody reads them
-        until they are complete. ``source``: an index (``bloom``, ``simple``, an object) that is asked where
-        keys lie, for a record index that goes by what the one before said. Raises ConfigError for a partition that Hoodoo does not keep,
-        UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
-        """
-        self._check_writable()
-        self._refresh()
-        wanted = self._wanted(name)
-        self._drop_unkept()
-        self._build(wanted, engine, source)
-        return wanted
-
     def compare_indexes(
         self,
         a: Any,
@@ -145,20 +121,19 @@ class Indexing(Writing):
         *,
         engine: str | Engine | None = None,
     ) -> Comparison:
-        """Ask two indexes where keys lie, and tell where they differ: names, Java classes or objects.
+        """Ask two indexes where keys lie, and report where they differ: names, Java classes or objects.
 
         All keys of the table, or with ``since`` those of rows that commits after it, up to ``until`` or now,
-        wrote: so a job of its own can follow the writers. Changes nothing. Raises ConfigError for points and
-        names that are none, CorruptTableError where an index can't be read.
+        wrote: so a job of its own can follow the writers. Of all keys, stale entries are reported, too: those
+        of indexes that store them, of keys that the table does not have. Changes nothing. Raises ConfigError
+        for points and names that are none, CorruptTableError where an index can't be read.
         """
         target = self._target(None, engine or self._engine)
         one, other = (resolve("index", index, self._settings).instance for index in (a, b))
         if since is None:
-            keys = all_keys(target)
-        else:
-            changed = self._changed(since, until)
-            keys = target.engine.source(changed.cast(KEYED))
-        return compared(target, one, other, keys)
+            return compared_whole(target, one, other, all_keys(target))
+        changed = self._changed(since, until)
+        return compared(target, one, other, target.engine.source(changed.cast(KEYED)))
 
     def _changed(self, since: str | datetime, until: str | datetime | None) -> pa.Table:
         raise NotImplementedError
@@ -209,34 +184,23 @@ class Indexing(Writing):
     run_restore.__doc__ = Writing.run_restore.__doc__
 
     # --- inside -----------------------------------------------------------------------------------
-    def _wanted(self, name: str | None) -> tuple[str, ...]:
-        config = self._config
-        refuse_unable(config, name in INDEXES)
-        there = {*listed(config), *building(config)}
-        if name is None:
-            return tuple(p for p in KEPT if p in there or p == FILES)
-        if name in (GROWING, GROWING_INDEX):
-            return (GROWING_INDEX,)
-        if name not in KEPT:
-            raise ConfigError(
-                f"metadata table partition {name!r}",
-                f"is none of {', '.join(KEPT)}",
-                "name one of these.",
-            )
-        if name == FILES or FILES not in config.metadata_partitions:
-            return tuple(p for p in KEPT if p in there or p in (FILES, name))
-        return (name,)
-
     def _build(
         self,
         wanted: Sequence[str],
         engine: str | Engine | None = None,
         source: Any = None,
+        partitioned: bool | None = None,
+        told: Callable[[int], None] = lambda repeated: None,
     ) -> None:
+        """``partitioned``: the record index is to be of partition paths; None: as it is. ``told`` is given the
+        number of keys that lie in more than one place."""
+
         def look() -> WriteTarget:
             return self._target(None, engine or self._engine, mend=False)
 
-        size = IndexSize.of(self._options, is_partitioned(self._storage))
+        if partitioned is None:
+            partitioned = is_partitioned(self._storage)
+        size = evolve(IndexSize.of(self._options, partitioned), told=told)
         if source is not None:
             size = evolve(size, source=resolve("index", source, self._settings).instance)
         self._config = build(self._storage, self._config, wanted, look, size)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hoodoo import index_choice
 from hoodoo.agreed import Agreed, agree, conflict, said, same_plugin
 from hoodoo.errors import (
     ConfigError,
@@ -39,19 +40,16 @@ from hoodoo.options.table import (
     DATABASE,
     DROP_COLUMNS,
     HIVE_STYLE,
-    INDEX_TYPE,
     MERGE_MODE,
     MERGE_STRATEGY,
     URL_ENCODE,
 )
 from hoodoo.tables import (
-    OWN_INDEX,
     OWN_MERGER,
     WRITABLE_VERSIONS,
     arrow_schema,
     check_virtual,
     default_generator,
-    index_name,
     merger_name,
 )
 from hoodoo.timeline.placement import FOLLOWS
@@ -60,10 +58,6 @@ from hoodoo.write.prepare import has_column
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-# Index types that say which rows the table may hold, or where. Spark Hudi takes its index from this
-# property and refuses a writer that names another: for these that is right. Other indexes only find
-# keys; every writer may have its own, and Hudi would fail over a name that it does not know.
-_BINDING_INDEXES = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
 # The types of partition columns, where the table version notes only names.
 OWN_PARTITION_TYPES = "hoodoo.partition.types"
 # Properties with a default that an option may replace when the table is created.
@@ -335,14 +329,6 @@ def _same_format(one: str, other: str) -> bool:
 
 
 def _index_properties(chosen: Any, settings: Settings) -> dict[str, str]:
-    _object, ref = resolve("index", chosen or index_name(settings), settings)
-    kept = {}
-    if ref.instance is None and ref.name != "simple":
-        key = INDEX_TYPE.key if ref.name.upper() in _BINDING_INDEXES else OWN_INDEX
-        kept[key] = ref.name.upper()
-    for option in declared_options("index", ref.name):
-        if option.table_property:
-            value = settings.get(option.key, option.default)
-            if value is not None:
-                kept[option.key] = value
-    return kept
+    found = index_choice.loaded(settings, chosen)
+    told = index_choice.properties_of(found, settings)
+    return {key: value for key, value in told.items() if value is not None}

@@ -202,7 +202,8 @@ class Table(Clusterings):
 
         Changes the table's properties alone: files that store keys stay, and these are not looked at any
         more. ``kept``: the meta columns that rows store all the same; with all five of them, the keys can
-        be made stored ones again. Does nothing where they are virtual already.
+        be made stored ones again. Does nothing where they are virtual already. A record index, which is of
+        stored keys, is given up: see docs/virtual-keys.md.
 
         Raises ConfigError where readers could not make the keys again, or where a stored one differs
         from what its columns say.
@@ -221,7 +222,10 @@ class Table(Clusterings):
         rewrite_keys.check_made(generator, stored_row(self._source(), columns), columns)
         pinned = table_properties(generator)
         self._drop_unkept()
-        self._change(rewrite_keys.enabling(self.timeline(), kept, pinned))
+        stored = self._without_stored_index()
+        self._change({**rewrite_keys.enabling(self.timeline(), kept, pinned), **stored})
+        if stored:
+            self._delete_stored_index()
 
     def rewrite_keys(
         self, virtual: bool = True, *, engine: str | Engine | None = None
@@ -386,7 +390,7 @@ def open(
     given = tables.check_options(options, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None}
-    tables.check_overrides(config, objects)
+    tables.check_overrides(config, objects, given)
     storage = tables.guarded(storage, Settings(config, given))
     return Table(storage, config, given, engine, objects)
 

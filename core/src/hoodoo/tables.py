@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo import index_choice
 from hoodoo.actions.archive_settings import ArchiveSettings
 from hoodoo.errors import (
     ConfigError,
@@ -29,14 +30,14 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.metadata.index_size import IndexSize
-from hoodoo.model.config import KEPT_META, VIRTUAL, TableConfig
+from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.options import clustering as clustering_options
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
 from hoodoo.options.judge import as_text
-from hoodoo.options.table import INDEX_TYPE, MERGE_STRATEGY, STORAGE_URI
+from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
@@ -44,7 +45,6 @@ from hoodoo.write.target import LogSettings
 from hoodoo.write.turns import Turns
 
 WRITABLE_VERSIONS = (6, 9)
-OWN_INDEX = "hoodoo.index.type"
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
 _NON_BLOCKING = "NON_BLOCKING_CONCURRENCY_CONTROL"
@@ -116,7 +116,8 @@ def load_plugins(
         settings,
     )
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
-    index, index_ref = resolve("index", overrides.get("index") or index_name(settings), settings)
+    # Again, as the properties may have changed since the table was opened.
+    index, index_ref = index_choice.loaded(settings, overrides.get("index"))
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
     if not config.populate_meta_fields:
         file_format = VirtualKeys(file_format, generator, config.filled_meta)
@@ -209,11 +210,6 @@ def merger_name(config: TableConfig) -> str:
     return "EVENT_TIME_ORDERING" if config.ordering_fields else "COMMIT_TIME_ORDERING"
 
 
-def index_name(settings: Settings) -> str:
-    """Which index the table or the options ask for."""
-    return settings.given(INDEX_TYPE) or settings.get(OWN_INDEX) or "simple"
-
-
 def typed_options(options: Mapping[str, Any] | None) -> dict[str, str]:
     """Options as text, each of its type, where the table is not known yet: what a storage gets."""
     return option_rules.typed(as_text(options), declared_options())
@@ -228,7 +224,7 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
             "leave it out; table.enable_virtual_keys() makes them virtual.",
         )  # fmt: skip
     given = option_rules.check(
-        options, config, stacklevel=4
+        options, _judged(config), stacklevel=4
     )  # check_options, the method, what checks its call
     for key in (CONCATENATOR, KEPT_META) if config is not None and config.properties else ():
         if given.get(key) and config is not None and config.get(key) is None:
@@ -254,16 +250,25 @@ def _check_together(options: Mapping[str, str]) -> None:
         )  # fmt: skip
 
 
-def check_overrides(config: TableConfig, overrides: Mapping[str, Any]) -> None:
-    """OptionConflictError for a plugin *name* other than the one the table was written with.
+def _judged(config: TableConfig | None) -> TableConfig | None:
+    """The properties that options must not contradict as texts: :mod:`hoodoo.index_choice` judges indexes."""
+    if config is None:
+        return None
+    return TableConfig({k: v for k, v in config.properties.items() if k != HUDI_INDEX})
 
-    Objects are the user's word for what the table can't name. An index that only finds keys may be
-    another one for each writer.
+
+def check_overrides(
+    config: TableConfig, overrides: Mapping[str, Any], options: Mapping[str, str] | None = None
+) -> None:
+    """OptionConflictError for a plugin *name* other than the one the table was written with, and for an index
+    that it may not be written with.
+
+    Key generators and mergers that are objects are the user's word for what the table can't name.
     """
+    index_choice.check_index(Settings(config, options or {}), overrides.get("index"))
     told = {
         "key_generator": config.key_generator or default_generator(config),
         "merger": merger_name(config),
-        "index": INDEX_TYPE.stored(config.properties),
     }
     for family, stored in told.items():
         wanted = overrides.get(family)

@@ -77,15 +77,12 @@ class LookupIndex(Index, Protocol):
 
 
 @runtime_checkable
-class Tees(Protocol):
-    """An index that asks two others, which must be of one kind (global or not), and tells where they
-    differ. Writes go by the first: for the time in which a second one has to gain trust (RFC-08)."""
+class StoredIndex(Protocol):
+    """An index that stores where keys lie, beside the files. What a lookup index may have in addition: it
+    lets stale entries be found, of keys that the table does not have (any more)."""
 
-    @property
-    def first(self) -> LookupIndex: ...
-
-    @property
-    def second(self) -> LookupIndex: ...
+    def entries(self, context: IndexContext) -> Stream:
+        """LOCATIONS_SCHEMA of all entries, one for each key and place."""
 
 
 @runtime_checkable
@@ -106,11 +103,27 @@ class ComputedIndex(Index, Protocol):
         """The inverse of :meth:`file_id`. Raises CorruptTableError for a foreign file id."""
 
 
+@runtime_checkable
+class Tees(Protocol):
+    """An index that asks two others and reports where they differ. Writes go by the first, and all but the two
+    is as the first has it: for the time in which a second one has to gain trust (RFC-08)."""
+
+    @property
+    def first(self) -> LookupIndex | ComputedIndex: ...
+
+    @property
+    def second(self) -> LookupIndex: ...
+
+
 class IndexHooks:
     @hookspec
     def hoodoo_indexes(self) -> Iterable[Registration]:
         """Offer indexes. When: a write must find keys. Default: ``simple``.
 
-        Names and aliases are looked up with ``hoodie.index.type`` and ``hoodie.index.class``. The
-        factory returns a :class:`LookupIndex` or a :class:`ComputedIndex`.
+        Names and aliases are looked up with the argument ``index`` of create and open, and the options
+        ``hoodie.index.class`` (first, as in Hudi) and ``hoodie.index.type``. The factory returns a
+        :class:`LookupIndex` or a :class:`ComputedIndex`.
+
+        An index that is global, or computed, binds the table: it is noted in its properties, and writers
+        that name another one are refused.
         """

@@ -11,23 +11,30 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex
+from hoodoo.hookspecs.index import (
+    KEYS_SCHEMA,
+    LOCATIONS_SCHEMA,
+    ComputedIndex,
+    LookupIndex,
+    StoredIndex,
+)
 from hoodoo.kernel.answers import check_groups
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
-from hoodoo.write.located import locate
+from hoodoo.write.located import computed_places, context_of, locate
 from hoodoo.write.summary import Arrivals
 from hoodoo.write.target import WriteTarget
 
 KEYED = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.string())])
+PLACED = KEYED.append(LOCATIONS_SCHEMA.field("file_id"))
 
 
 @frozen
 class _ReadKeys:
-    """Step: payloads of slices in, their record keys out, as KEYED."""
+    """Step: payloads of slices in, their record keys out, as PLACED."""
 
     storage: Storage
     file_format: BaseFileFormat
@@ -35,7 +42,7 @@ class _ReadKeys:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return KEYED
+        return PLACED
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -43,12 +50,15 @@ class _ReadKeys:
                 for slice_ in slice_json.unpack(payload):
                     for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                         keys = rows.column(RECORD_KEY).cast(pa.string())
-                        path = pa.repeat(pa.scalar(slice_.partition_path, pa.string()), len(keys))
-                        yield pa.record_batch([keys, path], schema=KEYED)
+                        path, file_id = (
+                            pa.repeat(pa.scalar(name, pa.string()), len(keys))
+                            for name in (slice_.partition_path, slice_.file_id)
+                        )
+                        yield pa.record_batch([keys, path, file_id], schema=PLACED)
 
 
 def all_keys(target: WriteTarget) -> Stream:
-    """KEYED of all rows of the newest slices. May be read more than once."""
+    """PLACED (and so KEYED) of all rows of the newest slices. May be read more than once."""
     rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY])
     step = _ReadKeys(target.storage, target.file_format, rule)
     tasks = target.engine.tasks([slice_json.pack([slice_]) for slice_ in target.slices])
@@ -59,7 +69,8 @@ def locations_of(target: WriteTarget, index: LookupIndex | ComputedIndex, keys: 
     """LOCATIONS_SCHEMA of ``keys`` (KEYED), as ``index`` says. A computed one says of every key which file
     group it belongs to, if there is one."""
     if isinstance(index, ComputedIndex):
-        return _computed(target, index, target.engine.collect(keys))
+        asked = target.engine.collect(keys).select(KEYED.names).rename_columns(KEYS_SCHEMA.names)
+        return computed_places(target, index, asked)
     if not isinstance(index, LookupIndex):
         raise ConfigError(
             f"index {index.__class__.__qualname__}",
@@ -78,25 +89,20 @@ def locations_of(target: WriteTarget, index: LookupIndex | ComputedIndex, keys: 
     return found.group_by(LOCATIONS_SCHEMA.names).aggregate([]).select(LOCATIONS_SCHEMA.names)
 
 
-def _computed(target: WriteTarget, index: ComputedIndex, keys: pa.Table) -> pa.Table:
-    held = pa.table(
-        {
-            "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
-            "bucket": pa.array([index.bucket_of(s.file_id) for s in target.slices], pa.int32()),
-            "file_id": pa.array([s.file_id for s in target.slices], pa.string()),
-        }
-    )
-    key = keys.column(RECORD_KEY).combine_chunks()
-    asked = pa.table(
-        {
-            "record_key": key,
-            "partition_path": keys.column(PARTITION_PATH),
-            "bucket": index.bucket(key),
-        }
-    )
-    found = asked.join(held, ["partition_path", "bucket"], join_type="inner", use_threads=False)
+def places(target: WriteTarget) -> pa.Table:
+    """LOCATIONS_SCHEMA of all rows of the newest slices, as they are."""
+    found = target.engine.collect(all_keys(target)).rename_columns(LOCATIONS_SCHEMA.names)
+    return found.group_by(found.column_names).aggregate([]).select(LOCATIONS_SCHEMA.names)
+
+
+def stale(target: WriteTarget, index: object, there: pa.Table) -> pa.Table:
+    """LOCATIONS_SCHEMA of the entries of ``index`` that are not among ``there``, the places of the table's keys.
+    None of an index that stores no entries."""
+    if not isinstance(index, StoredIndex) or not target.slices:
+        return LOCATIONS_SCHEMA.empty_table()
+    stored = target.engine.collect(index.entries(context_of(target, Arrivals(rows={}))))
     names = LOCATIONS_SCHEMA.names
-    return found.select(names).group_by(names).aggregate([]).select(names)
+    return stored.join(there, names, join_type="left anti", use_threads=False).select(names)
 
 
 @frozen

@@ -135,7 +135,9 @@ def begin_growing(
     keys = key_rows(target.engine, target, target.slices)
     if size.source is not None:
         keys, known = asked_of(target, size.source)
-    return write_index_rows(target.engine, keys, places(known), files, target.serializer)[0]
+    stats, repeated = write_index_rows(target.engine, keys, places(known), files, target.serializer)
+    size.told(repeated)
+    return stats
 
 
 def asked_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -43,6 +43,16 @@ class Bucket:
                 known.append(table.column("key").combine_chunks())
                 parts.append(decoded(table.filter(pc.is_valid(table.column("value"))), layer))
         return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+    def entries(self) -> Iterator[pa.Table]:
+        """LOCATIONS of all keys of this bucket. Memory: its keys, and the entries of one file."""
+        known: list[pa.Array] = []
+        for layer in (x for slice_ in reversed(self.slices) for x in layers(self.storage, slice_)):
+            table = layer.all()
+            for newer in known:
+                table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=newer)))
+            known.append(table.column("key").combine_chunks())
+            yield decoded(table.filter(pc.is_valid(table.column("value"))), layer)
 
 
 def _looked_up(found: Sequence[Layer], keys: pa.Array, how: str) -> list[pa.Table]:

@@ -83,7 +83,12 @@ def build(
             wanted = _whole(properties.load(storage), wanted)
             config = properties.update(storage, config, lambda now: _retire(now, wanted))
             repeated: list[int] = []
-            columns = _build(storage, mine, wanted, look, evolve(settings, told=repeated.append))
+
+            def told(places: int) -> None:
+                repeated.append(places)
+                settings.told(places)
+
+            columns = _build(storage, mine, wanted, look, evolve(settings, told=told))
         except BaseException as error:
             with suppress(HoodooError):
                 withdraw(storage, timeline, mine)
@@ -94,7 +99,7 @@ def build(
                     "Build it again.",
                 ) from error
             raise
-    config = finish(storage, properties.load(storage), wanted, columns, repeated == [0])
+    config = finish(storage, properties.load(storage), wanted, columns, set(repeated) == {0})
     notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
     return config
 
@@ -186,6 +191,8 @@ def _build(
     """The columns whose ranges are kept."""
     before = _newest_beginning(MetadataTable.open(storage, load(storage, properties.load(storage))))
     _wipe(storage, wanted)
+    if RECORD_INDEX in wanted:  # before any writer comes to keep it
+        define(storage, [RECORD_INDEX], (), settings.partitioned)
     target = look()
     mine = publish.inflight(storage, target.timeline, mine)
     table = MetadataTable.open(storage, target.timeline)

@@ -112,6 +112,11 @@ class RecordIndex:
         step = _LookUp(self.storage, self.how, engine.side(wanted), side)
         return engine.map(engine.tasks(payloads), step)
 
+    def entries(self, engine: Engine) -> Stream:
+        """LOCATIONS_SCHEMA of all that the index says."""
+        payloads = [slice_json.pack(list(bucket)) for bucket in self.buckets]
+        return engine.map(engine.tasks(payloads), _Entries(self.storage))
+
     def locations(self, keys: pa.Array, partition_paths: pa.Array | None = None) -> pa.Table:
         """LOCATIONS of ``keys`` (strings), looked up by this process alone. A partitioned index is asked in
         the path of each key, or without ``partition_paths`` in all."""
@@ -210,6 +215,24 @@ def _told(table: pa.Table, layer: Layer) -> pa.Table:
     keys = table.column("key").combine_chunks().cast(pa.string())
     nulls = [pa.nulls(len(keys), LOCATIONS.field(n).type) for n in LOCATIONS.names[1:]]
     return pa.table([keys, *nulls], schema=LOCATIONS)
+
+
+@frozen
+class _Entries:
+    """Step: payloads of the slices of a bucket in, its entries out."""
+
+    storage: Storage
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                bucket = Bucket(self.storage, tuple(slice_json.unpack(payload)))
+                for found in bucket.entries():
+                    yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
 
 
 @frozen

@@ -89,6 +89,10 @@ def drop_unkept(storage: Storage, config: TableConfig, wanted: bool) -> TableCon
                 raise
     if not left and not being:
         if gone or storage.list(FOLDER):
+            # Who makes one says so before there are files: ``config`` may be older than that.
+            now = properties.load(storage)
+            if listed(now) or building(now):
+                return config
             storage.delete_prefix(FOLDER)
         return config
     for partition in gone:

@@ -16,6 +16,9 @@ T = TypeVar("T")
 # Java class names and enum names of the built-in key generators live with the plugins, as aliases.
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 PARTITION_FIELDS = "hoodie.table.partition.fields"
+# The index of the table: what Hudi takes from this property, and what it would not know.
+HUDI_INDEX = table.INDEX_TYPE.key
+OWN_INDEX = "hoodoo.index.type"
 POPULATE = virtual.POPULATE.key
 # RFC-21's own setting, kept as a property beside the one that shipped.
 VIRTUAL = virtual.VIRTUAL.key

@@ -48,6 +48,11 @@ DROP_COLUMNS = Option(
     table_property=True,
     kind=FLAG,
 )
+INDEX_CLASS = Option(
+    "hoodie.index.class",
+    "The same by a Java class that a plugin declares as its alias; it comes before the type.",
+    kind=PluginName("index"),
+)
 CDC = Option(
     "hoodie.table.cdc.enabled",
     "Rewrites of base files leave change data logs, as Spark Hudi's change query asks.",
@@ -84,6 +89,7 @@ TABLE_OPTIONS: tuple[Option, ...] = (
     MERGE_MODE,
     MERGE_STRATEGY,
     INDEX_TYPE,
+    INDEX_CLASS,
     CDC,
     CDC_MODE,
     NAIVE_TIMESTAMPS,

@@ -14,11 +14,12 @@ from attrs import define, field
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.config import HUDI_INDEX, OWN_INDEX
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema_avro import arrow_schema
 from hoodoo.model.schema_evolve import outgrown
-from hoodoo.timeline import batches
+from hoodoo.timeline import batches, properties
 from hoodoo.timeline.archived import load_archived
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
@@ -52,6 +53,7 @@ class CommitCheck:
     def __call__(self, fresh: Timeline) -> None:
         self._nothing_undone(fresh)
         self._nothing_unseen(fresh)
+        self._same_index()
         storage = self.target.storage
         mine = None
         for other in fresh.writes():
@@ -107,6 +109,15 @@ class CommitCheck:
         gone = {w.requested for w in known[-1:]} - now - {old.requested for old in archived}
         if gone:
             raise self._undone(known[-1])
+
+    def _same_index(self) -> None:
+        """The table has the index that this write went by: its keys may have to be unique otherwise now."""
+        then, now = self.target.config, properties.load(self.target.storage)
+        if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
+            raise CommitConflictError(
+                f"instant {self.instant.requested}", "the table has another index since this write began.",
+                "Repeat the write: it goes by the new one then.",
+            )  # fmt: skip
 
     def _same_schema(self, other: Instant, metadata: CommitMetadata) -> None:
         text = metadata.schema_text

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from hoodoo.errors import warn
+from hoodoo.errors import CorruptTableError, warn
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
+    ComputedIndex,
     IndexContext,
     LookupIndex,
     Tees,
@@ -43,12 +44,31 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
     if isinstance(index, Tees):
+        assert isinstance(index.first, LookupIndex)
         found = locate(target, index.first, staged, arriving)
-        _compare(target, index, found, locate(target, index.second, staged, arriving))
+        other = locate(target, index.second, staged, arriving)
+        mine = found
+        if index.first.is_global and not index.second.is_global:
+            # The second looks in the asked paths alone.
+            names = KEYS_SCHEMA.names
+            asked = target.engine.collect(target.engine.map(staged, KeysOnly(KEYS_SCHEMA)))
+            mine = found.join(asked, names, join_type="left semi", use_threads=False)
+        _compare(target, mine.num_rows, different(mine, other))
         return found
     engine = target.engine
-    context = IndexContext(
-        engine=engine,
+    context = context_of(target, arriving)
+    keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
+    found = engine.collect(index.locate(keys, context))
+    check_locations(index, found)
+    if getattr(index, "knows_logs", False):
+        return found
+    return with_log_keys(target, keys, found, index.is_global)
+
+
+def context_of(target: WriteTarget, arriving: Arrivals) -> IndexContext:
+    """What an index may use of ``target``."""
+    return IndexContext(
+        engine=target.engine,
         storage=target.storage,
         slices=target.slices,
         file_format=target.file_format,
@@ -58,18 +78,49 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
         key_bytes=arriving.key_bytes,
         timeline=target.timeline,
     )
-    keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
-    found = engine.collect(index.locate(keys, context))
-    check_locations(index, found)
-    if getattr(index, "knows_logs", False):
-        return found
-    return with_log_keys(target, keys, found, index.is_global)
 
 
-def _compare(target: WriteTarget, index: Tees, found: pa.Table, other: pa.Table) -> None:
+def compare_computed(target: WriteTarget, index: ComputedIndex, keys: Stream) -> None:
+    """Where ``index`` is two, say where the second finds a key in another file group than the computed one.
+    Whether a key is in its file group at all, the first can't say."""
+    if not isinstance(index, Tees) or not target.slices:
+        return
+    asked = target.engine.collect(target.engine.map(keys, KeysOnly(KEYS_SCHEMA)))
+    size = pc.sum(pc.binary_length(asked.column("record_key"))).as_py() or 0
+    arriving = Arrivals(rows={"": asked.num_rows}, key_bytes=size)
+    other = locate(target, index.second, keys, arriving)
+    differences = different(computed_places(target, index, asked), other)
+    _compare(target, other.num_rows, differences.filter(pc.equal(differences["found_by"], 1)))
+
+
+def computed_places(target: WriteTarget, index: ComputedIndex, keys: pa.Table) -> pa.Table:
+    """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA): the file group that each belongs to, if there is one."""
+    held = pa.table(
+        {
+            "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
+            "bucket": pa.array([_bucket(index, s.file_id) for s in target.slices], pa.int32()),
+            "file_id": pa.array([s.file_id for s in target.slices], pa.string()),
+        }
+    )
+    key = keys.column("record_key").combine_chunks()
+    path = keys.column("partition_path")
+    asked = pa.table({"record_key": key, "partition_path": path, "bucket": index.bucket(key)})
+    found = asked.join(held, ["partition_path", "bucket"], join_type="inner", use_threads=False)
+    names = LOCATIONS_SCHEMA.names
+    return found.select(names).group_by(names).aggregate([]).select(names)
+
+
+def _bucket(index: ComputedIndex, file_id: str) -> int | None:
+    """None for a file group of no bucket: nothing is computed to lie there."""
+    try:
+        return index.bucket_of(file_id)
+    except CorruptTableError:
+        return None
+
+
+def _compare(target: WriteTarget, found: int, differences: pa.Table) -> None:
     """Tell where two indexes differ. The write goes by the first."""
-    differences = different(found, other)
-    detail = {"keys": found.num_rows, "differences": differences.num_rows}
+    detail = {"keys": found, "differences": differences.num_rows}
     notify(Event("index.compared", target.config.name, "", detail))
     if differences.num_rows:
         one = differences.slice(0, 1).to_pylist()[0]

@@ -52,11 +52,11 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
             more = engine.collect(engine.map(keys, step))
             found = pa.concat_tables([found, more]).group_by(LOCATIONS_SCHEMA.names)
             found = found.aggregate([]).select(LOCATIONS_SCHEMA.names)
-    return _alive(target, found)
+    return _alive(target, found, anywhere)
 
 
-def _alive(target: WriteTarget, found: pa.Table) -> pa.Table:
-    by = ["record_key"] if target.index.is_global else ["record_key", "partition_path"]
+def _alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
+    by = ["record_key"] if anywhere else ["record_key", "partition_path"]
     counted = found.group_by(by).aggregate([("file_id", "count")])
     twice = counted.filter(pc.greater(counted.column("file_id_count"), 1))
     if not twice.num_rows:

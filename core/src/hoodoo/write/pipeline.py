@@ -27,7 +27,7 @@ from hoodoo.options.write import DUPLICATES
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.door import Door
 from hoodoo.write.key import AddBuckets, AddKeys
-from hoodoo.write.located import locate, meet_by_key, tag
+from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
 from hoodoo.write.log_names import LogPlan
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
@@ -135,6 +135,8 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     )
     if target.computed is not None and prepared.anywhere is None:
         keyed = prepared.keyed
+        if prepared.kind.looks_up:
+            compare_computed(target, target.computed, keyed)
         if prepared.kind.looks_up and not prepared.kind.matches:
             index = target.by_path()
             found = locate(target, index, keyed, prepared.arriving)

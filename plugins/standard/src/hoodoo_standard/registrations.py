@@ -146,7 +146,7 @@ def hoodoo_indexes() -> Iterable[Registration]:
             summary="a record index whose buckets get more file groups; Hoodoo alone keeps it",
         ),
         Registration(
-            "tee", "hoodoo_standard.index.tee:TeeIndex.from_settings",
+            "tee", "hoodoo_standard.index.tee:from_settings",
             options=(options.TEE,), summary="asks two indexes and tells where they differ",
         ),
     ]  # fmt: skip

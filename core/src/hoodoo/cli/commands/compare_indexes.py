@@ -26,7 +26,8 @@ def compare_indexes(
     options: given.Options = None,
     as_json: given.Json = False,
 ) -> None:
-    """Ask two indexes where keys lie and tell where they differ. Exit code 1: they do."""
+    """Ask two indexes where keys lie and tell where they differ. Exit code 1: they do, or one has entries of keys
+    that the table does not have."""
     found = given.opened(path, options).compare_indexes(first, second, since, until)
     rows = found.differences.slice(0, _SHOWN).to_pylist()
     lines = [str(found)]
@@ -34,6 +35,12 @@ def compare_indexes(
         who = (first, second)[row["found_by"]]
         place = f"{row['file_id']} of {row['partition_path']!r}"
         lines.append(f"only {who}: {row['record_key']!r} in {place}")
-    told = {"same": found.same, "found": found.found, "differences": rows}
+    old = found.stale.slice(0, _SHOWN).to_pylist()
+    for row in old:
+        who = (first, second)[row["found_by"]]
+        lines.append(
+            f"stale in {who}: {row['record_key']!r} in {row['file_id']} of {row['partition_path']!r}"
+        )
+    told = {"same": found.same, "found": found.found, "differences": rows, "stale": old}
     given.answer(told, as_json, "\n".join(lines))
-    raise typer.Exit(0 if found.same else 1)
+    raise typer.Exit(0 if found.same and not old else 1)

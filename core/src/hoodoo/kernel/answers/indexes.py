@@ -106,8 +106,8 @@ def _prepare_locate(
 
 
 def _index(answer: Any, ask: Ask) -> Any:
-    if not hasattr(answer, "locate"):
-        raise Wrong(says(answer), "a LookupIndex")
+    if not (hasattr(answer, "locate") or hasattr(answer, "bucket")):
+        raise Wrong(says(answer), "a LookupIndex or a ComputedIndex")
     return wrapped(INDEX, answer, ask.who)
 
 

@@ -15,7 +15,7 @@ from hoodoo.metadata.layout import GROWING_INDEX
 from hoodoo.metadata.record_index import RecordIndex
 from hoodoo.metadata.table import listed
 
-from hoodoo_standard.index.record_index import how_of
+from hoodoo_standard.index.record_index import how_of, missing_fix
 from hoodoo_standard.options import RECORD_MOVES
 
 
@@ -41,14 +41,19 @@ class GrowingIndex:
         return cls(moves, how_of(settings))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        return self._opened(context).locate(
+            context.engine, keys, context.slices, context.key_bytes, context.serializer
+        )
+
+    def entries(self, context: IndexContext) -> Stream:
+        return self._opened(context).entries(context.engine)
+
+    def _opened(self, context: IndexContext) -> RecordIndex:
         timeline = context.timeline
         if timeline is None or GROWING_INDEX not in listed(timeline.config):
             raise ConfigError(
                 f"table {context.storage.root}",
-                "has no growing record index, and its index is that one.",
-                "Make it: table.rebuild_index('growing_record_index').",
+                "has no growing record index, and was to be asked by it.",
+                missing_fix(context, "growing_record_index"),
             )
-        index = RecordIndex.open(context.storage, timeline, how=self.how, partition=GROWING_INDEX)
-        return index.locate(
-            context.engine, keys, context.slices, context.key_bytes, context.serializer
-        )
+        return RecordIndex.open(context.storage, timeline, how=self.how, partition=GROWING_INDEX)

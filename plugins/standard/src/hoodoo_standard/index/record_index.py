@@ -37,6 +37,14 @@ class RecordLevelIndex:
         return cls(moves, how_of(settings))
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        return self._opened(context).locate(
+            context.engine, keys, context.slices, context.key_bytes, context.serializer
+        )
+
+    def entries(self, context: IndexContext) -> Stream:
+        return self._opened(context).entries(context.engine)
+
+    def _opened(self, context: IndexContext) -> RecordIndex:
         timeline = context.timeline
         if timeline is not None and RECORD_INDEX in building(timeline.config):
             raise CommitConflictError(
@@ -47,8 +55,8 @@ class RecordLevelIndex:
         if timeline is None or RECORD_INDEX not in timeline.config.metadata_partitions:
             raise ConfigError(
                 f"table {context.storage.root}",
-                "has no record index, and its index is the record index.",
-                "Make it: table.rebuild_index('record_index'), or hoodoo rebuild-index.",
+                "has no record index, and was to be asked by it.",
+                missing_fix(context, "record_index"),
             )
         index = RecordIndex.open(context.storage, timeline, how=self.how)
         if index.partitioned == self.is_global:
@@ -58,9 +66,17 @@ class RecordLevelIndex:
                 f"has a record index that is {kind}, and was asked for the other kind.",
                 "Use index='partitioned_record_index' for the one, 'record_index' for the other.",
             )
-        return index.locate(
-            context.engine, keys, context.slices, context.key_bytes, context.serializer
+        return index
+
+
+def missing_fix(context: IndexContext, name: str) -> str:
+    """What to do where a table has no index ``name``."""
+    if context.key_generator is not None:
+        return (
+            "Keys that are virtual can't have one: table.switch_index('global_simple'), or "
+            "hoodoo switch-index, gives the table an index that keeps them unique as well."
         )
+    return f"Make it: table.rebuild_index({name!r}), or hoodoo rebuild-index."
 
 
 def partitioned_from_settings(settings: Settings) -> RecordLevelIndex:
