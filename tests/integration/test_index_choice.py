@@ -9,7 +9,7 @@ from typing import Any
 
 import hoodoo
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import OptionConflictError, PluginError
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.kernel import registry
@@ -50,7 +50,9 @@ def strangers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ]
     hooks = SimpleNamespace(hoodoo_indexes=hoodoo.hookimpl(lambda: offered))
     plugin = Plugin("strangers", "strangers", "strangers", "1.0", hooks)
-    monkeypatch.setattr(registry, "discover", lambda: (*discover(), plugin))
+    found = discover()
+    more = evolve(found, plugins=(*found.plugins, plugin))
+    monkeypatch.setattr(registry, "discover", lambda: more)
     registry.kernel.cache_clear()
     yield
     registry.kernel.cache_clear()

@@ -190,7 +190,7 @@ class Switching(Indexing):
         aside._options = {k: v for k, v in self._options.items() if k not in _CHOICES}
         aside._overrides = {k: v for k, v in self._overrides.items() if k != "index"}
         if found.ref.instance is not None:
-            aside._overrides["index"] = found.instance
+            aside._overrides["index"] = found.ref.instance
         aside._loaded, aside._by = None, found
         return aside
 
@@ -198,7 +198,7 @@ class Switching(Indexing):
         if self._loaded is None and self._by is not None:
             named = (HUDI_INDEX, OWN_INDEX)
             config = {k: v for k, v in self._config.properties.items() if k not in named}
-            by = self._by.instance if self._by.ref.instance is not None else self._by.ref.name
+            by = self._by.ref.name if self._by.ref.instance is None else self._by.ref.instance
             self._loaded = tables.load_plugins(
                 TableConfig(config), self._options, {**self._overrides, "index": by}
             )
