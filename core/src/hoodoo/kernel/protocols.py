@@ -69,6 +69,9 @@ def _lacks(obj: Any, name: str, method: bool) -> bool:
     try:  # statically, because a property may compute, or fail before the object is in use
         found = inspect.getattr_static(obj, name)
     except AttributeError:  # an object that answers through __getattr__
-        return not hasattr(obj, name)
+        try:
+            return not hasattr(obj, name)
+        except Exception:  # it is there, and says what it lacks when it is asked
+            return False
     # A slot or a property that holds the method is looked through; anything else must be callable.
     return method and not callable(found) and not callable(getattr(obj, name, None))

@@ -62,7 +62,7 @@ def base_ranges(
         name = path.rpartition("/")[2]
         for column in wanted:
             if column in found:
-                whose = type(file_format).__name__
+                whose = file_format.__class__.__name__
                 ranges[column] = _range(whose, column, name, found[column], there[column], rows)
     return BaseRanges(rows, footer, frozenset(there), ranges)
 

@@ -263,6 +263,12 @@ def _tagged(
     else:
         index = prepared.anywhere or target.lookup()
         found = locate(target, index, prepared.keyed, arriving)
+        groups = _found_by_group(found)
+        check_groups(
+            index,
+            ((row["partition_path"], row["file_id"]) for row in groups),
+            {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
+        )
         if prepared.kind.deletes:
             # The locations are the deletes: one row for each place where the key lies.
             _check_asked(target, index, prepared.keyed, found)
@@ -274,12 +280,6 @@ def _tagged(
         else:
             stream = tag(target, index, prepared.keyed, found)
             strays = leaves_rows(target, index, prepared.keyed, found, arriving)
-        groups = _found_by_group(found)
-        check_groups(
-            index,
-            ((row["partition_path"], row["file_id"]) for row in groups),
-            {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
-        )
         for row in groups:
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from attrs import define
 
+from hoodoo.hookspecs.file_format import ColumnBounds
 from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.seam import Ask, Kind, iterated, judged, wrapped
 from hoodoo.kernel.answers.wrong import Wrong, says
@@ -139,10 +140,26 @@ def _close(answer: Any, ask: Ask) -> int:
     return size
 
 
+def _column_ranges(
+    answer: Any, ask: Ask, storage: Any, path: str, columns: Sequence[str]
+) -> Mapping[str, ColumnBounds]:
+    wanted = "a mapping of some of the columns given to ColumnBounds"
+    if not isinstance(answer, Mapping) or not set(answer).issubset(columns):
+        raise Wrong(says(answer), wanted)
+    for name, bounds in answer.items():
+        if not isinstance(bounds, ColumnBounds):
+            raise Wrong(f"{says(bounds)} for {name!r}", wanted)
+        shapes.whole(bounds.nulls, 0)
+        ends = [end for end in (bounds.least, bounds.greatest) if end is not None]
+        if any(not isinstance(end, pa.Scalar) for end in ends) or len({e.type for e in ends}) > 1:
+            raise Wrong(f"bounds {bounds!r} of {name!r}", "two Arrow scalars of the column's type")
+    return answer
+
+
 FILE_FORMAT = Kind(
     "file_format",
     properties={"extension": _extension},
-    methods={"reader": _reader, "writer": _writer},
+    methods={"reader": _reader, "writer": _writer, "column_ranges": _column_ranges},
     travels=True,
 )
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
 
+from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, IndexContext
 from hoodoo.kernel.answers import shapes
@@ -122,7 +123,10 @@ def _file_id(answer: Any, ask: Ask, bucket: int, uuid: str) -> str:
     # Names of files are made of it: their parts are told apart by these.
     if "/" in made or "_" in made or made.startswith("."):
         raise Wrong(says(made), f"{wanted}, without / and _")
-    back = ask.inner.bucket_of(made)
+    try:
+        back = ask.inner.bucket_of(made)
+    except CorruptTableError as error:  # that is what it says of another index's file ids
+        raise Wrong(f"{made!r}, which bucket_of does not know", wanted) from error
     if back != bucket:
         raise Wrong(f"{made!r}, of which bucket_of answers {says(back)}", wanted)
     return made

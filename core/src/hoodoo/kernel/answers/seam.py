@@ -168,7 +168,12 @@ def _has(obj: Any, name: str) -> bool:
     if hasattr(type(obj), name) or name in getattr(obj, "__dict__", ()):
         return True
     # Not hasattr alone: a property may compute, or fail before the object is in use.
-    return hasattr(type(obj), "__getattr__") and hasattr(obj, name)
+    if not hasattr(type(obj), "__getattr__"):
+        return False
+    try:
+        return hasattr(obj, name)
+    except Exception:  # it is there, and fails
+        return True
 
 
 @cache

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, may_travel, wrapped
+from hoodoo.kernel.answers.seam import Ask, Kind, guarded, judged, may_travel, wrapped
 from hoodoo.kernel.answers.wrong import Wrong, says
 
 _SAMPLED = 64
@@ -52,19 +53,29 @@ def _serialize(answer: Any, ask: Ask, rows: pa.RecordBatch) -> pa.Buffer:
     wanted = "a pyarrow.Buffer"
     if not isinstance(answer, pa.Buffer):
         raise Wrong(says(answer), wanted)
-    length = ask.inner.length
+    length = judged(ask.inner.length, evolve(ask, member="length"), _length)
     if length >= 0 and len(answer) != rows.num_rows * length:
         raise Wrong(f"{len(answer)} bytes", f"{length} bytes for each of {rows.num_rows} rows")
     stream: Stream = ask.terms
     stream.messages += 1
     if stream.messages % _SAMPLED == 1:
-        again = _deserialize(ask.inner.deserialize(answer), ask, answer)
+        reading = evolve(ask, member="deserialize")
+        again = guarded(reading, _read, answer)
+        again = judged(again, reading, _deserialize, answer)
         if again.num_rows != rows.num_rows:
             raise Wrong(
                 f"a message that deserialize makes {again.num_rows} rows of",
                 f"one of {rows.num_rows} rows",
             )
     return answer
+
+
+def _length(answer: Any, ask: Ask) -> int:
+    return shapes.whole(answer, -1)
+
+
+def _read(inner: Any, message: pa.Buffer) -> Any:
+    return inner.deserialize(message)
 
 
 def _deserialize(answer: Any, ask: Ask, message: Any, reuse: Any = None) -> pa.RecordBatch:
@@ -85,14 +96,16 @@ def _header(answer: Any, ask: Ask) -> bytes:
 def _copied(answer: Any, ask: Ask, rows: Any, reuse: Any = None) -> Any:
     if type(answer) is not type(rows):
         raise Wrong(says(answer), f"a copy: a {type(rows).__name__}")
-    if isinstance(rows, pa.RecordBatch) and answer.num_rows != rows.num_rows:
-        raise Wrong(says(answer), f"a copy of {rows.num_rows} rows")
+    if isinstance(rows, pa.RecordBatch):
+        if answer.num_rows != rows.num_rows:
+            raise Wrong(says(answer), f"a copy of {rows.num_rows} rows")
+        shapes.schema(answer.schema, rows.schema, "a copy")
     return answer
 
 
 BOUND = Kind(
     "bound_serializer",
-    properties={"schema": _schema, "length": lambda answer, ask: shapes.whole(answer, -1)},
+    properties={"schema": _schema, "length": _length},
     methods={
         "header": _header,
         "serialize": _serialize,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -77,7 +78,12 @@ def _acquire(answer: Any, ask: Ask, storage: Storage, name: str, wait: float) ->
         if not hasattr(answer, member):
             raise Wrong(says(answer), "a Held, or None")
     held = wrapped(HELD, answer, ask.who)
-    shapes.flag(answer.from_dead)
+    try:
+        shapes.flag(answer.from_dead)
+    except Exception:
+        with suppress(Exception):  # nobody else would
+            answer.release()
+        raise
     return held
 
 
