@@ -74,11 +74,11 @@ def _scratch(answer: Any, ask: Ask) -> str:
 def _acquire(answer: Any, ask: Ask, storage: Storage, name: str, wait: float) -> Any:
     if answer is None:
         return None
-    for member in ("from_dead", "is_held", "release"):
-        if not hasattr(answer, member):
-            raise Wrong(says(answer), "a Held, or None")
-    held = wrapped(HELD, answer, ask.who)
     try:
+        for member in ("from_dead", "is_held", "release"):
+            if not hasattr(answer, member):
+                raise Wrong(says(answer), "a Held, or None")
+        held = wrapped(HELD, answer, ask.who)
         shapes.flag(answer.from_dead)
     except Exception:
         with suppress(Exception):  # nobody else would
