@@ -39,9 +39,31 @@ def test_plugins(run: Run) -> None:
     code, out, _ = run("plugins")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].split() == ["family", "name", "aliases", "distribution", "version", "summary"]
-    (parquet,) = (line for line in lines if line.startswith("file_format ") and "PARQUET" in line)
-    assert "hoodoo-core" in parquet and hoodoo.__version__ in parquet
+    assert "file_format" in lines
+    (parquet,) = (line for line in lines if line.startswith("  PARQUET "))
+    assert lines.index(parquet) == lines.index("file_format") + 1
+    assert "hoodoo-core" in parquet
+
+
+def test_plugins_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run("plugins")
+    lines, rows = out.splitlines(), json.loads(run("plugins", "--json")[1])
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == len(rows) + len({row["family"] for row in rows}) + 1
+    for row in rows:
+        assert any(line.split()[0] == row["name"] for line in lines)
+
+
+def test_plugins_of_a_family_or_a_name(run: Run) -> None:
+    _, family, _ = run("plugins", "file_format")
+    _, name, _ = run("plugins", "parquet")
+    assert family == name
+    assert f"from     hoodoo-core {hoodoo.__version__}" in family
+    assert "hoodie.parquet.compression.codec" in family
+    assert json.loads(run("plugins", "parquet", "--json")[1])[0]["family"] == "file_format"
+    code, _, err = run("plugins", "file_fromat")
+    assert code == 2 and "Did you mean file_format" in err
 
 
 def test_plugins_as_json(run: Run) -> None:

@@ -18,6 +18,7 @@ class Row:
     distribution: str
     version: str
     summary: str
+    options: tuple[str, ...] = ()
 
 
 def report(using: Kernel | None = None) -> list[Row]:
@@ -31,6 +32,7 @@ def report(using: Kernel | None = None) -> list[Row]:
             offer.plugin.distribution,
             offer.plugin.version,
             offer.registration.summary,
+            tuple(option.key for option in offer.registration.options),
         )
         for family in FAMILIES
         for offer in sorted(registry.offers(family), key=lambda offer: offer.name)

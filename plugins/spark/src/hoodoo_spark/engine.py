@@ -21,11 +21,12 @@ from hoodoo.hookspecs.serializer import Serializer
 
 from hoodoo_spark import probe, side, sources
 from hoodoo_spark import stage as staging
+from hoodoo_spark.failures import failure
 from hoodoo_spark.meter import SparkMeter
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
-from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads, failure
+from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads
 from hoodoo_spark.session import check_classic, find
 from hoodoo_spark.stream import Leg, SparkStream, mapped, numbers, own, piece_bytes, run, united
 from hoodoo_spark.types import arrow_schema, frame_schema

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.registration import PluginRef
 
-from hoodoo_spark.runner import failure
+from hoodoo_spark.failures import failure
 
 FIX = (
     "Give the workers the driver's environment: PYSPARK_PYTHON names the Python they run, "

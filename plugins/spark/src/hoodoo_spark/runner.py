@@ -6,13 +6,13 @@ A chain runs inside one ``mapInArrow``, so nothing crosses into the JVM between 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.declared import returned
-from hoodoo.errors import EngineError, HoodooError, StorageError
+from hoodoo.errors import HoodooError, StorageError
 from hoodoo.hookspecs.engine import Step, Task
 
 from hoodoo_spark.packed import Arrived, by_part, error_json, error_row
@@ -137,22 +137,3 @@ def as_function(runner: Callable[[Batches], Batches]) -> Callable[[Batches], Bat
         return runner(batches)
 
     return run
-
-
-def failure(error: Exception) -> EngineError:
-    """The one error of a Spark job that failed for a reason of its own."""
-    lines = [line.strip() for line in _text(error).splitlines()]
-    raised = [line for line in lines if ": " in line and not line.startswith(("File ", "at "))]
-    cause = next(
-        (x for x in reversed(raised) if x.split(":")[0].endswith(("Error", "Exception"))), ""
-    )
-    return EngineError(
-        "Spark job",
-        f"failed: {cause or (lines[0] if lines else type(error).__name__)}",
-        "The exception that this one was raised from has the worker's traceback.",
-    )
-
-
-def _text(error: Any) -> str:
-    found = getattr(error, "desc", None) or getattr(error, "_desc", None)
-    return str(found or error)
