@@ -268,7 +268,8 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
         instant = _inflight(target, instant, begun)
         written = write(target, prepared, planned, instant)
         _reconcile(target, instant, written.stats, direct=not prepared.staged)
-        if planned.strays:  # readers must know before they see such a row
+        if planned.strays and target.config.get(placement.FOLLOWS) == "true":
+            # Readers must know before they see such a row.
             properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
         metadata = CommitMetadata(kind.operation, written.stats, replaced)
         return _publish(
