@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 from cluster_draws import Cluster, clusterings
 from hypothesis import strategies as st
+from index_steps import Switch, switches
 from table_model import Setup
 from table_values import ORDERED
 
@@ -121,6 +122,8 @@ def ops(most_rows: int = 8, merged: bool = False) -> st.SearchStrategy[Op]:
 
 def sequences(
     least: int = 2, most: int = 9, most_rows: int = 8, merged: bool = False
-) -> st.SearchStrategy[list[Op | Cluster]]:
-    step = st.one_of(*[ops(most_rows, merged)] * 4, clusterings())
+) -> st.SearchStrategy[list[Op | Cluster | Switch]]:
+    # The model of tables that are merged on read has an eye for the index they were made with alone.
+    others = [clusterings()] if merged else [clusterings(), switches()]
+    step = st.one_of(*[ops(most_rows, merged)] * 4, *others)
     return st.lists(step, min_size=least, max_size=most)

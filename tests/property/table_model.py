@@ -48,12 +48,15 @@ class Setup:
 
     @property
     def is_global(self) -> bool:
-        return self.index.startswith("global_") or self.index == "record_index"
+        return self.index.startswith("global_") or self.index in (
+            "record_index",
+            "growing_record_index",
+        )
 
     @property
     def by_records(self) -> bool:
         """Whether keys are looked up in the record index."""
-        return self.index in ("record_index", "partitioned_record_index")
+        return self.index.endswith("record_index")
 
     @property
     def has_metadata(self) -> bool:

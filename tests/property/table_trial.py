@@ -7,6 +7,7 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import table_draws as draws
@@ -14,6 +15,7 @@ from attrs import define, evolve, field
 from cluster_draws import Cluster
 from cluster_steps import OPTIONS, Clustered, Planned, cluster, run
 from hoodoo.write.commit import Commit
+from index_steps import Switch, switch
 from table_checks import check_files, check_stats, check_virtual_files, compare, hudi_rows
 from table_draws import Draw, Op
 from table_model import Counts, Model, Row, Setup
@@ -121,7 +123,7 @@ class Trial:
     def path(self) -> Path:
         return self.folder / "t"
 
-    def run(self, ops: list[Op | Cluster]) -> None:
+    def run(self, ops: list[Op | Cluster | Switch]) -> None:
         for number, op in enumerate(ops):
             if number == 1 and self.setup.virtual == "later":
                 self._enable()
@@ -134,6 +136,8 @@ class Trial:
             where = f"step {number}, {op.kind}"
             if isinstance(op, Cluster):
                 self.cluster(op, where)
+            elif isinstance(op, Switch):
+                switch(self, op, where)
             else:
                 self.step(op, where)
         if self.setup.has_metadata:
@@ -142,7 +146,19 @@ class Trial:
         for instant, schema, model in self.done:
             found = self.table.read(as_of=instant).to_arrow()
             compare(found, schema, model, f"as of {instant}")
+            self._check_key(instant, model)
             self._compare_theirs(schema, model, f"`hudi` as of {instant}", instant)
+
+    def _check_key(self, instant: str, model: Model) -> None:
+        """Of the keys that were there then, or have come since, one: a filter may ask an index of now."""
+        name = self.setup.key[0]
+        for rows in (model.rows, self.model.rows):
+            asked = next((row.values[name] for row in rows.values()), None)
+            if asked is None:
+                continue
+            found = self.table.read(["k"], pc.field(name) == asked, as_of=instant).to_arrow()
+            there = sum(row.values[name] == asked for row in model.rows.values())
+            assert found.num_rows == there, f"as of {instant}, where {name} is {asked!r}"
 
     def _enable(self) -> None:
         self.table.enable_virtual_keys()

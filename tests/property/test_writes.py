@@ -11,6 +11,7 @@ import pytest
 from cluster_draws import CLUSTER, ORDERS, PLAN_OR_RUN, PLANNERS, Cluster
 from effort import effort
 from hypothesis import HealthCheck, event, given, note, settings
+from index_steps import Switch
 from table_draws import Draw, Op, merged_setups, sequences, setups
 from table_model import Setup
 from table_trial import Trial
@@ -20,7 +21,7 @@ from tally import TALLY
 _TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 
 
-def trial(setup: Setup, ops: list[Op | Cluster], engine: str | None = None) -> None:
+def trial(setup: Setup, ops: list[Op | Cluster | Switch], engine: str | None = None) -> None:
     """One sequence in a folder of its own."""
     for line in (setup, *ops):
         note(repr(line))
@@ -31,7 +32,7 @@ def trial(setup: Setup, ops: list[Op | Cluster], engine: str | None = None) -> N
     run(setup, ops, engine)
 
 
-def run(setup: Setup, ops: list[Op | Cluster], engine: str | None = None) -> None:
+def run(setup: Setup, ops: list[Op | Cluster | Switch], engine: str | None = None) -> None:
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))
     try:
         Trial(setup, folder, engine).run(ops)
@@ -51,13 +52,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiv
 
 @often
 @given(setup=setups(), ops=sequences())
-def test_writes(setup: Setup, ops: list[Op | Cluster]) -> None:
+def test_writes(setup: Setup, ops: list[Op | Cluster | Switch]) -> None:
     trial(setup, ops)
 
 
 @often
 @given(setup=merged_setups(), ops=sequences(merged=True))
-def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op | Cluster]) -> None:
+def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op | Cluster | Switch]) -> None:
     trial(setup, ops)
 
 
@@ -70,7 +71,7 @@ def test_clustering_where_the_index_knows_a_key_that_is_gone(logs: bool) -> None
         ordering_types=("int",), merge_on_read=True,
     )  # fmt: skip
     rows = (Draw(key=0, order=(1, 0), payload=1), Draw(key=1, order=(1, 0), payload=2))
-    steps: list[Op | Cluster] = [
+    steps: list[Op | Cluster | Switch] = [
         Op("upsert", rows),
         Op("upsert", (Draw(key=1, order=(3, 0), dead=True, payload=3),)),
     ]
@@ -84,7 +85,7 @@ def test_clusterings_into_several_files(number: int, planner: str) -> None:
     """Files just larger than those that there are: planned, run beside a write that goes elsewhere."""
     merged = number % 2 == 0
     setup = Setup(6 if number > 2 else 9, merge_on_read=merged, payload=("w", "text", "day"))
-    appends: list[Op | Cluster] = [
+    appends: list[Op | Cluster | Switch] = [
         Op("append", tuple(Draw(key=n, payload=n * 7 + start) for n in range(100)))
         for start in (1, 3, 5)
     ]
