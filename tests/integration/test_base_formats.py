@@ -10,6 +10,7 @@ import base_formats
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
@@ -156,3 +157,21 @@ class TestRangedIpc(FileFormatContract):
     @pytest.fixture
     def file_format(self) -> Any:
         return base_formats.RangedIpcFormat()
+
+
+def test_a_column_whose_range_nobody_knows_is_not_told_to_be_null(tmp_path: Path) -> None:
+    """INT96: there is no order of such values that all writers agree on."""
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    table = hoodoo.create(
+        str(tmp_path / "t"), schema, record_key="id",
+        options={"hoodie.parquet.small.file.limit": 0, "hoodie.metadata.enable": False},
+    )  # fmt: skip
+    for n in range(5):
+        table.append(pa.table([[n], [n]], schema=schema))
+    for file in (tmp_path / "t").glob("*.parquet"):
+        found = pq.read_table(file)
+        pq.write_table(found, file, use_deprecated_int96_timestamps=True)
+    table = hoodoo.open(table.path)
+    table.rebuild_index("column_stats")
+    asked = table.read(["id"], where=pc.field("at") >= pa.scalar(0, pa.timestamp("us", "UTC")))
+    assert asked.count() == 5
