@@ -317,7 +317,7 @@ def _only_new(
         raise DuplicateKeyError(
             f"record key {example!r}",
             f"is in the table already (of the keys to insert, {found.num_rows} are).",
-            "use upsert, or {DUPLICATES.key}=drop.",
+            f"use upsert, or {DUPLICATES.key}=drop.",
         )
     tagged = tag(target, index, prepared.keyed, found)
     return target.engine.map(tagged, OnlyUntagged(tagged.schema))
