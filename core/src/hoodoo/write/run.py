@@ -28,6 +28,7 @@ from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema_avro import avro_text
 from hoodoo.model.schema_evolve import outgrown
+from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import batches, codec, codec_avro, partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
@@ -268,7 +269,7 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
         instant = _inflight(target, instant, begun)
         written = write(target, prepared, planned, instant)
         _reconcile(target, instant, written.stats, direct=not prepared.staged)
-        if planned.strays and target.config.get(placement.FOLLOWS) == "true":
+        if planned.strays and FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
             # Readers must know before they see such a row.
             properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
         metadata = CommitMetadata(kind.operation, written.stats, replaced)
