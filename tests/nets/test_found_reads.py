@@ -88,3 +88,11 @@ def test_a_filter_that_fits_types_and_not_values_is_an_error_of_ours(tmp_path: P
                 assert scan.to_arrow()["id"].to_pylist() == ids
     with pytest.raises(SchemaError, match="not all their values"):
         table.changes("earliest", None, ["id"], pc.field("n") > 0.5).to_arrow()
+
+
+def test_a_filter_may_ask_for_a_key_that_no_row_can_have(tmp_path: Path) -> None:
+    """The read failed with a NullKeyError where there is a record index."""
+    schema = pa.schema([("id", pa.string())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", index="record_index")
+    table.upsert(pa.table({"id": ["a", "b"]}, schema))
+    assert table.read(where=pc.field("id").isin(["", "a"])).count() == 1

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.metadata.column_ranges import ColumnRange, range_table
 from hoodoo.metadata.index_reach import describes
@@ -85,7 +85,10 @@ def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator)
         pa.array(row, schema.field(column).type)
         for column, row in zip(columns, zip(*rows, strict=True), strict=True)
     ]
-    keys = generator.record_keys(pa.record_batch(arrays, names=list(columns)))
+    try:
+        keys = generator.record_keys(pa.record_batch(arrays, names=list(columns)))
+    except DataError:
+        return None  # an empty text, say: no row has it for a key, and a filter may ask for it
     return pc.unique(keys.cast(pa.string()))
 
 
