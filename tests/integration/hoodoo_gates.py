@@ -12,8 +12,9 @@ The folder ``<path>.gates`` tells what, by the files in it:
     is a file ``open``, and says so with a file ``held`` that names its process.
 ``die-held``
     What was held puts its file, and its process ends.
-``fail-others``
-    All other attempts wait until one is held, and end with an error.
+``die-others``
+    All other attempts wait until one is held, and end with their process: that fails the job at once,
+    where an error would be an answer that waits for the other tasks.
 
 Each attempt leaves a mark when it begins and one when it ends.
 """
@@ -29,6 +30,7 @@ from typing import Any
 
 from attrs import field, frozen
 from hoodoo import hookimpl
+from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.hookspecs import Registration
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.processes import short_name
@@ -87,21 +89,21 @@ class GatedStorage(LocalStorage):
         asked = {p.name for p in self.gates.iterdir()}
         fails = before < TIMES
         if "fail-always" in asked or ("fail-before" in asked and fails):
-            raise OSError("the disk is slow")
+            raise StorageError(path, "the disk is slow.", "Try again.")
         held = "hold" in asked and before == 0 and (self.gates / "hold").read_text() in path
         if held:
             put_whole(self.gates / "held", short_name())
             wait_for(self.gates / "open")
-        elif "fail-others" in asked:
+        elif "die-others" in asked:
             wait_for(self.gates / "held")
-            raise OSError("the disk is slow")
+            os._exit(1)
         made = super().put_file_if_absent(path, local)
         if held and "die-held" in asked:
             os._exit(1)
         if "die-after" in asked and fails:
             os._exit(1)
         if "fail-after" in asked and fails:
-            raise OSError("the answer got lost")
+            raise StorageUnknownError(path, "the answer got lost.", "Look, and try again.")
         mark(self.gates, f"end {name}")
         return made
 

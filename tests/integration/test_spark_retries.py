@@ -9,7 +9,7 @@ from typing import Any
 import hoodoo
 import hoodoo_gates
 import pytest
-from hoodoo.errors import EngineError
+from hoodoo.errors import EngineError, StorageError
 from hoodoo.kernel.registry import kernel
 from hoodoo.storage.processes import has_ended
 from hoodoo.testing.distributions import fake_distribution
@@ -79,8 +79,9 @@ def ended(gates: Path) -> int:
     return sum(count for name, count in marks(gates).items() if name.startswith("end "))
 
 
-def scratch(path: Path) -> list[str]:
-    return [name for name in leftovers(path) if "/scratch-" in name]
+def scratch(path: Path, worker: str) -> list[str]:
+    """What the process ``worker`` has under construction."""
+    return [name for name in leftovers(path) if f"/scratch-{worker}-" in name]
 
 
 def two_tasks(spark: Any, ids: Iterable[int], v: str) -> Any:
@@ -101,7 +102,7 @@ def test_a_task_that_fails_for_good(spark: Any, gates: None, tmp_path: Path) -> 
     base = seen(path)
     asked = tmp_path / "t.gates" / "fail-always"
     asked.touch()
-    with pytest.raises(EngineError, match="the disk is slow"):
+    with pytest.raises(StorageError, match="the disk is slow"):
         table.upsert(spark.createDataFrame(rows(range(4, 12), "second"), DDL))
     assert seen(path) == base
     until(lambda: not running(spark))
@@ -123,7 +124,7 @@ def patient(spark: Any) -> Iterator[None]:
 WRITES: dict[str, Callable[[hoodoo.Table, Any], Any]] = {
     "upsert": lambda table, data: table.upsert(data),
     "bulk_insert": lambda table, data: table.bulk_insert(data),
-    "cluster": lambda table, data: table.cluster(columns=["v"]),
+    "cluster": lambda table, data: table.cluster(columns=["v"], engine="spark"),
 }
 
 
@@ -138,10 +139,10 @@ def failing(
     if operation == "cluster":
         commits.append(table.bulk_insert(two_tasks(spark, range(8, 12), "first")))
     old = seen(path)
-    for name in (*more, "fail-others"):
+    for name in (*more, "die-others"):
         (gates / name).touch()
     (gates / "hold").write_text("a/")
-    with pytest.raises(EngineError, match="the disk is slow"):
+    with pytest.raises(EngineError):
         WRITES[operation](table, two_tasks(spark, range(8, 12), "second"))
     assert seen(path) == old
     assert not table.timeline().pending()
@@ -150,7 +151,7 @@ def failing(
 
 def check_next(spark: Any, table: hoodoo.Table, commits: list[Commit], tmp_path: Path) -> None:
     """Whoever comes next takes away what is left, of that and of everything."""
-    for gate in ("hold", "fail-others"):
+    for gate in ("hold", "die-others"):
         (tmp_path / "t.gates" / gate).unlink()
     base = seen(tmp_path / "t")
     commits.append(table.upsert(spark.createDataFrame(rows([0], "third"), DDL)))
@@ -162,8 +163,7 @@ def test_a_worker_that_spark_kills_at_its_put(spark: Any, gates: None, tmp_path:
     """Its job has failed because of another task. A killed process tidies nothing up."""
     table, commits, worker = failing(spark, tmp_path, "upsert")
     until(lambda: has_ended(worker))
-    left = leftovers(tmp_path / "t")
-    assert [name for name in left if f"scratch-{worker}" in name], "it left nothing"
+    assert scratch(tmp_path / "t", worker), "it left nothing: this proves nothing"
     check_next(spark, table, commits, tmp_path)
 
 
@@ -172,11 +172,11 @@ def test_a_task_that_puts_its_file_after_the_roll_back(
 ) -> None:
     """It notices, and takes its file away."""
     path = tmp_path / "t"
-    table, commits, _worker = failing(spark, tmp_path, "upsert")
+    table, commits, worker = failing(spark, tmp_path, "upsert")
     old, files, before = seen(path), base_files(path), ended(tmp_path / "t.gates")
     (tmp_path / "t.gates" / "open").touch()
     until(lambda: ended(tmp_path / "t.gates") == before + 1)
-    until(lambda: base_files(path) == files and not scratch(path))
+    until(lambda: base_files(path) == files and not scratch(path, worker))
     assert seen(path) == old
     check_next(spark, table, commits, tmp_path)
 
