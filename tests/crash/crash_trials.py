@@ -19,7 +19,8 @@ import pyarrow as pa
 from attrs import define, frozen
 from crash_leaks import leaks
 from hoodoo.engine.local import LocalEngine
-from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.engine import Engine, Step
+from hoodoo.kernel.answers.engines import Watched
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import DAY, TEMP_DIR
@@ -207,6 +208,11 @@ def crash(
     except Crash:
         pass
     assert stores[0].crashed, f"there was no operation {at}"
+
+
+def plain(step: Step) -> Step:
+    """``step`` without what core puts around it on its way to an engine."""
+    return step.step if isinstance(step, Watched) else step
 
 
 def check_next_write(path: Path, found: State, where: str) -> None:

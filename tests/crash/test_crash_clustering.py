@@ -24,6 +24,7 @@ from crash_trials import (
     crash,
     mutations,
     opened,
+    plain,
     plus_next,
     prepared,
     state,
@@ -206,10 +207,11 @@ class Rewriting(LocalEngine):
     kept: list[tuple[RewriteGroups, Task, list[pa.RecordBatch]]] = field(factory=list)
 
     def map(self, stream: Stream, step: Step) -> LocalStream:
-        if isinstance(step, RewriteGroups):
+        work = plain(step)
+        if isinstance(work, RewriteGroups):
             assert isinstance(stream, LocalStream)
             for number, read in enumerate(stream.parts):
-                self.kept.append((step, Task(number), list(read())))
+                self.kept.append((work, Task(number), list(read())))
         return super().map(stream, step)
 
     def wake(self, path: Path, looks: int) -> int:
@@ -307,7 +309,7 @@ def test_a_zombie_beside_another_run(made: Tables, tmp_path: Path, kind: str) ->
 
     class Beside(Rewriting):
         def map(self, stream: Stream, step: Step) -> LocalStream:
-            if isinstance(step, RewriteGroups):
+            if isinstance(plain(step), RewriteGroups):
                 woken.append(engine.wake(target, 0))
             return super().map(stream, step)
 

@@ -23,6 +23,7 @@ from crash_trials import (
     crash,
     opened,
     ours,
+    plain,
     plus_next,
     prepared,
     state,
@@ -250,10 +251,11 @@ class CompactionTasks(LocalEngine):
     kept: list[tuple[CompactSlices, Task, list[pa.RecordBatch]]] = field(factory=list)
 
     def map(self, stream: Stream, step: Step) -> LocalStream:
-        if isinstance(step, CompactSlices):
+        work = plain(step)
+        if isinstance(work, CompactSlices):
             assert isinstance(stream, LocalStream)
             for number, read in enumerate(stream.parts):
-                self.kept.append((step, Task(number), list(read())))
+                self.kept.append((work, Task(number), list(read())))
         return super().map(stream, step)
 
 

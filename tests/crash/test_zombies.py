@@ -30,6 +30,7 @@ from crash_trials import (
     copied,
     crash,
     opened,
+    plain,
     plus_next,
     prepared,
     rows,
@@ -108,8 +109,9 @@ class WatchingEngine(LocalEngine):
     attempts: list[Attempt] = field(factory=list)
 
     def map(self, stream: Stream, step: Step) -> LocalStream:
+        given, step = step, plain(step)
         if not isinstance(step, (WriteSlots, WriteNewFiles)):
-            return super().map(stream, step)
+            return super().map(stream, given)
         assert isinstance(stream, LocalStream)
 
         def part(
