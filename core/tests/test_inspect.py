@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hoodoo.inspect.files import slice_rows
-from hoodoo.inspect.named import removed_files
 from hoodoo.inspect.stats import Sizes, written
 from hoodoo.inspect.timeline import timeline_page
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
@@ -15,6 +14,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec
 from hoodoo.timeline.codec_avro import encode_rollback_plan
+from hoodoo.timeline.removed import removed_by
 from hoodoo.timeline.timeline import Timeline, load
 
 CONFIG = TableConfig({"hoodie.table.name": "t", "hoodie.table.version": "9"})
@@ -149,7 +149,7 @@ def test_files_that_a_clean_removes() -> None:
         "filePathsToBeDeletedPerPartition": {"p": [{"filePath": "/somewhere/t/p/b.parquet"}]},
         "partitionsToBeDeleted": ["q"],
     }
-    assert removed_files(plan) == {("p", "a.parquet"), ("p", "b.parquet"), ("q", "")}
+    assert removed_by(plan) == {("p", "a.parquet"), ("p", "b.parquet"), ("q", "")}
     done = {
         "partitionMetadata": {
             "p": {"successDeleteFiles": ["c.parquet"], "deletePathPatterns": ["p/d.parquet"]},

@@ -124,13 +124,6 @@ def settings(**properties: str) -> Settings:
     return Settings(TableConfig(known))
 
 
-def test_nothing_is_certain_where_rows_stay_in_their_first_partition() -> None:
-    rule = PartitionPaths.from_settings(
-        settings(hoodie__simple__index__update__partition__path="false")
-    )
-    assert rule.values("a", _SCHEMA) is None
-
-
 def slashed(partitions: str, **more: str) -> PartitionPaths:
     key = "hoodie.datasource.write.slash.separated.date.partitioning"
     known = {key: "true", "hoodie.table.partition.fields": partitions, **more}
