@@ -156,4 +156,4 @@ def test_files_that_a_clean_removes() -> None:
             "q": {"isPartitionDeleted": True},
         }
     }
-    assert removed_files(done) == {("p", "c.parquet"), ("p", "d.parquet"), ("q", "")}
+    assert removed_by(done) == {("p", "c.parquet"), ("p", "d.parquet"), ("q", "")}
