@@ -96,3 +96,22 @@ def test_a_filter_may_ask_for_a_key_that_no_row_can_have(tmp_path: Path) -> None
     table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", index="record_index")
     table.upsert(pa.table({"id": ["a", "b"]}, schema))
     assert table.read(where=pc.field("id").isin(["", "a"])).count() == 1
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_key_that_stands_twice_in_row_groups_that_the_filter_rules_out(
+    tmp_path: Path, version: int
+) -> None:
+    """Each of its rows is updated by the log row, whether its row group is read or not."""
+    schema = pa.schema([("id", pa.int64()), ("n", pa.int64())])
+    t = hoodoo.create(
+        str(tmp_path / "t"), schema, record_key="id", table_type="MERGE_ON_READ",
+        table_version=version, options={"hoodie.parquet.block.size": "1"},
+    )  # fmt: skip
+    t.bulk_insert(pa.table({"id": [1, 1, 2, 3, 3], "n": [5, 7, 5, 6, 1]}, schema))
+    t.upsert(pa.table({"id": [1, 3], "n": [6, 6]}, schema))
+    assert sorted(t.read().to_arrow()["n"].to_pylist()) == [5, 6, 6, 6, 6]
+    assert t.read(where=pc.field("n") == 6).count() == 4
+    assert t.read(where=pc.field("n") == 5).count() == 1
+    t.delete([3])
+    assert t.read(where=pc.field("n") == 6).count() == 2

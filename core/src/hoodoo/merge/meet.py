@@ -17,6 +17,7 @@ from hoodoo.merge.pairs import flat, merge_pairs, needed_columns
 from hoodoo.model.meta import RECORD_KEY
 
 Mask = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
 
 
 @frozen
@@ -94,6 +95,15 @@ class Waiting:
         """The puts that met nobody: inserts."""
         fresh = self.rows if not self._seen.any() else self.rows.filter(pa.array(~self._seen))
         return fresh.filter(pc.equal(fresh.column(OP), PUT))
+
+    def more(self, met: Counts, there: Counts) -> pa.Table:
+        """The puts again, in the place of stored rows that were not read: a key may stand in a file more
+        than once (a bulk insert does not look), and each of its rows is updated. ``there``: how many stored
+        rows each waiting row has, ``met``: how many of them it has met. One that met none is in
+        :meth:`rest`."""
+        more = np.maximum(there - np.maximum(met, 1), 0)
+        rows = self.rows.take(pa.array(np.repeat(np.arange(len(more)), more)))
+        return rows.filter(pc.equal(rows.column(OP), PUT))
 
     def _answer(self, met: pa.Table, incoming: npt.NDArray[Any]) -> Any:
         seen = [f for f in self.rows.schema if f.name not in self.aside]

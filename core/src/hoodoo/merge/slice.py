@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
@@ -14,7 +15,7 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.log_rows import read_log_rows
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import Counts, Waiting
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -67,10 +68,11 @@ def _merged_base(
         reader = opened if rule.keys is None else _keyed(opened, rule.keys)
         where = pushed and pushed(reader.schema)
         there = [name for name in rule.out_schema.names if name in reader.schema.names]
-        places = None
+        places, left = None, 0
         if waiting is not None:
             places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
         for batch in reader.batches(there, where):
+            left += batch.num_rows
             stored = widened(batch, rule.out_schema, base.path)
             if waiting is None:
                 yield stored
@@ -81,6 +83,18 @@ def _merged_base(
                 yield met.kept
             if met.winners is not None:
                 yield from _batches(met.winners, rule.out_schema)
+        if waiting is not None and places is not None and left < reader.num_rows:
+            keys = (batch.column(0) for batch in reader.batches([RECORD_KEY], None))
+            yield from _batches(waiting.more(places.met, _counted(waiting, keys)), rule.out_schema)
+
+
+def _counted(waiting: Waiting, keys: Iterator[pa.Array]) -> Counts:
+    """How many of ``keys`` each waiting row has."""
+    counts = np.zeros(waiting.rows.num_rows, np.int64)
+    while ahead := list(itertools.islice(keys, _AHEAD)):
+        places = waiting.places(pa.chunked_array(ahead, pa.string())).drop_null()
+        counts += np.bincount(np.asarray(places), minlength=len(counts))
+    return counts
 
 
 def _keyed(reader: BaseFileReader, keys: KeyGenerator) -> BaseFileReader:
@@ -98,6 +112,11 @@ class _Places:
     waiting: Waiting
     keys: Iterator[pa.Array]
     found: pa.ChunkedArray = field(factory=lambda: pa.chunked_array([], pa.int32()))
+    # How many stored rows each waiting row has met.
+    met: Counts = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.met = np.zeros(self.waiting.rows.num_rows, np.int64)
 
     def take(self, rows: int) -> pa.Array:
         while len(self.found) < rows:
@@ -106,6 +125,7 @@ class _Places:
             self.found = pa.chunked_array([*self.found.chunks, *places.chunks], pa.int32())
         taken = self.found.slice(0, rows).combine_chunks()
         self.found = self.found.slice(rows)
+        self.met += np.bincount(np.asarray(taken.drop_null()), minlength=len(self.met))
         return taken
 
 
