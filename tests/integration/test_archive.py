@@ -305,10 +305,9 @@ def _compacted_between(table: hoodoo.Table, before: str, time: str) -> None:
 def test_bad_options_are_told_before_anything_is_written(
     tmp_path: Path, options: dict[str, str]
 ) -> None:
-    create(tmp_path)
-    table = hoodoo.open(str(tmp_path), options=options)
+    table = create(tmp_path)
     with pytest.raises(ConfigError, match=r"hoodie\.keep"):
-        table.upsert(data([1], "v"))
+        hoodoo.open(str(tmp_path), options=options).upsert(data([1], "v"))
     assert not writes(table)
 
 

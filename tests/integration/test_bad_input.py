@@ -456,6 +456,13 @@ def _(world: World) -> Act:
 
 
 # --- reading --------------------------------------------------------------------------------------
+@trial("a base file that was deleted by hand", errors.CorruptTableError)
+def _(world: World) -> Act:
+    world.table(options={"hoodie.metadata.enable": "false"})
+    next((Path(world.path) / "oslo").glob("*.parquet")).unlink()
+    return lambda: hoodoo.open(world.path).read().count()
+
+
 @trial("a column that is not there", errors.SchemaError)
 def _(world: World) -> Act:
     table = world.table()

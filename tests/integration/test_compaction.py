@@ -12,6 +12,7 @@ import hudi
 import pyarrow as pa
 import pytest
 from attrs import frozen
+from hoodoo.actions import compaction
 from hoodoo.errors import ConfigError, HoodooWarning, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.model.commit import CommitMetadata, Operation
@@ -299,14 +300,21 @@ def test_inline_uses_the_strategy_of_the_options(tmp_path: Path) -> None:
     assert days_with_logs(table) == [DAYS[0], DAYS[1]]
 
 
-def test_an_inline_compaction_that_fails_is_told_and_the_rows_are_there(tmp_path: Path) -> None:
+def test_an_inline_compaction_that_fails_is_told_and_the_rows_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = {
         "hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1",
-        "hoodie.compaction.strategy": "log_sise",
     }  # fmt: skip
     create(tmp_path).bulk_insert(data(range(3), "old", 1))
-    with pytest.warns(HoodooWarning, match=r"the write is done.*log_sise"):
+
+    def fails(*_arguments: Any) -> None:
+        raise PluginError("compaction", "can not be planned.", "Nothing: this is a test.")
+
+    monkeypatch.setattr(compaction, "schedule", fails)
+    with pytest.warns(HoodooWarning, match=r"the write is done.*can not be planned"):
         commit = hoodoo.open(str(tmp_path), options).upsert(data([1], "new", 2))
+    monkeypatch.undo()
     assert commit.updated == 1
     table = hoodoo.open(str(tmp_path))
     assert seen(table.read())[1] == ("new", 2) and not table.timeline().pending()

@@ -11,7 +11,7 @@ import hudi
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.errors import ConfigError, SchemaError, UnsupportedTableError
+from hoodoo.errors import ConfigError, CorruptTableError, SchemaError, UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME
 from small_histories import SCHEMA, History, Kind, Row, rows_of
 
@@ -172,15 +172,15 @@ def test_a_state_that_was_cleaned_is_an_error(tmp_path: Path, version: int, merg
 
 
 @VERSIONS
-def test_a_file_that_is_gone_for_whatever_reason(tmp_path: Path, version: int) -> None:
+def test_a_file_that_is_lost(tmp_path: Path, version: int) -> None:
     table = create(tmp_path / "t", version)
     first = table.upsert(data((1, "oslo", 1.0)))
     second = table.upsert(data((1, "oslo", 2.0)))
     third = table.upsert(data((1, "oslo", 3.0)))
     (tmp_path / "t" / first.files[0]).unlink()
-    with pytest.raises(ConfigError, match=first.files[0]):
+    with pytest.raises(CorruptTableError, match=first.files[0]):
         table.incremental("earliest", first.instant)
-    with pytest.raises(ConfigError, match=first.files[0].split("/")[1]):
+    with pytest.raises(CorruptTableError, match=first.files[0].split("/")[1]):
         table.changes(first.instant, second.instant)
     assert fares(table.incremental(first.instant, second.instant)) == {1: 2.0}
     assert table.changes(second.instant, third.instant).count() == 1

@@ -8,7 +8,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.errors import PluginError
+from hoodoo.errors import ConfigError
 from hoodoo.files.record_keys import KeyFilter
 
 
@@ -28,9 +28,9 @@ def test_inserts_go_where_the_layout_says(tmp_path: Path, layout: str | None, fi
 
 def test_a_layout_that_no_plugin_offers(tmp_path: Path) -> None:
     options = {"hoodoo.layout": "small_files"}
-    table = hoodoo.create(str(tmp_path / "t"), rows().schema, record_key="id", options=options)
-    with pytest.raises(PluginError, match="'small_file'"):
-        table.insert(rows(1))
+    with pytest.raises(ConfigError, match="'small_file'"):
+        hoodoo.create(str(tmp_path / "t"), rows().schema, record_key="id", options=options)
+    assert not (tmp_path / "t").exists()
 
 
 @pytest.mark.parametrize("operation", ["insert", "upsert"])
