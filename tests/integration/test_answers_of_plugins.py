@@ -11,7 +11,10 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, DataError, PluginError
+from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.clustering import ClusteredGroup
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.kernel.resolve import resolve
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 
@@ -172,3 +175,40 @@ def test_keys_that_nobody_asked_for_are_not_deleted(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="not asked for"):
         wrong.delete([1])
     assert table.read().count() == 80
+
+
+class _WrongEntries:
+    """The simple index, with entries beside that are wrong."""
+
+    is_global = False
+    moves_partitions = False
+    knows_logs = False
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.simple = resolve("index", "simple", Settings()).instance
+
+    def locate(self, keys: Any, context: Any) -> Any:
+        return self.simple.locate(keys, context)
+
+    def entries(self, context: Any) -> Any:
+        if self.kind == "raises":
+            raise ValueError("no entries today")
+        if self.kind == "none":
+            return None
+        place = {"record_key": "0", "partition_path": "", "file_id": "f"}
+        if self.kind == "null":
+            place["file_id"] = None  # type: ignore[assignment]
+        count = 2 if self.kind == "twice" else 1
+        found = pa.Table.from_pylist([place] * count, LOCATIONS_SCHEMA)
+        if self.kind == "names":
+            found = found.rename_columns(["key", "path", "file"])
+        return context.engine.source(found)
+
+
+@pytest.mark.parametrize("kind", ["raises", "none", "null", "twice", "names"])
+def test_wrong_entries_of_an_index_are_named(tmp_path: Path, kind: str) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    table.append(rows(10))
+    with pytest.raises(PluginError, match=r"_WrongEntries.*entries"):
+        table.compare_indexes(_WrongEntries(kind), "simple")

@@ -18,7 +18,7 @@ from hoodoo.hookspecs.index import (
     LookupIndex,
     StoredIndex,
 )
-from hoodoo.kernel.answers import check_groups
+from hoodoo.kernel.answers import check_groups, check_locations
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
@@ -101,6 +101,7 @@ def stale(target: WriteTarget, index: object, there: pa.Table) -> pa.Table:
     if not isinstance(index, StoredIndex) or not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
     stored = target.engine.collect(index.entries(context_of(target, Arrivals(rows={}))))
+    check_locations(index, stored, "entries")
     names = LOCATIONS_SCHEMA.names
     return stored.join(there, names, join_type="left anti", use_threads=False).select(names)
 

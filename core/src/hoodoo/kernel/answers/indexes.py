@@ -27,19 +27,19 @@ _ONCE = "rows that differ: one for each key and file group that holds it"
 _MANY, _SAMPLE = 1 << 16, 64
 
 
-def check_locations(index: Any, found: pa.Table) -> None:
-    """PluginError where what ``index`` located has nulls, or a row twice. Of many rows, those of every 64th
-    key are looked at."""
+def check_locations(index: Any, found: pa.Table, member: str = "locate") -> None:
+    """PluginError where what ``index`` answered to ``member`` has nulls, or a row twice. Of many rows, those
+    of every 64th key are looked at."""
     who = who_is(index)
     if who is None:
         return
     for name in LOCATIONS_SCHEMA.names:
         if found.column(name).null_count:
-            raise who.broken("locate", f"rows whose {name} is null", "rows without nulls")
+            raise who.broken(member, f"rows whose {name} is null", "rows without nulls")
     rows = found if found.num_rows <= _MANY else _sampled(found)
     distinct = rows.group_by(LOCATIONS_SCHEMA.names, use_threads=False).aggregate([])
     if distinct.num_rows < rows.num_rows:
-        raise who.broken("locate", f"{rows.num_rows - distinct.num_rows} rows twice", _ONCE)
+        raise who.broken(member, f"{rows.num_rows - distinct.num_rows} rows twice", _ONCE)
 
 
 def check_groups(
@@ -89,6 +89,14 @@ def _chosen(keys: pa.Array) -> pa.Array:
 
 # --- members ----------------------------------------------------------------------------------------
 def _locate(answer: Any, ask: Ask, keys: Stream, context: IndexContext) -> Any:
+    return _locations(answer)
+
+
+def _entries(answer: Any, ask: Ask, context: IndexContext) -> Any:
+    return _locations(answer)
+
+
+def _locations(answer: Any) -> Any:
     schema = getattr(answer, "schema", None)
     if schema is None or isinstance(answer, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         raise Wrong(says(answer), "a stream of the context's engine")
@@ -100,10 +108,17 @@ def _prepare_locate(
     ask: Ask, keys: Stream, context: IndexContext
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     # Steps that the index gives to the engine are its own work: what they raise is its answer, too.
+    return (keys, _on_behalf(ask, context)), {}
+
+
+def _prepare_entries(ask: Ask, context: IndexContext) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return (_on_behalf(ask, context),), {}
+
+
+def _on_behalf(ask: Ask, context: IndexContext) -> IndexContext:
     engine = plain(context.engine)
     who = who_is(context.engine) or Who("engine", type(engine).__qualname__)
-    behalf = wrapped(ENGINE, engine, who, (ask.who, ask.member))
-    return (keys, evolve(context, engine=behalf)), {}
+    return evolve(context, engine=wrapped(ENGINE, engine, who, (ask.who, ask.member)))
 
 
 def _index(answer: Any, ask: Ask) -> Any:
@@ -148,10 +163,11 @@ INDEX = Kind(
     },
     methods={
         "locate": _locate,
+        "entries": _entries,
         "bucket": _bucket,
         "file_id": _file_id,
         "bucket_of": _bucket_of,
     },
-    prepare={"locate": _prepare_locate},
+    prepare={"locate": _prepare_locate, "entries": _prepare_entries},
     travels=True,
 )
