@@ -134,6 +134,38 @@ def test_fault_a12_a_wrong_path_is_the_plugins(tmp_path: Path) -> None:
         assert not table.timeline().writes()
 
 
+@pytest.mark.parametrize("city", [".hoodie_x", "a/.hoodie", "a//b", "a/", "/a", ".", "a\0b"])
+@pytest.mark.parametrize("by_column", [True, False])
+def test_a_path_that_listings_pass_over_is_refused(
+    tmp_path: Path, city: str, by_column: bool
+) -> None:
+    """Rows below such a name would be committed, and no reader would find them."""
+    table = keyed(tmp_path / "t", **({} if by_column else {"paths": pa.array([city, "b"])}))
+    data = rows(2)
+    if by_column:
+        data = data.set_column(1, "city", pa.array([city, "b"]))
+    with pytest.raises(DataError if by_column else PluginError, match="of rows of the table"):
+        table.upsert(data)
+    assert not table.timeline().writes()
+
+
+@frozen
+class Ambiguous(Keys):
+    """Fails where it is to say whether keys could be those of other rows."""
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        raise ValueError("cannot tell")
+
+
+def test_a_generator_that_fails_to_judge_rows_is_named(tmp_path: Path) -> None:
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, record_key="id", key_generator=Ambiguous(partition_fields=())
+    )
+    with pytest.raises(PluginError, match=r"Ambiguous, refuse_ambiguous: raised ValueError: cannot"):
+        table.upsert(rows(2))
+    assert not table.timeline().writes()
+
+
 @frozen
 class Finds:
     """An index that answers ``found``, rows of LOCATIONS_SCHEMA, of a table with one file group."""

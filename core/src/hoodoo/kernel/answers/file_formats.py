@@ -158,7 +158,10 @@ def _column_ranges(
 
 FILE_FORMAT = Kind(
     "file_format",
-    properties={"extension": _extension},
+    properties={
+        "extension": _extension,
+        "plain_parquet": lambda answer, ask: shapes.flag(answer),
+    },
     methods={"reader": _reader, "writer": _writer, "column_ranges": _column_ranges},
     travels=True,
 )

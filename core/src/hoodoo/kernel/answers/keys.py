@@ -16,8 +16,9 @@ from hoodoo.kernel.answers.wrong import Wrong, excused, says
 from hoodoo.kernel.protocols import members
 
 _FILL = "fill the column or filter these rows out before writing."
-# A directory outside of the table, or one of the table's own.
-_ASTRAY = r"(^/)|(^|/)\.\.?(/|$)|^\.hoodie(/|$)"
+# A directory outside of the table; one that listings pass over, as its name is one of Hudi's own; and what no
+# file system takes.
+_ASTRAY = r"^/|//|/$|\x00|(^|/)(\.\.?|\.hoodie[^/]*)(/|$)"
 
 
 def _record_keys(answer: Any, ask: Ask, batch: pa.RecordBatch) -> pa.Array:
@@ -152,11 +153,11 @@ def _check_astray(paths: pa.Array, ask: Ask, batch: pa.RecordBatch) -> None:
             if pc.any(pc.match_substring_regex(column, _ASTRAY)).as_py():
                 raise DataError(
                     f"partition column {name}",
-                    f"makes the partition path {path!r}, which is no directory inside of the table.",
+                    f"makes the partition path {path!r}, which can't be a directory of rows of the table.",
                     "Encode the paths: hoodie.datasource.write.partitionpath.urlencode=true, or change "
                     "the values.",
                 )
-        raise Wrong(f"the path {path!r}", "paths of directories inside of the table")
+        raise Wrong(f"the path {path!r}", "paths of directories of rows of the table")
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
@@ -202,6 +203,7 @@ KEY_GENERATOR = Kind(
         "table_properties": lambda answer, ask: shapes.texts(answer),
         "deleted_keys": _deleted_keys,
         "delete_block_keys": _delete_block_keys,
+        "refuse_ambiguous": None,
     },
     prepare={"settled": _prepare_settled},
     travels=True,
