@@ -25,7 +25,7 @@ HEAD = """\
 # Options
 
 `options` of `hoodoo.create` and `hoodoo.open`, and `-o KEY=VALUE` of the commands, take these keys: Hudi's
-own names where Hudi has the option, and some of Hoodoo's. All of a call are judged before anything is done.
+own names where Hudi has the option, and some of Hoodoo's. All options of a call are checked before anything is done.
 A key that nobody knows is an error with the nearest ones; one that Hudi knows and that changes nothing here
 gives a warning. A value that is not of the type, or is out of its bounds, is an error that says what would be
 right. *Table*: the value is stored with the table when it is created, and contradicting it later is an error.
@@ -34,10 +34,10 @@ right. *Table*: the value is stored with the table when it is created, and contr
 |---|---|
 | flag | `true`, `1`, `yes`, `on`, or `false`, `0`, `no`, `off`, in any case |
 | whole number, number | decimal digits; no thousands separators |
-| bytes | a number of bytes, or one with a unit: `128MB`, `1.5 GiB`, `64k`. Units are multiples of 1024 |
+| bytes | a number of bytes, or one with a unit: `128MB`, `1.5 GiB`, `64k`. Units are multiples of 1024. *bytes (MB)*: a number without a unit counts MB |
 | duration | a number of the unit that the option names, or one with its own: `500ms`, `30s`, `5 min`, `2h`, `7d` |
-| choice | one of the words that stand there, in any case |
-| list, columns | texts with commas between |
+| choice | one of the words listed, in any case |
+| list, columns | texts separated by commas |
 | plugin | the name of an installed plugin, one of its other names, or its Java class (`hoodoo plugins`) |
 | regular expression | as Python's `re` has them |
 | text | anything |
@@ -59,9 +59,9 @@ except hoodoo.errors.ConfigError as error:
 """
 GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("The table", TABLE_OPTIONS),
-    ("A new table, as arguments of create say it, too", NEW_TABLE_OPTIONS),
+    ("A new table: also arguments of create", NEW_TABLE_OPTIONS),
     ("Virtual keys", VIRTUAL_OPTIONS),
-    ("Writing, and writers beside each other", WRITE_OPTIONS),
+    ("Writing, and several writers", WRITE_OPTIONS),
     ("Files", (*PARQUET_OPTIONS, *FILE_OPTIONS)),
     ("Metadata table", METADATA_OPTIONS),
     ("Compaction, cleaning, archiving", SERVICE_OPTIONS),
@@ -101,12 +101,12 @@ def _table(options: Iterable[Option]) -> str:
 
 def _type(option: Option[Any]) -> str:
     kind = option.kind
-    bounds = kind.bounds
+    name, bounds = kind.name, kind.bounds
+    if isinstance(kind, Size) and kind.unit != "b":
+        name = f"{name} ({kind.unit.upper()}B)"
     if not bounds:
-        return kind.name
-    return (
-        f"{kind.name}: {bounds}" if kind.name in ("choice", "plugin") else f"{kind.name}, {bounds}"
-    )
+        return name
+    return f"{name}: {bounds}" if name in ("choice", "plugin") else f"{name}, {bounds}"
 
 
 def _default(option: Option[Any]) -> str:

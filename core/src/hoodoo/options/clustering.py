@@ -12,7 +12,7 @@ _MIB = 1 << 20
 
 SMALL = Option(
     f"{_STRATEGY}small.file.limit",
-    "Base files of so many bytes or more are not clustered.",
+    "Base files with this many bytes or more are not clustered. Where it is not given: no more than the target size.",
     str(300 * _MIB),
     kind=Size(),
 )
@@ -119,13 +119,13 @@ EXECUTION = Option(
 )
 UPDATES = Option(
     "hoodie.clustering.updates.strategy",
-    "What becomes of writes that meet a planned clustering.",
+    "What happens to writes into file groups of which a clustering is planned.",
     "reject",
     kind=PluginName("clustering_updates"),
 )
 UNDONE = Option(
     "hoodie.clustering.rollback.pending.replacecommit.on.conflict",
-    "A write that may go first undoes the plan that it meets.",
+    "A write that may go first undoes the planned clustering that is in its way.",
     "false",
     kind=FLAG,
 )

@@ -25,7 +25,7 @@ BLOOM_FILTER = Option(
 )
 BLOOM_TYPE = Option(
     "hoodie.bloom.index.filter.type",
-    "Bloom filters of one size, or such as grow with their keys.",
+    "SIMPLE: bloom filters of one size; DYNAMIC_V0: filters that grow with their keys.",
     "DYNAMIC_V0",
     kind=Choice("SIMPLE", "DYNAMIC_V0"),
 )
@@ -38,7 +38,9 @@ BLOOM_ENTRIES = Option(
     kind=Whole(1),
 )
 BLOOM_MOST = Option(
-    "hoodie.bloom.index.filter.dynamic.max.entries", "Keys that it may grow to.", kind=Whole(1)
+    "hoodie.bloom.index.filter.dynamic.max.entries",
+    "Keys that a filter of the type DYNAMIC_V0 may grow to.",
+    kind=Whole(1),
 )
 SMALL_FILE_LIMIT = Option(
     "hoodie.parquet.small.file.limit",

@@ -275,12 +275,13 @@ class PluginName(Kind[str]):
 
     @property
     def bounds(self) -> str:
-        return f"a {self.family.replace('_', ' ')}, by its name or Java class"
+        article = "an" if self.family[0] in "aeiou" else "a"
+        return f"{article} {self.family.replace('_', ' ')}, by its name or Java class"
 
 
 @frozen
 class Names(Kind[tuple[str, ...]]):
-    """Texts with commas between, each once. ``least``: so many at least; ``of``: only these, in any case."""
+    """Texts separated by commas, each once. ``least``: how many at least; ``of``: only these, in any case."""
 
     name: str = "list"
     least: int = 0
@@ -290,7 +291,7 @@ class Names(Kind[tuple[str, ...]]):
         parts = (part.strip() for part in text.split(","))
         names = tuple(dict.fromkeys(part for part in parts if part))
         if len(names) < self.least:
-            raise BadValueError("must name at least one, with commas between several")
+            raise BadValueError(f"must name at least {self.least}, separated by commas")
         if not self.of:
             return names
         choice = Choice(*self.of)

@@ -58,13 +58,13 @@ PATH_KEYS_MOST = Option(
 )
 KEYS_GROWTH = Option(
     f"{_OLDER}growth.factor",
-    "How many times its rows a table may come to have: for the number of file groups.",
+    "How many times as many rows the table is expected to have later; decides the number of file groups.",
     "2",
     kind=Number(above=0),
 )
 KEYS_BYTES = Option(
     f"{_OLDER}max.filegroup.size",
-    "Bytes that a file group of a record index may reach: for their number.",
+    "Bytes that a file group of a record index may reach; decides the number of file groups.",
     str(1 << 30),
     kind=Size(1),
 )
@@ -81,7 +81,7 @@ RANGE_COLUMNS = Option(
 )
 RANGES_MOST = Option(
     "hoodie.metadata.index.column.stats.max.columns.to.index",
-    "Of how many columns ranges are kept, where they are not named.",
+    "The most columns whose ranges are kept, where they are not named.",
     "32",
     kind=Whole(0),
 )

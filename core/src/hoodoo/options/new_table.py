@@ -13,29 +13,29 @@ _WRITE = "hoodie.datasource.write."
 
 NAME = Option(
     "hoodie.table.name",
-    "The name of the table: name.",
+    "The name of the table (argument name).",
     table_property=True,
     kind=Text(empty=False),
     aliases=(f"{_WRITE}table.name",),
 )
 RECORD_KEY = Option(
     "hoodie.table.recordkey.fields",
-    "The columns of the record key: record_key.",
+    "The columns of the record key (argument record_key).",
     table_property=True,
     kind=COLUMNS,
     aliases=(f"{_WRITE}recordkey.field",),
 )
 PARTITIONS = Option(
     "hoodie.table.partition.fields",
-    "The partition columns, with types (city:SIMPLE,ts:TIMESTAMP) where the key generator is CUSTOM: "
-    "partition_by.",
+    "The partition columns, with types (city:SIMPLE,ts:TIMESTAMP) where the key generator is CUSTOM "
+    "(argument partition_by).",
     table_property=True,
     kind=COLUMNS,
     aliases=(f"{_WRITE}partitionpath.field",),
 )
 ORDERING = Option(
     "hoodie.table.ordering.fields",
-    "The ordering columns: ordering.",
+    "The ordering columns (argument ordering).",
     table_property=True,
     kind=COLUMNS,
     aliases=(f"{_WRITE}precombine.field",),
@@ -43,7 +43,7 @@ ORDERING = Option(
 )
 TABLE_TYPE = Option(
     "hoodie.table.type",
-    "The type of the table: table_type.",
+    "The type of the table (argument table_type).",
     "COPY_ON_WRITE",
     table_property=True,
     kind=Choice("COPY_ON_WRITE", "MERGE_ON_READ"),
@@ -52,7 +52,7 @@ TABLE_TYPE = Option(
 )
 VERSION = Option(
     "hoodie.table.version",
-    "The version of the table: table_version.",
+    "The version of the table (argument table_version).",
     "9",
     table_property=True,
     kind=Whole(1),
@@ -60,7 +60,7 @@ VERSION = Option(
 )
 KEY_GENERATOR = Option(
     "hoodie.table.keygenerator.type",
-    "The key generator, by its type or its class: key_generator.",
+    "The key generator, by its type or its class (argument key_generator).",
     table_property=True,
     kind=PluginName("key_generator"),
     aliases=(
@@ -71,7 +71,7 @@ KEY_GENERATOR = Option(
 )
 PAYLOAD = Option(
     "hoodie.compaction.payload.class",
-    "The payload class of older releases, which says how rows are merged: merger.",
+    "The payload class of older releases, which says how rows are merged (argument merger).",
     table_property=True,
     kind=PluginName("merger"),
     aliases=(f"{_WRITE}payload.class", "hoodie.table.legacy.payload.class"),
@@ -91,7 +91,7 @@ WRITER_FORMAT = Option(
 )
 OPERATION = Option(
     f"{_WRITE}operation",
-    "What a Spark job does with its rows. Here the method says it: no effect.",
+    "What a Spark job does with its rows. No effect here: the method that is called says it.",
 )
 
 NEW_TABLE_OPTIONS: tuple[Option, ...] = (

@@ -13,7 +13,10 @@ COMPACTION = Option(
     kind=PluginName("compaction"),
 )
 COMPACT_INLINE = Option(
-    "hoodie.compact.inline", "Compact after a write, every so often.", "false", kind=FLAG
+    "hoodie.compact.inline",
+    "Compact after a write, when enough deltacommits have come since the last compaction.",
+    "false",
+    kind=FLAG,
 )
 COMPACT_EVERY = Option(
     "hoodie.compact.inline.max.delta.commits",
@@ -71,7 +74,10 @@ ARCHIVE_MOST = Option(
     kind=Whole(1),
 )
 ARCHIVE_LEAST = Option(
-    "hoodie.keep.min.commits", "So many writes archiving leaves.", "20", kind=Whole(1)
+    "hoodie.keep.min.commits",
+    "How many writes archiving leaves on the active timeline.",
+    "20",
+    kind=Whole(1),
 )
 ARCHIVE_BATCH = Option(
     "hoodie.commits.archival.batch",
@@ -81,19 +87,19 @@ ARCHIVE_BATCH = Option(
 )
 HISTORY_FILES = Option(
     "hoodie.timeline.compaction.batch.size",
-    "So many files of a level of the archived timeline become one.",
+    "How many files of a level of the archived timeline are merged into one.",
     "10",
     kind=Whole(2),
 )
 HISTORY_BYTES = Option(
     "hoodie.timeline.compaction.target.file.max.bytes",
-    "Files of the archived timeline of more bytes together are not merged.",
+    "Files of the archived timeline are not merged where they have more bytes together.",
     str(1000 << 20),
     kind=Size(1),
 )
 HISTORY_VERSIONS = Option(
     "hoodie.timeline.manifest.retained.versions",
-    "So many versions of the archived timeline stay for its readers.",
+    "How many versions of the archived timeline stay for its readers.",
     "3",
     kind=Whole(1),
 )

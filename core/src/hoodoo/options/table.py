@@ -50,7 +50,7 @@ DROP_COLUMNS = Option(
 )
 INDEX_CLASS = Option(
     "hoodie.index.class",
-    "The same by a Java class that a plugin declares as its alias; it comes before the type.",
+    "The index, by a Java class that a plugin declares as its alias. It counts before hoodie.index.type.",
     kind=PluginName("index"),
 )
 CDC = Option(
@@ -62,7 +62,7 @@ CDC = Option(
 )
 CDC_MODE = Option(
     "hoodie.table.cdc.supplemental.logging.mode",
-    "What these logs hold; where nothing is said, DATA_BEFORE_AFTER.",
+    "What the change data logs hold; DATA_BEFORE_AFTER where nothing is said.",
     table_property=True,
     kind=Choice("OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"),
 )

@@ -39,7 +39,7 @@ GENERATOR = Option(
 )
 CONCATENATOR = Option(
     "hoodie.recordkey.virtual.concatenator",
-    "What is between the columns of a virtual key.",
+    "What separates the columns of a virtual key.",
     table_property=True,
     kind=Text(empty=False),
 )

@@ -15,7 +15,7 @@ RETRIES = Option(
 )
 PAUSE = Option(
     f"{_STREAMING}retry.interval.ms",
-    "Milliseconds before it is.",
+    "Milliseconds to wait before a batch of a stream is tried again.",
     "2000",
     kind=Duration("ms"),
 )

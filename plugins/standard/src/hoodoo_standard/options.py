@@ -59,7 +59,7 @@ INPUT_FORMAT = Option(
 )  # fmt: skip
 INPUT_DELIMITER = Option(
     f"{TIMEBASED}input.dateformat.list.delimiter.regex",
-    "What is between two input patterns.", ",", table_property=True, kind=Pattern(),
+    "What separates two input patterns.", ",", table_property=True, kind=Pattern(),
     older=(f"{OLD_TIMEBASED}input.dateformat.list.delimiter.regex",),
 )  # fmt: skip
 INPUT_ZONE = Option(
@@ -101,27 +101,27 @@ SIDE_BYTES = Option(
 )
 MOVES = Option(
     "hoodie.simple.index.update.partition.path",
-    "A key that arrives with another partition path moves there; false: it is updated where it is, "
-    "and from then on readers don't leave out files by partition path.",
+    "With global_simple: a key that arrives with another partition path moves there; false: it is updated "
+    "where it is, and from then on readers don't leave out files by partition path.",
     "true", table_property=True, kind=FLAG,
 )  # fmt: skip
 RECORD_MOVES = Option(
     "hoodie.record.index.update.partition.path",
     "With the record index: a key that arrives with another partition path moves there; false: it is "
-    "updated where it is.",
+    "updated where it is, and from then on readers don't leave out files by partition path.",
     "false",
     kind=FLAG,
 )
 CHOOSES = Option(
     "record.level.index.dynamically.choose.scan.vs.seek",
     "A lookup in an HFile seeks single keys or scans it all, by the share of its keys that is asked for; "
-    "false: the option below says which.",
+    "false: record.level.index.do.random.lookups says which.",
     "true",
     kind=FLAG,
 )
 SEEKS = Option(
     "record.level.index.do.random.lookups",
-    "Where the option above is false: true seeks, false scans.",
+    "Where record.level.index.dynamically.choose.scan.vs.seek is false: true seeks single keys, false scans all.",
     "true",
     kind=FLAG,
 )
@@ -141,7 +141,7 @@ BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
 GROWING = GROWING_OPTIONS
 TEE = Option(
     "hoodoo.index.tee",
-    "The two indexes that the index tee asks, with a comma between; writes go by the first.",
+    "The two indexes that the index tee asks, separated by a comma; writes go by the first.",
     kind=Names(least=2),
 )
 BUCKETS = Option(
@@ -177,17 +177,17 @@ SIZES = (SMALL_FILE_LIMIT, MAX_FILE_SIZE, RECORD_SIZE)
 # --- compaction -------------------------------------------------------------------------------
 TARGET_IO = Option(
     "hoodie.compaction.target.io",
-    "MB that one compaction reads and writes, about.",
+    "About how many MB one compaction reads and writes.",
     "512000",
     kind=Size(1, unit="m"),
 )
 LOG_SIZE = Option(
     "hoodie.compaction.logfile.size.threshold",
-    "Bytes of log files from which on a file group is compacted.", "0", kind=Size(),
+    "A file group is compacted when its log files have at least so many bytes.", "0", kind=Size(),
 )  # fmt: skip
 LOG_COUNT = Option(
     "hoodie.compaction.logfile.num.threshold",
-    "Log files from which on a file group is compacted.", "0", kind=Whole(0),
+    "A file group is compacted when it has at least so many log files.", "0", kind=Whole(0),
 )  # fmt: skip
 DAYS = Option(
     "hoodie.compaction.daybased.target.partitions",

@@ -43,21 +43,21 @@ class Who:
 
     def broken(self, member: str, came: str, wanted: str) -> PluginError:
         """The error for an answer of ``member``."""
-        return self._error(member, f"answered {came}; wanted is {wanted}.")
+        return self._error(member, f"answered {came}; expected: {wanted}.")
 
     def raised(self, member: str, error: BaseException) -> PluginError:
         """The error for an exception that ``member`` raised."""
         text = " ".join(str(error).split())
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
         return self._error(
-            member, f"raised {said}; wanted is an answer, or an error of hoodoo.errors."
+            member, f"raised {said}; expected: an answer, or an error of hoodoo.errors."
         )
 
     def not_picklable(self, error: BaseException) -> PluginError:
         """The error for an object that can't travel to a worker."""
         return PluginError(
             str(self),
-            f"can't be pickled ({type(error).__name__}: {error}); wanted is an object that travels to "
+            f"can't be pickled ({type(error).__name__}: {error}); expected: an object that can be sent to "
             "the workers of an engine.",
             "Leave locks, open files, connections and sessions out of its state: make them on first use.",
         )
