@@ -10,7 +10,7 @@ from typing import Any
 import hoodoo
 import pytest
 from attrs import evolve, frozen
-from hoodoo.errors import OptionConflictError, PluginError
+from hoodoo.errors import ConfigError, OptionConflictError, PluginError
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.kernel import registry
 from hoodoo.kernel.discover import Plugin, discover
@@ -180,3 +180,14 @@ def test_a_writer_that_was_opened_before_the_table_changed_its_index(tmp_path: P
         older.upsert(rows([1], 2, "b"))
     assert default.upsert(rows([1], 2, "b")).inserted == 0
     assert ids(default) == ["k1", "k2"]
+
+
+def test_a_known_index_with_settings_that_nobody_supports_still_binds(tmp_path: Path) -> None:
+    """Buckets of consistent hashing are those of other engines; rows put elsewhere would be doubled there."""
+    table = create(tmp_path / "t", "bucket", options=BUCKETS)
+    changed = {"hoodie.index.bucket.engine": "CONSISTENT_HASHING"}
+    properties.update(table._storage, table.config, changed)
+    with pytest.raises(OptionConflictError, match="index 'simple': is not the table's.*'BUCKET'"):
+        hoodoo.open(table.path, index="simple")
+    with pytest.raises(ConfigError, match=r"table property .*engine.*not supported"):
+        hoodoo.open(table.path).upsert(rows(range(1), 1))

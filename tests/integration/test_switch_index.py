@@ -30,6 +30,16 @@ STORED = ("record_index", "growing_record_index", "partitioned_record_index")
 BUCKETS = {"hoodie.bucket.index.num.buckets": "2"}
 
 
+def on_both(local: tuple[str | None, ...], spark: tuple[str | None, ...]) -> list[Any]:
+    """(engine, index): on Spark those that differ in kind."""
+    of_spark = [pytest.param("spark", index, marks=pytest.mark.spark) for index in spark]
+    return [*(("local", index) for index in local), *of_spark]
+
+
+OLD = on_both((None, *IN_PATHS, *GLOBAL, "bucket"), (None, "bucket", "partitioned_record_index"))
+VIRTUAL = on_both(STORED, STORED[:1])
+
+
 def filled(path: Path, index: str | None, **more: Any) -> hoodoo.Table:
     """Six keys in three partition paths; some were updated: of MERGE_ON_READ these have log files."""
     if index == "bucket":
@@ -58,14 +68,11 @@ def usable(table: hoodoo.Table, inserted: int = 1) -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("old", [None, *IN_PATHS, *GLOBAL, "bucket"])
+@pytest.mark.parametrize(("engine", "old"), OLD)
 def test_fault_14_from_any_index_to_any_other(
     tmp_path: Path, old: str | None, kind: str, engine: str
 ) -> None:
     table = filled(tmp_path / "t", old, table_type=kind)
-    if engine == "spark" and (old not in (None, "bucket", "partitioned_record_index")):
-        pytest.skip("Spark: where the old index differs in kind")
     if old == "bucket" and kind == "MERGE_ON_READ":
         table.compact()
     for new in ("record_index", "simple", "global_bloom", "partitioned_record_index", "growing_record_index",
@@ -356,13 +363,10 @@ def test_what_can_not_be_switched_to(tmp_path: Path) -> None:
 
 # --- virtual keys -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("index", STORED)
+@pytest.mark.parametrize(("engine", "index"), VIRTUAL)
 def test_fault_13_virtual_keys_give_up_a_record_index(
     tmp_path: Path, index: str, kind: str, engine: str
 ) -> None:
-    if engine == "spark" and index != "record_index":
-        pytest.skip("Spark: one of the three")
     table = filled(tmp_path / "t", index, table_type=kind, engine=engine)
     older = hoodoo.open(table.path, engine=engine)
     with pytest.warns(HoodooWarning, match=r"no record index.*switch_index"):

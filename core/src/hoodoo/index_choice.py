@@ -73,8 +73,8 @@ def check_index(settings: Settings, argument: Any = None) -> None:
     try:
         own = resolve("index", stored, settings).instance
     except (PluginError, ConfigError) as error:
-        if settings.table.get(HUDI_INDEX):
-            return  # an index that other engines know: whoever names another one here answers for it
+        if settings.table.get(HUDI_INDEX) and kernel().find("index", stored) is None:
+            return  # an index that only other engines have: whoever names another one here answers for it
         raise OptionConflictError(
             f"index {found.ref.name!r}",
             f"is not the table's, which is {stored!r}; whether that one binds writers can't be said here ({error}).",

@@ -82,7 +82,12 @@ class Option(Generic[T]):
             try:
                 return self.kind.stored(text)
             except BadValueError as error:
-                raise self._refused(f"table property {name}", text, error) from error
+                raise ConfigError(
+                    f"table property {name}",
+                    f"{error.rule}, not {text!r}.",
+                    "Correct it in hoodie.properties if it is a mistake there. Otherwise the table was made in a "
+                    "way that is not supported.",
+                ) from error
         return None
 
     def parse(self, text: str, name: str | None = None) -> T:
