@@ -307,7 +307,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "serializer": (serializer_family.Serializer, serializer_family.BoundSerializer),
     "file_format": (
         format_family.BaseFileFormat,
-        format_family.TellsRanges,
+        format_family.HasColumnRanges,
         format_family.ColumnBounds,
         format_family.BaseFileReader,
         format_family.BaseFileWriter,

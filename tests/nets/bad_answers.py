@@ -399,7 +399,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "BaseFileFormat": {
         "extension": _TEXT, "reader": ("none", "pair", "text", "raises"), "writer": ("none", "pair", "text", "raises"),
     },
-    "TellsRanges": {"column_ranges": _TEXTS},
+    "HasColumnRanges": {"column_ranges": _TEXTS},
     "BaseFileReader": {
         "schema": ("none", "pair", "text", "raises"), "num_rows": (*_WHOLE, "lying"), "metadata": _TEXTS,
         "batches": ("none", "number", "raises", "items_none", "items_short", "items_doubled", "items_raise",
@@ -441,7 +441,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 # Members whose wrong answers can't hinder anything: what is done is done, or core calls them itself.
 NO_ANSWER = {
     ("BoundSerializer", "create"): "promises to raise",
-    ("StoredIndex", "entries"): "asked where indexes are compared only, which writes nothing: test_answers_of_plugins.py",
+    ("StoredIndex", "entries"): "called where indexes are compared: test_answers_of_plugins.py",
     ("Held", "release"): "comes after the decision: a warning names the plugin",
     ("Step", "out_schema"): "a step is core's, or the index's: see locate",
 }

@@ -254,7 +254,7 @@ DIRECT: dict[tuple[str, str], Callable[[Path], Any]] = {
     ("BaseFileReader", "metadata"): lambda path: _reader(path).metadata,
     ("BaseFileReader", "schema"): lambda path: _reader(path).schema,
     ("BaseFileReader", "close"): lambda path: _reader(path).close(),
-    ("TellsRanges", "column_ranges"): lambda path: _one("file_format", "PARQUET").column_ranges(
+    ("HasColumnRanges", "column_ranges"): lambda path: _one("file_format", "PARQUET").column_ranges(
         _store(path), _file(path), ["id"]
     ),
     ("BaseFileWriter", "written"): lambda path: _writer(path).written,

@@ -46,7 +46,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "Serializer": ("serializer", None, "upsert"),
     "BoundSerializer": ("serializer", "bind", "upsert"),
     "BaseFileFormat": ("file_format", None, "upsert"),
-    "TellsRanges": ("file_format", None, "upsert"),
+    "HasColumnRanges": ("file_format", None, "upsert"),
     "BaseFileReader": ("file_format", "reader", "upsert"),
     "BaseFileWriter": ("file_format", "writer", "upsert"),
     "ConflictStrategy": ("conflict", None, "conflict"),

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from hoodoo.errors import OptionConflictError
-from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.registry import same_plugin
 from hoodoo.model.config import partition_spec
 from hoodoo.options.new_table import (
     KEY_GENERATOR,
@@ -108,16 +108,6 @@ def conflict(who: str, what: Any, other: str, otherwise: Any) -> OptionConflictE
     return OptionConflictError(
         f"{who}={_shown(what)}", f"contradicts the {other}={_shown(otherwise)}.", "Say it once."
     )
-
-
-def same_plugin(family: str, one: Any, other: Any) -> bool:
-    """Whether two names, of any kind, are those of one plugin. An object is only itself."""
-    if not isinstance(one, str) or not isinstance(other, str):
-        return one is other
-    offer = kernel().find(family, one)
-    if one.upper() == other.upper():
-        return True
-    return offer is not None and offer is kernel().find(family, other)
 
 
 def _plugin(family: str) -> Same:

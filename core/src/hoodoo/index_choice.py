@@ -15,7 +15,7 @@ from hoodoo.errors import ConfigError, OptionConflictError, PluginError
 from hoodoo.hookspecs.index import ComputedIndex, Tees
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.answers import plain
-from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import Resolved, declared_options, resolve
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS, INDEX_TYPE
@@ -40,7 +40,7 @@ def wanted(options: Mapping[str, str], argument: Any = None) -> Any:
     if argument is not None:
         said.insert(0, ("index", argument))
     for key, value in said[1:]:
-        if not _same_name(said[0][1], value):
+        if not same_plugin("index", said[0][1], value):
             raise OptionConflictError(
                 f"option {key}={value}", f"contradicts {said[0][0]}={said[0][1]!r}.", "say it once."
             )
@@ -68,7 +68,7 @@ def check_index(settings: Settings, argument: Any = None) -> None:
     if asked is None:
         return
     found = resolve("index", asked, settings)
-    if stored is None or _same_name(asked, stored) or found.ref.name == stored:
+    if stored is None or same_plugin("index", asked, stored) or found.ref.name == stored:
         return
     try:
         own = resolve("index", stored, settings).instance
@@ -107,15 +107,6 @@ def _beside(own: Any, asked: Any) -> bool:
         return True
     global_lookup = own.is_global and not isinstance(own, ComputedIndex)
     return global_lookup and asked.first.is_global and alike(own, asked.second)
-
-
-def _same_name(one: Any, other: Any) -> bool:
-    if not (isinstance(one, str) and isinstance(other, str)):
-        return one is other
-    if one.lower() == other.lower():
-        return True
-    found = kernel().find("index", one)
-    return found is not None and found is kernel().find("index", other)
 
 
 def properties_of(found: Resolved, settings: Settings) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo import index_choice
-from hoodoo.agreed import Agreed, agree, conflict, said, same_plugin
+from hoodoo.agreed import Agreed, agree, conflict, said
 from hoodoo.errors import (
     ConfigError,
     MissingColumnError,
@@ -21,7 +21,7 @@ from hoodoo.hookspecs.key_generator import (
     table_properties,
 )
 from hoodoo.hookspecs.registration import PluginRef, Settings
-from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta

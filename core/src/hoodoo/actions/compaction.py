@@ -26,7 +26,7 @@ from hoodoo.actions.overtaken_plan import (
     refuse_undoing,
     too_many,
 )
-from hoodoo.actions.service_files import remove_strays, schema_then
+from hoodoo.actions.service_files import remove_unnamed, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -183,7 +183,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
 
     check(reload(storage, timeline))
     paths = {slice_.partition_path for slice_ in slices}
-    remove_strays(storage, timeline, requested, {s.path for s in stats}, paths)
+    remove_unnamed(storage, timeline, requested, {s.path for s in stats}, paths)
     target.before_publish()
     extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)

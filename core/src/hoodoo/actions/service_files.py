@@ -24,12 +24,12 @@ def schema_then(
     return schema if text is None else without_meta(arrow_schema(text))
 
 
-def remove_strays(
+def remove_unnamed(
     storage: Storage, timeline: Timeline, requested: str, named: set[str], paths: Collection[str]
 ) -> None:
-    """Base files of the instant ``requested`` in the partition ``paths`` that are not among those ``named`` go:
-    an earlier run, or another tool's, left them. None goes where another one has completed the instant."""
-    strays = [
+    """Base files of the instant ``requested`` in the partition ``paths`` that are not among those ``named`` are
+    deleted: an earlier run, or another tool's, left them. None is where another process has completed the instant."""
+    unnamed = [
         entry.path
         for entry in list_data(storage, paths)
         if isinstance(file := parse_path(entry.path, entry.size), BaseFile)
@@ -37,6 +37,6 @@ def remove_strays(
         and entry.path not in named
     ]
     # Looked at after the listing: if another one has completed it, these files may be its own.
-    if strays and reload(storage, timeline).find(requested) is None:
-        for path in strays:
+    if unnamed and reload(storage, timeline).find(requested) is None:
+        for path in unnamed:
             storage.delete(path)

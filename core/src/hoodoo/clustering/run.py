@@ -16,7 +16,7 @@ from contextlib import suppress
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
 
-from hoodoo.actions.service_files import remove_strays, schema_then
+from hoodoo.actions.service_files import remove_unnamed, schema_then
 from hoodoo.clustering.run_groups import run_groups
 from hoodoo.errors import (
     CommitConflictError,
@@ -146,7 +146,7 @@ def _run(
     door.close(storage, named)
     # The door is closed: no task of an earlier run adds any.
     paths = {group.partition_path for group in plan.groups}
-    remove_strays(storage, timeline, order.requested, named, paths)
+    remove_unnamed(storage, timeline, order.requested, named, paths)
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )

@@ -16,7 +16,7 @@ from attrs import frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.murmur import Rounds, rounds
 from hoodoo.options import files as keys
-from hoodoo.options.option import Says
+from hoodoo.options.option import OptionSource
 
 Bits = npt.NDArray[np.uint8]
 
@@ -46,7 +46,7 @@ class BloomOptions:
     max_entries: int | None = None
 
     @staticmethod
-    def from_settings(settings: Says) -> BloomOptions:
+    def from_settings(settings: OptionSource) -> BloomOptions:
         """Read Hudi's names. Raises ConfigError for a value that is not usable."""
         return BloomOptions(
             settings.value(keys.BLOOM_TYPE),

@@ -14,7 +14,7 @@ from hoodoo.files.parquet_writer import ParquetWriter, WriterOptions
 from hoodoo.files.record_keys import KeyStats
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options import files as keys
-from hoodoo.options.option import Says
+from hoodoo.options.option import OptionSource
 from hoodoo.options.table import INDEX_TYPE
 from hoodoo.options.virtual import KEPT_META, POPULATE
 from hoodoo.storage.api import Storage
@@ -55,7 +55,7 @@ class ParquetFormat:
         return ".parquet"
 
     @staticmethod
-    def from_settings(settings: Says) -> ParquetFormat:
+    def from_settings(settings: OptionSource) -> ParquetFormat:
         """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
         ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
         bloom filter's. Raises ConfigError for a value that is not usable."""
@@ -99,7 +99,7 @@ class ParquetFormat:
         return KeyStats(self.options.bloom)
 
 
-def _wants_bloom(settings: Says) -> bool:
+def _wants_bloom(settings: OptionSource) -> bool:
     """Hudi's rule: the option, or a bloom index that would find nothing without the filter."""
     if settings.value(keys.BLOOM_FILTER):
         return True

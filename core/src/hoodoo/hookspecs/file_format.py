@@ -111,7 +111,7 @@ class ColumnBounds:
 
 
 @runtime_checkable
-class TellsRanges(Protocol):
+class HasColumnRanges(Protocol):
     """Optional for a :class:`BaseFileFormat`: it knows least and greatest values without reading rows.
 
     Without it nothing is known of the columns of its files: ``column_stats`` of the metadata table

@@ -41,7 +41,7 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
         plan = plan_scan(source, columns=columns)
     except HoodooError:
         return Found()  # told by those who read the rows
-    todo = [partial(_strays, source, keys, plan, slice_) for slice_ in plan.slices]
+    todo = [partial(_misplaced, source, keys, plan, slice_) for slice_ in plan.slices]
     findings = []
     for done, found in enumerate(in_order(todo, _AT_ONCE), 1):
         progress("partition paths", done, len(todo))
@@ -49,7 +49,7 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
     return Found(tuple(findings))
 
 
-def _strays(
+def _misplaced(
     source: ReadSource, keys: KeyGenerator, plan: ScanPlan, slice_: FileSlice
 ) -> Iterator[list[Finding]]:
     file_format = check_readable(source)

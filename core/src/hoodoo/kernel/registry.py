@@ -266,3 +266,13 @@ def kernel() -> Kernel:
             stacklevel=2,
         )
     return made
+
+
+def same_plugin(family: str, one: Any, other: Any) -> bool:
+    """Whether two names, of any kind and in any case, are those of one plugin. An object is only itself."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return one is other
+    if one.lower() == other.lower():
+        return True
+    offer = kernel().find(family, one)
+    return offer is not None and offer is kernel().find(family, other)

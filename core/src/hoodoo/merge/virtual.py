@@ -19,7 +19,7 @@ from hoodoo.hookspecs.file_format import (
     BaseFileReader,
     BaseFileWriter,
     ColumnBounds,
-    TellsRanges,
+    HasColumnRanges,
     is_plain_parquet,
 )
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -50,7 +50,7 @@ class VirtualKeys:
         self, storage: Storage, path: str, columns: Sequence[str]
     ) -> Mapping[str, ColumnBounds]:
         """As the inner format's; of the keys that are made nothing is known."""
-        if not isinstance(self.inner, TellsRanges):
+        if not isinstance(self.inner, HasColumnRanges):
             return {}
         stored = [name for name in columns if name not in _MADE]
         return self.inner.column_ranges(storage, path, stored)

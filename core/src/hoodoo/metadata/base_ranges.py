@@ -17,7 +17,7 @@ from hoodoo.files.opening import open_named
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     ColumnBounds,
-    TellsRanges,
+    HasColumnRanges,
     is_plain_parquet,
 )
 from hoodoo.metadata.column_ranges import ColumnRange
@@ -56,7 +56,7 @@ def base_ranges(
         rows, footer, schema = reader.num_rows, dict(reader.metadata), reader.schema
     there = dict(_leaves("", schema))
     ranges = {}
-    if rows and isinstance(file_format, TellsRanges):
+    if rows and isinstance(file_format, HasColumnRanges):
         wanted = [c for c in columns if c in there and is_stored(there[c], version)]
         found = file_format.column_ranges(storage, path, wanted)
         name = path.rpartition("/")[2]

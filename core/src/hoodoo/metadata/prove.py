@@ -24,7 +24,7 @@ from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
 _SHOWN = 5
-_WANDERED = pa.schema(
+_MISPLACED = pa.schema(
     [("record_key", pa.string()), ("lies", pa.string()), ("belongs", pa.string())]
 )
 
@@ -59,7 +59,7 @@ def prove_rows(target: WriteTarget, index: Compared, name: str, was_global: bool
     if index.is_global:
         _refuse_doubled(there)
     elif was_global:
-        _refuse_wandered(target, name)
+        _refuse_misplaced(target, name)
     return there
 
 
@@ -109,14 +109,14 @@ def _refuse(
     )
 
 
-def _refuse_wandered(target: WriteTarget, name: str) -> None:
+def _refuse_misplaced(target: WriteTarget, name: str) -> None:
     """A key that arrives with the partition path that its columns say is looked for there."""
     generator = target.generator
     columns = list(dict.fromkeys(field.split(".")[0] for field in generator.partition_fields))
     if not columns or not target.slices:
         return
     rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY, *columns])
-    step = _Wandered(target.storage, target.file_format, rule, generator)
+    step = _Misplaced(target.storage, target.file_format, rule, generator)
     tasks = target.engine.tasks([slice_json.pack([slice_]) for slice_ in target.slices])
     found = target.engine.collect(target.engine.map(tasks, step))
     if found.num_rows:
@@ -131,7 +131,7 @@ def _refuse_wandered(target: WriteTarget, name: str) -> None:
 
 
 @frozen
-class _Wandered:
+class _Misplaced:
     """Step: payloads of slices in; some rows whose columns say another partition path out."""
 
     storage: Storage
@@ -141,7 +141,7 @@ class _Wandered:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return _WANDERED
+        return _MISPLACED
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -160,7 +160,7 @@ class _Wandered:
             return None
         keys = rows.column(RECORD_KEY).cast(pa.string()).filter(elsewhere).slice(0, 1)
         return pa.record_batch(
-            [keys, pa.array([lies]), belongs.filter(elsewhere).slice(0, 1)], schema=_WANDERED
+            [keys, pa.array([lies]), belongs.filter(elsewhere).slice(0, 1)], schema=_MISPLACED
         )
 
 

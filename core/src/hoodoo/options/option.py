@@ -116,7 +116,7 @@ class Option(Generic[T]):
         )
 
 
-class Says(Protocol):
+class OptionSource(Protocol):
     """What is read from: a table's properties, and the options of a call (``hookspecs.Settings``)."""
 
     def value(self, option: Option[T]) -> T: ...

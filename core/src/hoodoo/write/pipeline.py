@@ -29,6 +29,7 @@ from hoodoo.write.door import Door
 from hoodoo.write.key import AddBuckets, AddKeys
 from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
 from hoodoo.write.log_names import LogPlan
+from hoodoo.write.misplaced import leaves_misplaced
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pending import Pending
@@ -36,7 +37,6 @@ from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, targe
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.write.stats import read_stats
-from hoodoo.write.strays import leaves_rows
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
@@ -72,7 +72,7 @@ class Planned:
     parts: int
     routed: Stream | None  # None: a direct write
     # Whether rows are left in a partition path that is not that of their columns.
-    strays: bool = False
+    misplaced: bool = False
 
 
 def prepare(
@@ -146,11 +146,11 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, target.computed.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    tagged, strays = _tagged(target, prepared, slices, slots)
+    tagged, misplaced = _tagged(target, prepared, slices, slots)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
-    return Planned(tuple(dealt), parts, target.engine.map(tagged, step), strays)
+    return Planned(tuple(dealt), parts, target.engine.map(tagged, step), misplaced)
 
 
 def write(target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant) -> Written:
@@ -257,7 +257,7 @@ def _tagged(
     """The tagged rows; and whether some of them stay where their columns do not say."""
     arriving = prepared.arriving
     new = dict(arriving.puts)
-    strays = False
+    misplaced = False
     if not prepared.kind.looks_up:
         stream: Stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
@@ -279,7 +279,7 @@ def _tagged(
             stream = _only_new(target, prepared, index, found)
         else:
             stream = tag(target, index, prepared.keyed, found)
-            strays = leaves_rows(target, index, prepared.keyed, found, arriving)
+            misplaced = leaves_misplaced(target, index, prepared.keyed, found, arriving)
         for row in groups:
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])
@@ -297,7 +297,7 @@ def _tagged(
         slots.add_slots(layout.plan(weights, free, _row_bytes(target, arriving)))
         for path in sorted(new.keys() - weights.keys()):
             slots.new(path, 1)
-    return stream, strays
+    return stream, misplaced
 
 
 def _check_asked(target: WriteTarget, index: LookupIndex, keyed: Stream, found: pa.Table) -> None:

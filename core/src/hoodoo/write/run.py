@@ -269,7 +269,7 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
         instant = _inflight(target, instant, begun)
         written = write(target, prepared, planned, instant)
         _reconcile(target, instant, written.stats, direct=not prepared.staged)
-        if planned.strays and FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
+        if planned.misplaced and FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
             # Readers must know before they see such a row.
             properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
         metadata = CommitMetadata(kind.operation, written.stats, replaced)
@@ -281,7 +281,7 @@ def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Co
             prepared.schema,
             replaced_paths,
             written,
-            planned.strays,
+            planned.misplaced,
         )
 
 
@@ -320,7 +320,7 @@ def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> I
 def _reconcile(
     target: WriteTarget, instant: Instant, stats: tuple[WriteStat, ...], direct: bool
 ) -> None:
-    """Readers that only list must never see a stray: files of this instant that no stat names go."""
+    """Files of this instant that no stat names are deleted: readers that only list must never see one."""
     touched = sorted({stat.partition_path for stat in stats})
     for path in touched:
         partitions.ensure(target.storage, path, instant.requested)
@@ -340,9 +340,9 @@ def _publish(
     schema: pa.Schema,
     replaced: Sequence[str] | None,
     written: Written | None = None,
-    strays: bool = False,
+    misplaced: bool = False,
 ) -> Commit:
-    """The end of an attempt. ``strays``: rows lie where their columns do not say. Raises CommitConflictError
+    """The end of an attempt. ``misplaced``: rows lie where their columns do not say. Raises CommitConflictError
     (not published, not undone yet)."""
     order.before_publish()
     beside = None
@@ -353,7 +353,7 @@ def _publish(
     def content(fresh: Timeline) -> bytes:
         """With ``extraMetadata``: the schema, which batches are in the table, and where its rows lie."""
         told = batches.extra_metadata(target.storage, fresh, instant, order.batch)
-        if not strays:
+        if not misplaced:
             told = {**told, **placement.noted(target.storage, fresh, instant)}
         if target.keeping is not None:
             told = {**told, **target.keeping.noted}

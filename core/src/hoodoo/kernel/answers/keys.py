@@ -18,7 +18,7 @@ from hoodoo.kernel.protocols import members
 _FILL = "fill the column or filter these rows out before writing."
 # A directory outside of the table; one that listings pass over, as its name is one of Hudi's own; and what no
 # file system takes.
-_ASTRAY = r"^/|//|/$|\x00|(^|/)(\.\.?|\.hoodie[^/]*)(/|$)"
+_UNFIT = r"^/|//|/$|\x00|(^|/)(\.\.?|\.hoodie[^/]*)(/|$)"
 
 
 def _record_keys(answer: Any, ask: Ask, batch: pa.RecordBatch) -> pa.Array:
@@ -56,7 +56,7 @@ def _partition_paths(answer: Any, ask: Ask, batch: pa.RecordBatch) -> pa.Array:
         if answer.null_count:
             _blame_path(ask, batch, answer.is_null())
         shapes.array(answer, pa.string(), rows, "partition paths")
-        _check_astray(answer, ask, batch)
+        _check_fit(answer, ask, batch)
         return answer
     return shapes.array(answer, pa.string(), rows, "partition paths")
 
@@ -139,18 +139,18 @@ def _blame_path(ask: Ask, batch: pa.RecordBatch, bad: pa.Array) -> None:
             )
 
 
-def _check_astray(paths: pa.Array, ask: Ask, batch: pa.RecordBatch) -> None:
+def _check_fit(paths: pa.Array, ask: Ask, batch: pa.RecordBatch) -> None:
     if not pc.max(pc.binary_length(paths)).as_py():
         return  # not partitioned
     distinct = pc.unique(paths)
-    astray = distinct.filter(pc.match_substring_regex(distinct, _ASTRAY))
-    if len(astray):
-        path = astray[0].as_py()
+    unfit = distinct.filter(pc.match_substring_regex(distinct, _UNFIT))
+    if len(unfit):
+        path = unfit[0].as_py()
         for name in ask.inner.partition_fields:
             column = _column(batch, name.partition(":")[0])
             if column is None or not pa.types.is_string(column.type):
                 continue
-            if pc.any(pc.match_substring_regex(column, _ASTRAY)).as_py():
+            if pc.any(pc.match_substring_regex(column, _UNFIT)).as_py():
                 raise DataError(
                     f"partition column {name}",
                     f"makes the partition path {path!r}, which can't be a directory of rows of the table.",

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pytest
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.hookspecs.file_format import BaseFileFormat, TellsRanges
+from hoodoo.hookspecs.file_format import BaseFileFormat, HasColumnRanges
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
@@ -330,7 +330,7 @@ class FileFormatContract:
 
     def test_ranges_hold_every_value(self, file_format: BaseFileFormat, storage: Storage) -> None:
         """Of a format that knows ranges; another one promises nothing."""
-        if not isinstance(file_format, TellsRanges):
+        if not isinstance(file_format, HasColumnRanges):
             return
         table = rows(FLAT, 100)
         name = self._write(file_format, storage, FLAT, table)

@@ -1,4 +1,4 @@
-"""Strays: rows that an index leaves where their key lies, in another partition path than their columns say."""
+"""Misplaced: rows that an index leaves where their key lies, in another partition path than their columns say."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.summary import Arrivals
 from hoodoo.write.target import WriteTarget
 
-_FOUND = pa.schema([("strays", pa.int64())])
+_FOUND = pa.schema([("rows", pa.int64())])
 
 
-def leaves_rows(
+def leaves_misplaced(
     target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table, arriving: Arrivals
 ) -> bool:
     """Whether a write of ``staged`` rows, whose keys lie where ``found`` (LOCATIONS_SCHEMA) says, leaves one of
@@ -34,11 +34,11 @@ def leaves_rows(
     if len(paths) == 1 and set(pc.unique(found.column("partition_path")).to_pylist()) == paths:
         return False
     side = target.engine.side(found)
-    return bool(target.engine.collect(target.engine.map(staged, FindStrays(side))).num_rows)
+    return bool(target.engine.collect(target.engine.map(staged, FindMisplaced(side))).num_rows)
 
 
 @frozen
-class FindStrays:
+class FindMisplaced:
     """Step: one row for each batch that has a row which stays in another partition path; its number."""
 
     found: Side
@@ -54,6 +54,6 @@ class FindStrays:
             at = pc.index_in(batch.column(RECORD_KEY), value_set=known)
             lies_in = locations.column("partition_path").take(at)
             elsewhere = pc.fill_null(pc.not_equal(lies_in, batch.column(PARTITION_PATH)), False)
-            strays = pc.sum(pc.and_(elsewhere, pc.equal(batch.column(OP), PUT))).as_py()
-            if strays:
-                yield pa.record_batch([pa.array([strays], pa.int64())], schema=_FOUND)
+            misplaced = pc.sum(pc.and_(elsewhere, pc.equal(batch.column(OP), PUT))).as_py()
+            if misplaced:
+                yield pa.record_batch([pa.array([misplaced], pa.int64())], schema=_FOUND)
