@@ -45,6 +45,16 @@ def written(tmp_path: Path, table: pa.Table, **options: str) -> pq.ParquetFile:
     return pq.ParquetFile(local)
 
 
+@pytest.mark.parametrize("bytes_", ["1", "6", "7", "64", "1024"])
+def test_pages_of_a_few_bytes_lose_no_value(tmp_path: Path, bytes_: str) -> None:
+    """Of a row group of one row, whose list, empty or null, is one page."""
+    kind = pa.list_(pa.int64())
+    for values in (None, [], [7], [1, 2]):
+        table = pa.table({"_hoodie_record_key": ["k"], "list": pa.array([values], kind)})
+        stored = written(tmp_path, table, hoodie__parquet__page__size=bytes_).read()
+        assert stored["list"].to_pylist() == [values]
+
+
 def test_footer_as_hudi_writes_it(tmp_path: Path) -> None:
     footer = written(tmp_path, rows(STORED, 100)).metadata.metadata
     assert footer[b"hoodie_min_record_key"] == b"key-00000000"

@@ -23,6 +23,8 @@ _MAX_ROWS = 1 << 20
 # What the footer says of one column of one row group. Measured on tables of 8 to 20 columns: 90 to 200.
 _CHUNK_BYTES = 140
 _MOST_BITS = 1 << 27  # of a bloom filter
+# Bytes: where a row group is one row, pyarrow 26 loses the value of a list in pages of six bytes or less.
+_LEAST_PAGE = 64
 
 
 @frozen
@@ -98,7 +100,7 @@ class ParquetWriter:
                 compression_level=self._options.level,
                 use_dictionary=dictionaries,
                 column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
-                data_page_size=self._options.page_bytes,
+                data_page_size=max(self._options.page_bytes, _LEAST_PAGE),
                 store_schema=False,
             )
         except OSError as error:

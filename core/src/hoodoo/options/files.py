@@ -16,7 +16,9 @@ CODEC = Option(
 BLOCK_SIZE = Option(
     "hoodie.parquet.block.size", "Bytes of a row group.", str(120 << 20), kind=Size(1)
 )
-PAGE_SIZE = Option("hoodie.parquet.page.size", "Bytes of a page.", str(1 << 20), kind=Size(1))
+PAGE_SIZE = Option(
+    "hoodie.parquet.page.size", "Bytes of a page; below 64 it is 64.", str(1 << 20), kind=Size(1)
+)
 DICTIONARY = Option(
     "hoodie.parquet.dictionary.enabled", "Encode with dictionaries.", "true", kind=FLAG
 )
