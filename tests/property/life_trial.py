@@ -40,6 +40,7 @@ from life_draws import (
 )  # fmt: skip
 from life_points import FIRST, Point, Points
 from life_ranges import Ranges
+from refusal_steps import refuse
 from table_checks import check_files, check_stats, check_virtual_files, compare
 from table_draws import Draw, Op
 from table_model import Model
@@ -108,6 +109,7 @@ class Life(Trial):
 
     def _do(self, op: Op, where: str) -> None:
         op = self._begin(op)
+        refuse(self, op, where)
         if op.kind == draws.COMPACT and self.pending is not None:
             op = evolve(op, kind=draws.SCHEDULE)  # run it, and no other one
         if op.kind in _COMPACTIONS and self.setup.version == 6:

@@ -6,6 +6,7 @@ from attrs import evolve, frozen
 from cluster_draws import Cluster, clusterings
 from hypothesis import strategies as st
 from index_steps import Switch, switches
+from option_draws import Chosen, options
 from table_model import Setup
 from table_values import ORDERED
 
@@ -30,7 +31,9 @@ class Draw:
 @frozen
 class Op:
     """One write. ``source``: in which shape the rows are handed over. ``evolve``: what the schema of
-    the rows has more than the table's. ``lacks``, ``narrow``: columns left out, older types."""
+    the rows has more than the table's. ``lacks``, ``narrow``: columns left out, older types.
+    ``floats``: columns of integers arrive as floating numbers. ``wrong``: before it the same is tried with
+    one row that has to be refused."""
 
     kind: str
     rows: tuple[Draw, ...] = ()
@@ -40,10 +43,16 @@ class Op:
     narrow: bool = False
     backwards: bool = False
     reopen: bool = False
+    floats: bool = False
+    wrong: str = ""
 
 
 # A third of the tables.
 _VIRTUAL = st.sampled_from([""] * 6 + ["rfc", "hudi", "later"])
+
+
+def _drawn(merged: bool) -> st.SearchStrategy[tuple[Chosen, ...]]:
+    return st.lists(options(merged), max_size=3).map(tuple)
 
 
 @st.composite
@@ -55,6 +64,7 @@ def merged_setups(draw: st.DrawFn) -> Setup:
         setup,
         merge_on_read=True,
         blocks=draw(st.sampled_from(["parquet", "avro"])),
+        drawn=draw(_drawn(merged=True)),
         ordering=ordering,
         ordering_types=setup.ordering_types[:1],
     )
@@ -77,7 +87,7 @@ def setups(draw: st.DrawFn) -> Setup:
     ordering = tuple(draw(st.lists(ordered, max_size=most)))
     return Setup(
         version=version,
-        key=draw(st.sampled_from([("k",), ("k",), ("k", "k2")])),
+        key=draw(st.sampled_from([("k",), ("k",), ("k", "k2"), ("k", "k3")])),
         partition=partition,
         index=index,
         event_time=bool(ordering) and draw(st.sampled_from([True, True, False])),
@@ -92,6 +102,7 @@ def setups(draw: st.DrawFn) -> Setup:
         bloom=draw(st.sampled_from([False, False, False, True])),
         virtual=virtual,
         metadata=metadata,
+        drawn=draw(_drawn(merged=False)),
     )
 
 
@@ -108,6 +119,8 @@ _KINDS = st.sampled_from(
     + [OVERWRITE, OVERWRITE_TABLE, DROP, REWRITE]
 )  # fmt: skip
 _MOR_KINDS = st.one_of(_KINDS, st.sampled_from([COMPACT, SCHEDULE, SCHEDULE, UPSERT, UPSERT]))
+FRACTION, AMBIGUOUS_KEY = "a fraction", "an ambiguous key"
+_WRONG = st.sampled_from([""] * 4 + [FRACTION, AMBIGUOUS_KEY])
 _SOURCES = st.sampled_from(["table", "sliced", "reader", "files", "views"])
 _CHANGES = st.sampled_from([""] * 6 + ["widen w", "widen f", "later_text", "later_long",
                                        "later_inner", "later_list"])  # fmt: skip
@@ -116,8 +129,9 @@ _CHANGES = st.sampled_from([""] * 6 + ["widen w", "widen f", "later_text", "late
 def ops(most_rows: int = 8, merged: bool = False) -> st.SearchStrategy[Op]:
     rows = st.lists(DRAWS, max_size=most_rows).map(tuple)
     kinds = _MOR_KINDS if merged else _KINDS
+    floats = st.sampled_from([False, False, True])
     return st.builds(Op, kinds, rows, _SOURCES, _CHANGES, st.booleans(), st.booleans(),
-                     st.booleans(), st.booleans())  # fmt: skip
+                     st.booleans(), st.booleans(), floats, _WRONG)  # fmt: skip
 
 
 def sequences(

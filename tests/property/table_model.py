@@ -45,6 +45,8 @@ class Setup:
     metadata: str = ""
     payload: tuple[str, ...] = ()  # names in table_values.PAYLOAD; none: all of them
     more: tuple[tuple[str, str], ...] = ()  # options
+    # Options that change no row: those it is created with, and those of later handles, in turn.
+    drawn: tuple[tuple[tuple[str, str], ...], ...] = ()
 
     @property
     def is_global(self) -> bool:

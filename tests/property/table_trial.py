@@ -16,6 +16,7 @@ from cluster_draws import Cluster
 from cluster_steps import OPTIONS, Clustered, Planned, cluster, run
 from hoodoo.write.commit import Commit
 from index_steps import Switch, switch
+from refusal_steps import Spoil, as_floats, refuse
 from table_checks import check_files, check_stats, check_virtual_files, compare, hudi_rows
 from table_draws import Draw, Op
 from table_model import Counts, Model, Row, Setup
@@ -23,6 +24,7 @@ from table_model_mor import BUCKETS, LogModel
 from table_values import (
     DAYS,
     ENCODED_PARTITIONS,
+    KEY_TEXTS,
     KEY_VALUES,
     KEYS,
     LATER,
@@ -36,6 +38,7 @@ from table_values import (
 )  # fmt: skip
 
 DEAD = "_hoodie_is_deleted"
+FRESH = {"k": None, "k2": 0, "k3": "a,b"}  # beside a new value of `k`
 VIRTUAL = {
     "rfc": {"hoodie.recordkey.virtual.enabled": "true"},
     "hudi": {"hoodie.populate.meta.fields": "false"},
@@ -53,17 +56,19 @@ def base_schema(setup: Setup) -> pa.Schema:
     return pa.schema([*columns, *payload])
 
 
-def options(setup: Setup) -> dict[str, Any]:
-    """Those that are no properties of the table: for ``open`` too."""
-    found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom, **dict(setup.more)}
-    found |= OPTIONS
+def options(setup: Setup, handle: int = 0) -> dict[str, Any]:
+    """Those that are no properties of the table: for ``open`` too. ``handle``: its number among those of the trial."""
+    found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom}
+    if setup.has_metadata:  # so that it happens
+        found["hoodie.metadata.compact.max.delta.commits"] = "4"
+    if setup.drawn:
+        found |= dict(setup.drawn[handle % len(setup.drawn)])
+    found |= {**dict(setup.more), **OPTIONS}
     if setup.small_file_limit is not None:
         found["hoodie.parquet.small.file.limit"] = setup.small_file_limit
     if setup.merge_on_read:
         # Updates always go to logs: what a rewrite would do instead is the other trial's.
         found |= {"hoodie.logfile.data.block.format": setup.blocks, "hoodoo.layout": "new_files"}
-    if setup.has_metadata:  # so that it happens
-        found["hoodie.metadata.compact.max.delta.commits"] = "4"
     if setup.by_records:
         found["hoodie.record.index.update.partition.path"] = setup.moves
     if setup.max_file_size is not None:
@@ -111,6 +116,7 @@ class Trial:
     clustering: Planned | None = None
     fresh: int = 0
     files: int = 0
+    handles: int = 0
     enabled: bool = False
     rewritten: bool = False
 
@@ -189,6 +195,7 @@ class Trial:
 
     def step(self, op: Op, where: str) -> None:
         op = self._begin(op)
+        refuse(self, op, where)
         planned = self.pending
         commit, counts = self._write(op)
         if commit is None:
@@ -237,7 +244,9 @@ class Trial:
         return op
 
     def _open(self, **more: Any) -> hoodoo.Table:
-        return hoodoo.open(str(self.path), options(self.setup) | more, engine=self.engine)
+        self.handles += 1
+        given = options(self.setup, self.handles) | more
+        return hoodoo.open(str(self.path), given, engine=self.engine)
 
     def _stamp(self, instant: str) -> None:
         """The model wrote without knowing the instant."""
@@ -281,8 +290,7 @@ class Trial:
             return table.delete(data), model.delete_keys(keys)
         if op.kind in (draws.DELETE_KEYS, draws.DELETE_ANYWHERE, draws.DELETE_ROWS):
             return self._delete(op)
-        rows, schema = self._incoming(op)
-        data = self._shaped(rows, schema, op)
+        data, rows = self._given(op)
         if op.kind == draws.UPSERT:
             return table.upsert(data), model.upsert(rows, "")
         if op.kind == draws.OVERWRITE:
@@ -340,13 +348,16 @@ class Trial:
     # --- rows -------------------------------------------------------------------------------------
     def _row(self, draw: Draw, op: Op) -> Row:
         """A whole row in the table's schema as it is now."""
-        known = KEY_VALUES + ([("", 5), (None, 6)] if len(self.setup.key) > 1 else [])
+        known: list[tuple[Any, Any]] = [*KEY_VALUES]
+        if len(self.setup.key) > 1:
+            known = [*KEY_TEXTS] if "k3" in self.setup.key else [*known, ("", 5), (None, 6)]
         if self.setup.is_strict and len(self.setup.key) > 1:
             known = [pair for pair in known if None not in pair]
         values: dict[str, Any] = dict.fromkeys(self.schema.names)
         at = draw.key % (len(known) + self.fresh)
-        pair = known[at] if at < len(known) else (f"fresh{at - len(known)}", 0)
-        values.update({n: v for n, v in zip(KEYS, pair, strict=True) if n in self.setup.key})
+        second = FRESH[self.setup.key[-1]]
+        pair = known[at] if at < len(known) else (f"fresh{at - len(known)}", second)
+        values.update(zip(self.setup.key, pair, strict=False))
         if "p" in self.setup.partition:
             pool = ENCODED_PARTITIONS if self.setup.url and self.setup.hive else PLAIN_PARTITIONS
             values["p"] = pool[draw.part % len(pool)]
@@ -365,6 +376,17 @@ class Trial:
             if name in values:
                 values[name] = value(name, pool, draw.payload)
         return Row(values, tuple(rank), draw.dead)
+
+    def _given(self, op: Op, spoil: Spoil = None) -> tuple[Any, list[Row]]:
+        """What is handed over, and the rows that it means. ``spoil``: makes one of them wrong."""
+        before = self.schema
+        rows, schema = self._incoming(op)
+        handed = rows
+        if op.floats:
+            handed, schema = as_floats(rows, schema, before, op)
+        if spoil is not None:
+            handed, schema = spoil(handed, schema)
+        return self._shaped(handed, schema, op), rows
 
     def _incoming(self, op: Op) -> tuple[list[Row], pa.Schema]:
         """Rows and their schema, after the table's schema (the model's) has taken both in."""
@@ -417,8 +439,7 @@ class Trial:
             path, key = self.model.place(row)
             if (self._scope(path), key) in taken:
                 row.values["k"] = f"fresh{self.fresh}"
-                if "k2" in row.values:
-                    row.values["k2"] = 0
+                row.values.update({name: FRESH[name] for name in self.setup.key[1:]})
                 self.fresh += 1
                 path, key = self.model.place(row)
             taken.add((self._scope(path), key))

@@ -72,9 +72,18 @@ ORDERED: dict[str, tuple[pa.DataType, list[Any]]] = {
     "flag": (pa.bool_(), [False, True]),
 }
 
-KEYS: dict[str, pa.DataType] = {"k": pa.string(), "k2": pa.int32()}
+KEYS: dict[str, pa.DataType] = {"k": pa.string(), "k2": pa.int32(), "k3": pa.string()}
 KEY_VALUES: list[tuple[str | None, int | None]] = [
     ("a", 0), ("b", None), ("c,k2:1", 1), ("d:e", 0), ("é𝄞", 0), (" x y ", -1), ("-0", 0), ("a", 1),
+]  # fmt: skip
+# Keys of two texts, `k` and `k3`: joined without their columns' names many of them would be the same.
+KEY_TEXTS: list[tuple[str | None, str | None]] = [
+    ("a", "b,c"), ("a,b", "c"), ("a", None), ("a:b", "c"), ("a", "b:c"), ("a/b", "c"), ("a", "b/c"), ("", "a"),
+    ("a,", "b"), ("a", ",b"), (",", ":"), ("k3:a", "k:b"), ("a,k2:b", "c"), ("a,k3", ":b"),
+]  # fmt: skip
+# Those that could be other keys, too: they are refused.
+AMBIGUOUS: list[tuple[str, str]] = [
+    ("a,k3:b", "c"), ("a", "b,k3:c"), ("a,k:b", "c"), ("__null__", "a"), ("a", "__empty__"), (",k3:", ""),
 ]  # fmt: skip
 PARTITIONS: dict[str, pa.DataType] = {"p": pa.string(), "q": pa.date32()}
 PLAIN_PARTITIONS = ["x", "y", None, "", "with space", "é"]

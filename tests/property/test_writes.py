@@ -12,9 +12,10 @@ from cluster_draws import CLUSTER, ORDERS, PLAN_OR_RUN, PLANNERS, Cluster
 from effort import effort
 from hypothesis import HealthCheck, event, given, note, settings
 from index_steps import Switch
-from table_draws import Draw, Op, merged_setups, sequences, setups
+from table_draws import AMBIGUOUS_KEY, FRACTION, Draw, Op, merged_setups, sequences, setups
 from table_model import Setup
 from table_trial import Trial
+from table_values import KEY_TEXTS
 from tally import TALLY
 
 # In memory where there is room: conftest.py at the top says so.
@@ -94,3 +95,29 @@ def test_clusterings_into_several_files(number: int, planner: str) -> None:
     before = TALLY.counts.get(what, 0)
     run(setup, [*appends, Op("upsert", (Draw(1),)), plan, Op("append", (Draw(),)), plan])
     assert TALLY.counts.get(what, 0) > before
+
+
+# --- what random ones come to seldom --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("index", "merged", "virtual"),
+    [
+        ("simple", False, "rfc"),
+        ("bucket", False, ""),
+        ("bucket", True, "rfc"),
+        ("record_index", True, ""),
+    ],
+)
+def test_keys_of_texts_that_hold_separators(index: str, merged: bool, virtual: str) -> None:
+    """All of them, each kept apart from the others; what could be another one is refused, and nothing else."""
+    setup = Setup(
+        9 if index == "record_index" else 6, key=("k", "k3"), partition=("p",), index=index,
+        merge_on_read=merged, virtual=virtual, payload=("w", "text"),
+    )  # fmt: skip
+    every = tuple(Draw(key, part=key % 2, payload=key + 1) for key in range(len(KEY_TEXTS)))
+    steps: list[Op | Cluster | Switch] = [Op("upsert", every)]
+    steps += [Op("upsert", every[n : n + 3], wrong=AMBIGUOUS_KEY, floats=True) for n in range(6)]
+    steps += [Op("delete rows", every[:3]), Op("insert", every[:5], wrong=FRACTION)]
+    what = f"refused: {AMBIGUOUS_KEY}"
+    before = TALLY.counts.get(what, 0)
+    run(setup, [*steps, Op("delete anywhere", every[8:])])
+    assert TALLY.counts[what] == before + 6
