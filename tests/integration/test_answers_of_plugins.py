@@ -1,4 +1,4 @@
-"""What becomes of wrong answers of plugins, each as it was found: faults A3, A12, 16 and those of table C."""
+"""Wrong answers of plugins of several families: each is an error that names the plugin, and nothing is committed."""
 
 from __future__ import annotations
 
@@ -161,7 +161,9 @@ def test_a_generator_that_fails_to_judge_rows_is_named(tmp_path: Path) -> None:
     table = hoodoo.create(
         str(tmp_path / "t"), SCHEMA, record_key="id", key_generator=Ambiguous(partition_fields=())
     )
-    with pytest.raises(PluginError, match=r"Ambiguous, refuse_ambiguous: raised ValueError: cannot"):
+    with pytest.raises(
+        PluginError, match=r"Ambiguous, refuse_ambiguous: raised ValueError: cannot"
+    ):
         table.upsert(rows(2))
     assert not table.timeline().writes()
 

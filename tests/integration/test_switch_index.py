@@ -157,7 +157,7 @@ def test_keys_twice_in_their_path_stop_an_index_that_has_room_for_one_place(tmp_
     table.insert(rows([4, 5], 3))
     with pytest.raises(DuplicateKeyError, match=r"2 record keys, such as 'k4', 'k5'"):
         table.switch_index("record_index")
-    with pytest.raises(DuplicateKeyError, match="room for one place"):
+    with pytest.raises(DuplicateKeyError, match="stores one place of a key"):
         table.switch_index("partitioned_record_index")
     assert names(table) == (None, None)
     table.switch_index("global_simple")

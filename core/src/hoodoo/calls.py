@@ -81,12 +81,14 @@ def _why(
         )  # fmt: skip
     positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) > len(positional):
-        most = f"{len(positional)} argument{'' if len(positional) == 1 else 's'}"
-        return CallError(name, f"takes {most} without a name, and {len(args)} were given.", usage)
+        most = f"{len(positional)} positional argument{'' if len(positional) == 1 else 's'}"
+        return CallError(name, f"takes {most}, and {len(args)} were given.", usage)
     given = set(positional[: len(args)])
     twice = [key for key in kwargs if key in given]
     if twice:
-        return CallError(name, f"got {twice[0]!r} twice, by its place and by its name.", usage)
+        return CallError(
+            name, f"got the argument {twice[0]!r} twice, by position and by name.", usage
+        )
     lacking = [
         p.name
         for p in parameters.values()

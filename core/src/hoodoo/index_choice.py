@@ -77,7 +77,7 @@ def check_index(settings: Settings, argument: Any = None) -> None:
             return  # an index that only other engines have: whoever names another one here answers for it
         raise OptionConflictError(
             f"index {found.ref.name!r}",
-            f"is not the table's, which is {stored!r}; whether that one binds writers can't be said here ({error}).",
+            f"is not the table's, which is {stored!r}; whether that one binds writers is not known here ({error}).",
             "Install what offers the table's index, or give it as an object; table.switch_index changes it.",
         ) from error
     if not binds(own) or alike(own, found.instance) or _beside(own, found.instance):

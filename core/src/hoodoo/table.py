@@ -326,8 +326,8 @@ def create(
     on disk are stored as properties of the table. What arguments say, Hudi's own options may say as well or
     instead, as ``df.write.format("hudi").options(...)`` has them.
 
-    Raises OptionConflictError where two of them differ, TableExistsError, ConfigError, MissingColumnError, SchemaError, UnsupportedTableError or
-    PluginError; nothing has been written then.
+    Raises OptionConflictError where two of them differ, TableExistsError, ConfigError, MissingColumnError,
+    SchemaError, UnsupportedTableError or PluginError; nothing has been written then.
     """
     given = tables.check_options(options, None)
     config = new_config(

@@ -67,12 +67,12 @@ def check_growing(
         yield Finding("metadata.keys", _OBJECT, rule, _FIX)
     stale = known.filter(pc.invert(pc.is_in(known, value_set=keys)))
     if len(stale) and not may_outlive_rows(timeline.config):
-        rule = f"it has {len(stale)} keys that the table has not, for example {_some(stale)}"
+        rule = f"it has {len(stale)} keys that the table does not have, for example {_some(stale)}"
         yield Finding("metadata.keys", _OBJECT, rule, _FIX)
 
 
 def may_outlive_rows(config: TableConfig) -> bool:
-    """Whether a record index may rightly know keys that the table has not: where rows are merged on read, and a
+    """Whether a record index may rightly know keys that the table does not have: where rows are merged on read, and a
     row marked as deleted may lose, its key stays."""
     by_time = config.merge_mode or ("EVENT_TIME_ORDERING" if config.ordering_fields else "")
     return config.table_type == "MERGE_ON_READ" and by_time not in ("", "COMMIT_TIME_ORDERING")

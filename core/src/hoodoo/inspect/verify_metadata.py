@@ -181,7 +181,9 @@ class LocationsCheck:
         stale = told.filter(pc.invert(pc.is_in(told.column("key"), value_set=there_is)))
         if stale.num_rows:
             example = some(stale.column("key")[:3].to_pylist())
-            rule = f"it has {stale.num_rows} keys that the table has not, for example {example}"
+            rule = (
+                f"it has {stale.num_rows} keys that the table does not have, for example {example}"
+            )
             yield Finding("metadata.keys", obj, rule, _FIX)
 
 

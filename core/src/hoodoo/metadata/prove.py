@@ -70,7 +70,7 @@ def _refuse_doubled(there: pa.Table) -> None:
     if doubled.num_rows:
         raise DuplicateKeyError(
             f"{doubled.num_rows} record keys, such as {_some(doubled)}",
-            "lie in more than one partition path, and a global index is of keys that are once in the table.",
+            "lie in more than one partition path, and a global index needs keys that are unique in the table.",
             "Delete all but one row of each key (table.delete with key and partition columns), or choose an "
             "index that is not global.",
         )
@@ -96,7 +96,7 @@ def _refuse(
     if twice.num_rows:
         raise DuplicateKeyError(
             f"{twice.num_rows} record keys, such as {_some(twice)}",
-            f"lie in more than one file group of their partition path, and {name} has room for one place.",
+            f"lie in more than one file group of their partition path, and {name} stores one place of a key.",
             "Delete these keys and upsert one row of each, or choose another index.",
         )
     fix = f"Make it anew: table.rebuild_index({name!r}), or hoodoo rebuild-index."
@@ -123,9 +123,9 @@ def _refuse_misplaced(target: WriteTarget, name: str) -> None:
         row = found.slice(0, 1).to_pylist()[0]
         raise DataError(
             f"record key {row['record_key']!r}",
-            f"lies in partition {row['lies']!r}, and its columns say {row['belongs']!r}: by {name} the next row of "
-            "this key would be another one.",
-            "Delete such keys and upsert their rows again, or let them move (the option ...update.partition.path of "
+            f"lies in partition {row['lies']!r}, and its columns say {row['belongs']!r}: with {name} the next "
+            "row of this key would be inserted as another row.",
+            "Delete these keys and upsert their rows again, or let keys move (the option ...update.partition.path of "
             "the table's index, docs/indexes.md), or choose a global index.",
         )
 

@@ -28,15 +28,15 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if (value := _first(array, broken)) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and of the incoming {found} the value {value} is no whole number.",
+            f"the table's type is {kind}, and the incoming value {value} ({found}) is no whole number.",
             f"Correct the values; or write with {WIDEN_INTEGERS.key}=true: a column that is neither of the "
             f"key, nor of the partition path, nor orders rows then becomes {found}.",
         )
     if (value := _first(array, pc.greater_equal(pc.abs(array), 2.0**digits))) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and of the incoming {found} the value {value} may have lost digits: "
-            f"from 2**{digits} on a {found} does not hold each whole number.",
+            f"the table's type is {kind}, and the incoming value {value} ({found}) may have lost digits: "
+            f"from 2**{digits} on, {found} does not hold every whole number.",
             "Make the column integers where it comes from (in pandas Int64, which has nulls).",
         )
     top = 2.0 ** (kind.bit_width - 1)
@@ -44,9 +44,9 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if (value := _first(array, outside)) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and of the incoming {found} the value {value} does not fit it.",
-            "Correct the values; or cast the column to int64, which a column of the table becomes then, "
-            "if it is neither of the key nor of the partition path.",
+            f"the table's type is {kind}, and the incoming value {value} ({found}) does not fit it.",
+            "Correct the values; or cast the column to int64: a column of the table that is neither of the key nor "
+            "of the partition path then becomes int64, too.",
         )
     return array.cast(kind, safe=False)
 

@@ -122,8 +122,8 @@ def plan_scan(
     rows: pc.Expression | None = None,
 ) -> ScanPlan:
     """Decide a read. Lists directories and reads timeline files; opens no base file, except where no
-    commit and no property tells the schema, or rows may lie elsewhere than their columns say. ``view``: the files, where they are known. ``rows``: a
-    filter besides ``where``.
+    commit and no property tells the schema, or rows may lie elsewhere than their columns say. ``view``: the
+    files, where they are known. ``rows``: a filter besides ``where``.
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
     UnsupportedTableError (a base file format, merger or key generator without a plugin, dropped

@@ -142,8 +142,8 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
 
 
 def let_through(rows: pa.RecordBatch | pa.Table, where: pc.Expression) -> Any:
-    """The rows of a batch or a table of which ``where`` is true. SchemaError where a value can't be asked: Arrow makes 32 bit floats
-    of integers to compare them with 0.5, for example, and fails where one does not fit."""
+    """The rows of a batch or a table of which ``where`` is true. SchemaError where it can't be computed of a value:
+    to compare integers with 0.5, for example, Arrow makes 32 bit floats of them, and fails where one does not fit."""
     try:
         return rows.filter(where)
     except pa.ArrowInvalid as exc:

@@ -17,7 +17,8 @@ class Commit:
     """The outcome of a write that is on the timeline.
 
     Counts are rows; ``files`` are the paths of the new files, relative to the table. ``notes``
-    are sentences about what was left out (of a clustering). An empty ``instant`` means that there was nothing to write and the timeline was left alone.
+    are sentences about what a clustering left out. An empty ``instant`` means that there was nothing to write
+    and that the timeline did not change.
     """
 
     instant: str

@@ -39,7 +39,7 @@ def as_rows(data: Any, schema: pa.Schema) -> Any:
     elif isinstance(data, Mapping):
         if any(_is_one_value(values) for values in data.values()):
             raise DataError(
-                "a dictionary", "holds single values: it is one row, or none.",
+                "a dictionary", "holds single values and no columns; it may be meant as one row.",
                 "Give a list of rows, [row], or a dictionary of columns: {name: [values]}.",
             )  # fmt: skip
         columns = dict(data)

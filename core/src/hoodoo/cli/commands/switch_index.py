@@ -23,5 +23,5 @@ def switch_index(
     as the index needs them. Writers may go on."""
     table = given.opened(path, options)
     found = table.switch_index(index)
-    line = f"The index of {table.config.name} is {index}: it says of {found.found[0]} keys where they lie."
+    line = f"The index of {table.config.name} is now {index}; it knows where all {found.found[0]} keys lie."
     given.answer({"index": index, "keys": found.found[0]}, as_json, line)

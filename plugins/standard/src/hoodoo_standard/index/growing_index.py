@@ -53,7 +53,7 @@ class GrowingIndex:
         if timeline is None or GROWING_INDEX not in listed(timeline.config):
             raise ConfigError(
                 f"table {context.storage.root}",
-                "has no growing record index, and was to be asked by it.",
+                "has no growing record index to look keys up in.",
                 missing_fix(context, "growing_record_index"),
             )
         return RecordIndex.open(context.storage, timeline, how=self.how, partition=GROWING_INDEX)

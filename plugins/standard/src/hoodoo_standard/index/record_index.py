@@ -55,7 +55,7 @@ class RecordLevelIndex:
         if timeline is None or RECORD_INDEX not in timeline.config.metadata_partitions:
             raise ConfigError(
                 f"table {context.storage.root}",
-                "has no record index, and was to be asked by it.",
+                "has no record index to look keys up in.",
                 missing_fix(context, "record_index"),
             )
         index = RecordIndex.open(context.storage, timeline, how=self.how)

@@ -74,15 +74,15 @@ def from_settings(settings: Settings) -> TeeIndex | ComputedTee:
     text = TEE.spell(names)
     if len(names) != 2 or "tee" in (name.lower() for name in names):
         raise ConfigError(
-            f"option {TEE.key}", f"names the two indexes to ask, and is {text!r}.",
-            "give for example global_bloom,record_index.",
+            f"option {TEE.key}", f"must name two other indexes, not {text!r}.",
+            "Give for example global_bloom,record_index.",
         )  # fmt: skip
     first, second = (resolve("index", name, settings).instance for name in names)
     if not isinstance(second, LookupIndex):
         raise ConfigError(
             f"option {TEE.key}",
-            f"names {names[1]} second: it looks no key up, it computes where rows have to lie.",
-            "name it first, or another one.",
+            f"names {names[1]} second, which looks up no keys: it computes where rows have to lie.",
+            "Name it first, or name another index.",
         )
     if isinstance(first, ComputedIndex):
         return ComputedTee(first, second)
