@@ -126,7 +126,7 @@ def test_dir_lists_what_there_is() -> None:
         (lambda t: hoodoo.open("x", storage_options={}), "Did you mean 'options'"),
         (lambda t: t.upsert(ROWS, options={}), "hoodoo.open\\(path, options"),
         (lambda t: t.upsert(), "Table.upsert: lacks 'data'"),
-        (lambda t: t.upsert(ROWS, data=ROWS), "got 'data' twice"),
+        (lambda t: t.upsert(ROWS, data=ROWS), "argument 'data' twice"),
         (lambda t: t.read(filter=None), "Did you mean 'where'"),
         (lambda t: t.cluster(column="id"), "Did you mean 'columns'"),
         (lambda t: t.compact(1, 2), "1 positional argument, and 2"),

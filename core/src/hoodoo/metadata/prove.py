@@ -165,5 +165,6 @@ class _Misplaced:
 
 
 def _some(rows: pa.Table) -> str:
-    keys = pc.unique(rows.column("record_key"))[: _SHOWN + 1].to_pylist()
+    # Sorted: groups and joins give rows in an order of their own, another one each time.
+    keys = pc.unique(rows.column("record_key")).sort()[: _SHOWN + 1].to_pylist()
     return ", ".join(map(repr, keys[:_SHOWN])) + (", ..." if len(keys) > _SHOWN else "")
