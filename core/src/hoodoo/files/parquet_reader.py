@@ -110,7 +110,12 @@ class ParquetReader:
         ``where`` skips row groups whose statistics prove that no row matches, and nothing else.
         With ``encoded``, columns that are dictionaries in the file stay so.
         """
-        yield from self._batches(columns, self._row_groups(where), batch_rows, encoded)
+        rows = 0
+        for batch in self._batches(columns, self._row_groups(where), batch_rows, encoded):
+            rows += batch.num_rows
+            yield batch
+        if where is None and rows != self.num_rows:  # a damaged footer has no checksum
+            raise self._corrupt(f"its row groups have {rows} rows, its footer says {self.num_rows}")
 
     def batches_near(
         self, column: str, values: pa.Array | pa.ChunkedArray
@@ -243,7 +248,7 @@ class ParquetReader:
         found = [path for field in self._schema for path in _float_paths((field.name,), field.type)]
         return [p for p in found if all(re.search(rf"\b{re.escape(n)}\b", text) for n in p)]
 
-    def _corrupt(self, error: Exception) -> CorruptTableError:
+    def _corrupt(self, error: Exception | str) -> CorruptTableError:
         return CorruptTableError(
             self._obj,
             f"it can't be read as parquet ({error}).",

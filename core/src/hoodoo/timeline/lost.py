@@ -76,7 +76,10 @@ def refuse_lost(
         if gone is None:
             gone = removed_files(storage, fresh)
         if not was_removed(gone, lost.path):
-            raise lost_file(storage, lost.path, f"the commit {lost.instant}")
+            commit = fresh.find(lost.instant)
+            # The file of the commit is named, too: a damaged one may name what was never there.
+            where = "" if commit is None else f" ({fresh.path(commit)})"
+            raise lost_file(storage, lost.path, f"the commit {lost.instant}{where}")
 
 
 def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
