@@ -28,14 +28,14 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if (value := _first(array, broken)) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and the incoming value {value} ({found}) is no whole number.",
+            f"the table's type is {kind}, and the incoming {found} value {value} is no whole number.",
             f"Correct the values; or write with {WIDEN_INTEGERS.key}=true: a column that is neither of the "
             f"key, nor of the partition path, nor orders rows then becomes {found}.",
         )
     if (value := _first(array, pc.greater_equal(pc.abs(array), 2.0**digits))) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and the incoming value {value} ({found}) may have lost digits: "
+            f"the table's type is {kind}, and the incoming {found} value {value} may have lost digits: "
             f"from 2**{digits} on, {found} does not hold every whole number.",
             "Make the column integers where it comes from (in pandas Int64, which has nulls).",
         )
@@ -44,7 +44,7 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if (value := _first(array, outside)) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and the incoming value {value} ({found}) does not fit it.",
+            f"the table's type is {kind}, and the incoming {found} value {value} does not fit it.",
             "Correct the values; or cast the column to int64: a column of the table that is neither of the key nor "
             "of the partition path then becomes int64, too.",
         )
