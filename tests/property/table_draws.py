@@ -137,7 +137,5 @@ def ops(most_rows: int = 8, merged: bool = False) -> st.SearchStrategy[Op]:
 def sequences(
     least: int = 2, most: int = 9, most_rows: int = 8, merged: bool = False
 ) -> st.SearchStrategy[list[Op | Cluster | Switch]]:
-    # The model of tables that are merged on read has an eye for the index they were made with alone.
-    others = [clusterings()] if merged else [clusterings(), switches()]
-    step = st.one_of(*[ops(most_rows, merged)] * 4, *others)
+    step = st.one_of(*[ops(most_rows, merged)] * 4, clusterings(), switches())
     return st.lists(step, min_size=least, max_size=most)
