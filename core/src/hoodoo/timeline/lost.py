@@ -60,7 +60,9 @@ def refuse_lost(
     """Raise CorruptTableError where ``view``, made of a listing (of the partition ``paths`` only, if given) and
     of ``timeline`` up to the requested time ``as_of``, lacks a file that its newest slices need.
 
-    CommitConflictError where it is missing because its commit has just been undone, or is about to be.
+    CommitConflictError where it is missing because its commit has just been undone. Nothing is missed while a
+    restore or a rollback of a completed write is pending: it deletes files before it takes their commits away,
+    and if it died, the next writer finishes it.
     """
     missing = list(_missing(storage, timeline, view, as_of, paths))
     if not missing:
@@ -68,7 +70,9 @@ def refuse_lost(
     fresh = reload(storage, timeline)
     gone: frozenset[Removed] | None = None
     for lost in missing:
-        if not fresh.contains_or_before_start(lost.instant) or undoing(storage, fresh):
+        if undoing(storage, fresh):
+            return
+        if not fresh.contains_or_before_start(lost.instant):
             raise CommitConflictError(
                 f"{storage.root}/{lost.path}", "its commit was undone while the files were listed.",
                 "Read again.",
