@@ -14,7 +14,8 @@ import pytest
 from hoodoo.errors import CommitConflictError, ConfigError, NotATableError
 from hoodoo.table import Table
 from hoodoo.timeline.batches import HUDI_KEY
-from hoodoo_spark.streaming import IDENTIFIER, PAUSE, RETRIES, Sink, sink
+from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES
+from hoodoo_spark.streaming import Sink, sink
 
 pytestmark = pytest.mark.spark
 DDL = "id long, city string, ts int"
@@ -187,7 +188,7 @@ def test_a_sink_of_hudi_goes_on(place: Place, in_query: Any) -> None:
     """The identifier is what Hudi's own sink looks for."""
     table = place.create()
     in_query("q", "r")
-    into = sink(table, options={IDENTIFIER: "default_single_writer"})
+    into = sink(table, options={IDENTIFIER.key: "default_single_writer"})
     into(place.spark.createDataFrame([(0, "a", 1)], DDL), 7)
     line = table.timeline()
     found = line.metadata(table._storage, line.writes()[-1]).extra
@@ -210,7 +211,7 @@ def test_a_conflict_is_tried_again(place: Place, in_query: Any) -> None:
     table = place.create()
     frame = place.spark.createDataFrame([(0, "a", 1)], DDL)
     slow = Overtaken(table._storage, table.config, {})
-    into = sink(slow, identifier="a", options={RETRIES: 2, PAUSE: 0})
+    into = sink(slow, identifier="a", options={RETRIES.key: 2, PAUSE.key: 0})
     slow.left = 2
     assert into(frame, 0).inserted == 1
     slow.left = 3
@@ -225,8 +226,8 @@ def test_refused(place: Place) -> None:
         sink(table, "merge")
     with pytest.raises(ConfigError, match="hoodoo.open"):
         sink(table, options={"hoodie.index.type": "SIMPLE"})
-    with pytest.raises(ConfigError, match=r"retry.count: must be a number"):
-        sink(table, options={RETRIES: "often"})
+    with pytest.raises(ConfigError, match=r"retry.count: must be a whole number"):
+        sink(table, options={RETRIES.key: "often"})
     with pytest.raises(NotATableError):
         sink(place.path / "nothing")
     with pytest.raises(ConfigError, match="give it an identifier"):
