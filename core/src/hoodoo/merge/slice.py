@@ -25,6 +25,8 @@ from hoodoo.storage.api import Storage
 
 # Batches of keys that are looked up together.
 _AHEAD = 8
+# A column of places, beside the columns of rows.
+_AT = "__at"
 
 
 def merged_rows(
@@ -84,14 +86,29 @@ def _merged_base(
             if met.winners is not None:
                 yield from _batches(met.winners, rule.out_schema)
         if waiting is not None and places is not None and left < reader.num_rows:
-            keys = (batch.column(0) for batch in reader.batches([RECORD_KEY], None))
-            yield from _batches(waiting.more(places.met, _counted(waiting, keys)), rule.out_schema)
+            more = waiting.more(places.met, _stored_rows(waiting, reader, rule.out_schema, where))
+            yield from _batches(more, rule.out_schema)
 
 
-def _counted(waiting: Waiting, keys: Iterator[pa.Array]) -> Counts:
-    """How many of ``keys`` each waiting row has."""
+def _stored_rows(
+    waiting: Waiting, reader: BaseFileReader, schema: pa.Schema, where: pc.Expression | None
+) -> Counts:
+    """How many rows the file has of the key of each waiting row; 0 for rows that ``where`` rules out.
+
+    Only the keys of row groups are read that can have one of the others.
+    """
     counts = np.zeros(waiting.rows.num_rows, np.int64)
-    while ahead := list(itertools.islice(keys, _AHEAD)):
+    rows, keys = waiting.rows.select(schema.names).cast(schema), waiting.rows.column(RECORD_KEY)
+    at = pa.array(np.arange(len(keys)))
+    if where is not None:
+        at = rows.append_column(_AT, at).filter(where).column(_AT)
+    wanted = keys.take(at)
+    if not len(wanted):
+        return counts
+    ends = pc.min_max(wanted)
+    between = (pc.field(RECORD_KEY) >= ends["min"]) & (pc.field(RECORD_KEY) <= ends["max"])
+    stored = (batch.column(0) for batch in reader.batches([RECORD_KEY], between))
+    while ahead := list(itertools.islice(stored, _AHEAD)):
         places = waiting.places(pa.chunked_array(ahead, pa.string())).drop_null()
         counts += np.bincount(np.asarray(places), minlength=len(counts))
     return counts
