@@ -11,8 +11,8 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec_avro
-from hoodoo.timeline.clean_plan import (
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.plans.clean import (
     CleanPlan,
     last_clean,
     pending_cleans,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hoodoo.actions.clean_settings import CleanSettings, named
+from hoodoo.actions.clean.settings import CleanSettings, named
 from hoodoo.errors import ConfigError
 
 

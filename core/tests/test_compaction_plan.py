@@ -17,8 +17,8 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import create, publish, timeline
-from hoodoo.timeline.codec_avro import schema
-from hoodoo.timeline.compaction_plan import (
+from hoodoo.timeline.codec.avro import schema
+from hoodoo.timeline.plans.compaction import (
     COMPACTION,
     CompactionPlan,
     pending_compactions,

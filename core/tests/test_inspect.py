@@ -13,7 +13,7 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec
-from hoodoo.timeline.codec_avro import encode_rollback_plan
+from hoodoo.timeline.codec.avro import encode_rollback_plan
 from hoodoo.timeline.removed import removed_by
 from hoodoo.timeline.timeline import Timeline, load
 

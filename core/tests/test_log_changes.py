@@ -11,10 +11,10 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_changes import arrow_columns, change_schema, encode_changes
-from hoodoo.files.log_reader import LogReader
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.change_data import arrow_columns, change_schema, encode_changes
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.storage.local import LocalStorage
 
 IMAGES = pa.schema([("k", pa.string()), ("ts", pa.int64()), ("v", pa.string())])

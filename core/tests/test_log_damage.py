@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, HoodooError
-from hoodoo.files.log_blocks import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
-from hoodoo.files.log_scan import scan
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.blocks import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
+from hoodoo.files.log.scan import scan
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.testing.log_builders import INSTANT, opened, small_log, small_rows
 
 # One bit at each end of a byte, all bits, and the whole byte to zero or 0xFF.
@@ -240,7 +240,7 @@ def test_a_missing_file_and_one_that_shrank(tmp_path: Path) -> None:
     with pytest.raises(CorruptTableError, match=r"nope\.log"):
         opened(tmp_path / "nope.log")
     blocks = small_log(tmp_path / "x.log")
-    from hoodoo.files.log_reader import LogReader
+    from hoodoo.files.log.reader import LogReader
     from hoodoo.storage.local import LocalStorage
 
     storage = LocalStorage(str(tmp_path))
@@ -287,7 +287,7 @@ def test_contents_flipped(log: tuple[bytes, tuple[LogBlock, ...]], tmp_path: Pat
 
 
 def content_of(reader: object, block: LogBlock) -> pa.Table:
-    from hoodoo.files.log_reader import LogReader
+    from hoodoo.files.log.reader import LogReader
 
     assert isinstance(reader, LogReader)
     if block.kind is BlockKind.DELETE:

@@ -14,11 +14,12 @@ import fastavro
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, UnsupportedTableError
-from hoodoo.files import log_delete_columns, log_deletes
-from hoodoo.files.log_avro import Undecodable
-from hoodoo.files.log_blocks import BlockKind, Header
-from hoodoo.files.log_deletes import decode_deletes, encode_deletes
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log import delete_columns as log_delete_columns
+from hoodoo.files.log import deletes as log_deletes
+from hoodoo.files.log.avro import Undecodable
+from hoodoo.files.log.blocks import BlockKind, Header
+from hoodoo.files.log.deletes import decode_deletes, encode_deletes
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.testing.log_builders import INSTANT, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hoodoo.errors import UnsupportedTableError
-from hoodoo.files.log_blocks import BlockKind, Header
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.blocks import BlockKind, Header
+from hoodoo.files.log.reader import LogReader
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import opened
 

@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, StorageError, UnsupportedTableError
-from hoodoo.files import log_avro
-from hoodoo.files.log_avro import Undecodable, avro_rows
-from hoodoo.files.log_avro_columns import flat_fields
-from hoodoo.files.log_avro_encode import encode_rows, zigzag
-from hoodoo.files.log_avro_frames import _many, row_starts
-from hoodoo.files.log_avro_generic import encode_generic
-from hoodoo.files.log_blocks import BlockKind, Header
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log import avro as log_avro
+from hoodoo.files.log.avro import Undecodable, avro_rows
+from hoodoo.files.log.avro_decode import flat_fields
+from hoodoo.files.log.avro_encode import encode_rows, zigzag
+from hoodoo.files.log.avro_generic import encode_generic
+from hoodoo.files.log.avro_offsets import _many, row_starts
+from hoodoo.files.log.blocks import BlockKind, Header
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.model.meta import META_COLUMNS, repeated
-from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema.avro import avro_text
 from hoodoo.testing.log_builders import opened
 from hypothesis import given, settings
 from hypothesis import strategies as st

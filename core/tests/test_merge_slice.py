@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, field, frozen
 from hoodoo.errors import HoodooWarning
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_writer import LogWriter
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.writer import LogWriter
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.merge import slice as merging
 from hoodoo.merge.log_rows import read_log_rows

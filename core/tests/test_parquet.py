@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, StorageError
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.files.record_keys import KeyFilter
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
-from hoodoo.model.schema_avro import arrow_schema, avro_text
+from hoodoo.model.schema.avro import arrow_schema, avro_text
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
 

@@ -14,8 +14,8 @@ import pytest
 from fastavro.schema import parse_schema
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import with_meta
-from hoodoo.model.schema_avro import arrow_schema, avro_text, decimal_bytes, record_name
-from hoodoo.model.schema_door import normalise_schema
+from hoodoo.model.schema.avro import arrow_schema, avro_text, decimal_bytes, record_name
+from hoodoo.model.schema.normalize import normalise_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import with_meta
-from hoodoo.model.schema_avro import arrow_schema, avro_text
-from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_door import normalise_schema, plain_schema
+from hoodoo.model.schema.avro import arrow_schema, avro_text
+from hoodoo.model.schema.conform import conform
+from hoodoo.model.schema.normalize import normalise_schema, plain_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -11,19 +11,16 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
-from hoodoo.timeline import (
-    archived_entries,
-    archived_log,
-    codec,
-    create,
-    history,
-    history_files,
-    history_levels,
-    history_write,
-)
-from hoodoo.timeline.archived import load_archived, oldest
-from hoodoo.timeline.history_levels import Levels
-from hoodoo.timeline.history_write import HistoryRow
+from hoodoo.timeline import codec, create
+from hoodoo.timeline.archive import data_files as history_files
+from hoodoo.timeline.archive import entries as archived_entries
+from hoodoo.timeline.archive import levels as history_levels
+from hoodoo.timeline.archive import log_files as archived_log
+from hoodoo.timeline.archive import manifest as history
+from hoodoo.timeline.archive import writer as history_write
+from hoodoo.timeline.archive.instants import load_archived, oldest
+from hoodoo.timeline.archive.levels import Levels
+from hoodoo.timeline.archive.writer import HistoryRow
 
 FOLDER = ".hoodie/timeline/history"
 

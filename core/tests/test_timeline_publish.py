@@ -15,7 +15,8 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Delegating, FailingStorage
-from hoodoo.timeline import codec, codec_avro, create, ledger, publish, timeline
+from hoodoo.timeline import codec, create, ledger, publish, timeline
+from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.publish import Result
 
 T = TypeVar("T")

@@ -6,22 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hoodoo.actions import restore, rollback
 from hoodoo.actions import savepoint as savepoint_action
-from hoodoo.actions.restore_plan import make_plan, undone
-from hoodoo.actions.undo_check import data_files, refuse_missing
-from hoodoo.actions.undo_files import absolute
+from hoodoo.actions.restore import run as restore
+from hoodoo.actions.restore.plan import make_plan, undone
+from hoodoo.actions.rollback import run as rollback
+from hoodoo.actions.rollback.files import absolute
+from hoodoo.actions.rollback.validation import data_files, refuse_missing
 from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError, HoodooWarning
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_reader import LogReader
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import small_rows
-from hoodoo.timeline import codec, codec_avro, create, timeline
+from hoodoo.timeline import codec, create, timeline
+from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.names import instant_file_name
 from hoodoo.timeline.savepoints import encode, savepointed, savepoints

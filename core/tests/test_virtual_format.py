@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from hoodoo.errors import MissingColumnError
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.hookspecs.key_generator import KeyGenerator

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.engine.local import LocalEngine
-from hoodoo.files.parquet_reader import ParquetReader
+from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.table import Table
 
 from tests.bench import key_rows

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.files import hfile_blocks, hfile_inflate
 from hoodoo.files.hfile import HFile, Window, write_hfile
+from hoodoo.files.hfile import blocks as hfile_blocks
+from hoodoo.files.hfile import inflate as hfile_inflate
 from hoodoo.metadata.base import block_bytes
 from hoodoo.metadata.layout import RECORD_INDEX
 from hoodoo.metadata.schema import record_schema

@@ -22,8 +22,8 @@ from hoodoo import tables
 from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.metered import MeteredEngine
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata import record_index
-from hoodoo.metadata.asked import KEYED, locations_of
+from hoodoo.metadata.index_lookup import KEYED, locations_of
+from hoodoo.metadata.record_index import index as record_index
 from hoodoo.table import Table
 from hoodoo.timeline import properties
 

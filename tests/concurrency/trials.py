@@ -23,9 +23,9 @@ from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
-from hoodoo.timeline.archived import load_archived
-from hoodoo.timeline.compaction_plan import pending_compactions
+from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans.compaction import pending_compactions
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from hoodoo.write.target import MARKERS

@@ -20,8 +20,8 @@ from hoodoo.engine.local import LocalEngine
 from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.timeline import heartbeat, ledger, properties, publish
-from hoodoo.write import turns
-from hoodoo.write.turns import Turns
+from hoodoo.write import writer_queue as turns
+from hoodoo.write.writer_queue import Turns
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=timezone.utc)
 # A write does its work and nothing else; services are writers of their own.

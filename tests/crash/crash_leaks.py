@@ -15,13 +15,14 @@ from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Entry
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
-from hoodoo.timeline import history, properties
-from hoodoo.timeline.archived import load_archived
-from hoodoo.timeline.clustering_plan import pending_clusterings
+from hoodoo.timeline import properties
+from hoodoo.timeline.archive import manifest as history
+from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
 from hoodoo.timeline.names import parse_instant, parse_path
+from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from metadata_leaks import is_metadata, metadata_leaks

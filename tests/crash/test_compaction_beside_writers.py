@@ -21,7 +21,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Crash, Delegating
-from hoodoo.timeline.compaction_plan import pending_compactions, read_plan
+from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
 from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options
 
 Tables = Callable[..., Path]

@@ -17,8 +17,8 @@ from attrs import frozen
 from crash_trials import COUNT, SEED, VERSIONS, State, copied, opened, state
 from effort import ALL, effort
 from hoodoo.errors import CorruptTableError, HoodooWarning, SchemaError
-from hoodoo.files.log_blocks import Header, LogBlock
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.blocks import Header, LogBlock
+from hoodoo.files.log.reader import LogReader
 from hoodoo.model.filegroup import LogFile
 from hoodoo.storage.local import LocalStorage
 from merge_on_read import INDEXES, log_paths, logs, rows, with_options

@@ -30,7 +30,7 @@ from crash_trials import (
     write_next,
 )
 from effort import ALL, effort
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.reader import LogReader
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.local import LocalStorage

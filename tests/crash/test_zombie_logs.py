@@ -29,11 +29,11 @@ from crash_trials import (
     state,
     write_next,
 )
-from hoodoo.actions.compact_slice import CompactSlices
+from hoodoo.actions.compaction.merge_slice import CompactSlices
 from hoodoo.engine.local import LocalEngine, LocalStream
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_reader import LogReader
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.model.instant import Instant
 from hoodoo.storage.local import LocalStorage

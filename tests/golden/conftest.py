@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hoodoo.model.schema_door import plain_schema
+from hoodoo.model.schema.normalize import plain_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # helper modules, which are no package
 

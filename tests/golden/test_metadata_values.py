@@ -14,10 +14,16 @@ import pytest
 from attrs import frozen
 from golden_tables import LANCE, READ
 from hoodoo.files.hfile import HFile, Window
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_reader import LogReader
-from hoodoo.metadata.column_ranges import ColumnRange, decode_ranges, encode_range, partition_range
-from hoodoo.metadata.file_listing import (
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.reader import LogReader
+from hoodoo.metadata.column_stats.from_files import file_ranges, indexed_columns, row_ranges
+from hoodoo.metadata.column_stats.ranges import (
+    ColumnRange,
+    decode_ranges,
+    encode_range,
+    partition_range,
+)
+from hoodoo.metadata.file_index.rows import (
     ALL_PARTITIONS,
     FileChanges,
     decode_files,
@@ -25,7 +31,6 @@ from hoodoo.metadata.file_listing import (
     encode_partitions,
     merge_files,
 )
-from hoodoo.metadata.found_ranges import file_ranges, indexed_columns, row_ranges
 from hoodoo.metadata.keys import column_key, column_prefix, file_key, partition_key
 from hoodoo.metadata.layout import (
     COLUMN_STATS,
@@ -35,7 +40,7 @@ from hoodoo.metadata.layout import (
     group_id,
     group_of,
 )
-from hoodoo.metadata.record_locations import (
+from hoodoo.metadata.record_index.locations import (
     decode_locations,
     encode_locations,
     instants_of,

@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo import hookimpl
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.parquet import ParquetFormat
-from hoodoo.files.parquet_reader import ParquetReader
+from hoodoo.files.parquet.format import ParquetFormat
+from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.hookspecs import Registration, Settings
 from hoodoo.hookspecs.file_format import ColumnBounds
 from hoodoo.model.meta import encoded_as
-from hoodoo.model.schema_door import conform, plain_schema
+from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage
 
 __version__ = "1.0"

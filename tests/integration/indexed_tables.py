@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 from attrs import define, field
 from hoodoo.hookspecs.index import KEYS_SCHEMA
-from hoodoo.metadata.record_index import RecordIndex
+from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.storage.api import Entry
 from hoodoo.storage.local import LocalStorage
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
-from hoodoo.actions.archive_plan import make_plan
-from hoodoo.actions.archive_settings import ArchiveSettings
+from hoodoo.actions.archive.plan import make_plan
+from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.storage.local import LocalStorage
@@ -27,8 +27,9 @@ from hoodoo.testing.stores import (
     FailingStorage,
     RecordingStorage,
 )
-from hoodoo.timeline import batches, history, properties
-from hoodoo.timeline.archived import ArchivedInstant, load_archived
+from hoodoo.timeline import batches, properties
+from hoodoo.timeline.archive import manifest as history
+from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant, to_datetime
 from hoodoo.timeline.timeline import from_names

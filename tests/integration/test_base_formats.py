@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
-from hoodoo.inspect.layout import table_layout
+from hoodoo.inspect.layout.files import table_layout
 from hoodoo.kernel.registry import kernel
 from hoodoo.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract

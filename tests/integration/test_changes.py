@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.files.log_reader import LogReader
-from hoodoo.read import changes_plan
+from hoodoo.files.log.reader import LogReader
+from hoodoo.read.changes import plan as changes_plan
 from hoodoo.storage.local import LocalStorage
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data

@@ -12,7 +12,7 @@ import hudi
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.actions.clean_run import Cleaned
+from hoodoo.actions.clean.run import Cleaned
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import (
     CommitConflictError,
@@ -28,10 +28,11 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
-from hoodoo.timeline import codec_avro, properties, publish, savepoints
-from hoodoo.timeline.clean_plan import last_clean, pending_cleans, planned_files, read_plan
-from hoodoo.timeline.clustering_plan import PLANNER
+from hoodoo.timeline import properties, publish, savepoints
+from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import from_datetime, to_datetime
+from hoodoo.timeline.plans.clean import last_clean, pending_cleans, planned_files, read_plan
+from hoodoo.timeline.plans.clustering import PLANNER
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.cli import main
-from hoodoo.timeline.clustering_plan import LEFT_OUT, pending_clusterings
+from hoodoo.timeline.plans.clustering import LEFT_OUT, pending_clusterings
 
 SMALL = "hoodie.clustering.plan.strategy.small.file.limit"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("text", pa.string())])

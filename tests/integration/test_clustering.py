@@ -26,8 +26,9 @@ from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import State
 from hoodoo.table import Table
-from hoodoo.timeline import codec, codec_avro, publish
-from hoodoo.timeline.clustering_plan import pending_clusterings
+from hoodoo.timeline import codec, publish
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.plans.clustering import pending_clusterings
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("x", pa.int64()), ("y", pa.string())]

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import DuplicateKeyError
-from hoodoo.files.log_blocks import BlockKind, LogBlock
-from hoodoo.files.log_reader import LogReader
-from hoodoo.files.parquet_reader import ParquetReader
+from hoodoo.files.log.blocks import BlockKind, LogBlock
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table import Table
 from hoodoo.testing.stores import RecordingStorage

@@ -17,7 +17,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.metadata.build import finish, retire, withdraw
-from hoodoo.metadata.listing import told_files
+from hoodoo.metadata.file_index.listing import told_files
 from hoodoo.metadata.table import FOLDER, MetadataTable, mark_of, told_as
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, publish

@@ -10,8 +10,8 @@ import hudi
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
-from hoodoo.files.log_blocks import LogBlock
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.blocks import LogBlock
+from hoodoo.files.log.reader import LogReader
 from hoodoo.storage.local import LocalStorage
 
 SCHEMA = pa.schema(

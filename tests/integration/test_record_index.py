@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooWarning, OptionConflictError
 from hoodoo.metadata.layout import GROWING_INDEX
-from hoodoo.metadata.record_index import Bucket, RecordIndex
+from hoodoo.metadata.record_index.index import Bucket, RecordIndex
 from hoodoo.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 

@@ -10,7 +10,7 @@ import hoodoo
 import hudi
 import pyarrow as pa
 import pytest
-from hoodoo.actions.restore_told import Restored
+from hoodoo.actions.restore.metadata import Restored
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import State
 from hoodoo.storage.local import LocalStorage

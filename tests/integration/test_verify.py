@@ -423,7 +423,7 @@ def test_writers_may_go_on_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert other.clean(commits_retained=1).files
         return list_data(*given)
 
-    monkeypatch.setattr("hoodoo.inspect.verify.list_data", busy)
+    monkeypatch.setattr("hoodoo.inspect.verify.run.list_data", busy)
     report = table.verify()
     assert report.ok, report.findings
 

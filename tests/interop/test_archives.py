@@ -8,7 +8,7 @@ import mor
 import pytest
 from both import Both
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline.archived import ArchivedInstant, load_archived
+from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
 from model import SCHEMA, Model
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"

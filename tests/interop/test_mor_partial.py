@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from attrs import define, frozen
 from both import Both
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.reader import LogReader
 from hoodoo.storage.local import LocalStorage
 from hoodoo_standard.merge.event_time import EventTimeMerger
 from model import Model, table

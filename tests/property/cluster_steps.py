@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 from cluster_draws import CANCEL, PLAN_OR_RUN, Cluster
 from hoodoo.errors import CommitConflictError, UnsupportedTableError
-from hoodoo.timeline.clustering_plan import pending_clusterings
+from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.write.commit import Commit
 from table_model import Model
 from table_model_mor import LogModel

@@ -51,7 +51,7 @@ def hoodoo_file_formats() -> list[Registration]:
     return [
         Registration(
             "PARQUET",
-            "hoodoo.files.parquet:ParquetFormat.from_settings",
+            "hoodoo.files.parquet.format:ParquetFormat.from_settings",
             options=(*PARQUET_OPTIONS, *VIRTUAL_OPTIONS),
             summary="Parquet with Hudi's footer: bloom filter and record-key range.",
         )

@@ -11,15 +11,15 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from hoodoo import tables
-from hoodoo.actions.heal import heal
-from hoodoo.actions.overtaken_plan import (
+from hoodoo.actions.plan_validation import (
     ATTEMPTS,
     OvertakenError,
     refuse_overtaken,
     refuse_undoing,
     too_many,
 )
-from hoodoo.actions.rollback import RolledBack, rollback
+from hoodoo.actions.rollback.recovery import heal
+from hoodoo.actions.rollback.run import RolledBack, rollback
 from hoodoo.clustering.left_out import sentences
 from hoodoo.clustering.run import ClusteringRun, HowToRun, run
 from hoodoo.clustering.schedule import Scope, make_plan
@@ -33,7 +33,7 @@ from hoodoo.hookspecs.registration import Registration, Settings
 from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.listing import build_whole
+from hoodoo.metadata.file_index.listing import build_whole
 from hoodoo.model.brief import listed
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
@@ -42,17 +42,17 @@ from hoodoo.options import clustering as keys
 from hoodoo.options.option import Option
 from hoodoo.switching import Switching
 from hoodoo.timeline import publish
-from hoodoo.timeline.clustering_plan import (
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.plans.clustering import (
     CLUSTERING,
     PLANNER,
     ClusteringPlan,
     clustered_groups,
     pending_clusterings,
 )
-from hoodoo.timeline.compaction_plan import pending_groups
-from hoodoo.timeline.heartbeat import Liveness
-from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.plans.compaction import pending_groups
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 from hoodoo.write.target import door_of

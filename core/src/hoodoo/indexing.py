@@ -10,19 +10,16 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve
 
-from hoodoo.actions.restore_told import Restored
-from hoodoo.actions.rollback import RolledBack
+from hoodoo.actions.restore.metadata import Restored
+from hoodoo.actions.rollback.run import RolledBack
 from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import compact
-from hoodoo.metadata.asked import KEYED, all_keys
 from hoodoo.metadata.build import build, finish, retire
 from hoodoo.metadata.compare import Comparison, compared, compared_whole
 from hoodoo.metadata.definitions import define, is_partitioned
-from hoodoo.metadata.growing import Growing
-from hoodoo.metadata.index_size import IndexSize
-from hoodoo.metadata.keep import columns_of
+from hoodoo.metadata.index_lookup import KEYED, all_keys
 from hoodoo.metadata.layout import (
     COLUMN_STATS,
     FILES,
@@ -30,8 +27,11 @@ from hoodoo.metadata.layout import (
     PARTITION_STATS,
     RECORD_INDEX,
 )
+from hoodoo.metadata.partition_state import KEPT, built, kept_partitions
+from hoodoo.metadata.record_index.growing import Growing
+from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, told_as
-from hoodoo.metadata.unkept import KEPT, built, kept_partitions
+from hoodoo.metadata.writer import columns_of
 from hoodoo.model.config import OWN_INDEX, TableConfig
 from hoodoo.options import metadata as metadata_options
 from hoodoo.timeline.heartbeat import Liveness

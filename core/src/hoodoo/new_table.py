@@ -25,8 +25,8 @@ from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_avro import avro_text
-from hoodoo.model.schema_door import normalise_schema, without_index
+from hoodoo.model.schema.avro import avro_text
+from hoodoo.model.schema.normalize import normalise_schema, without_index
 from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
 from hoodoo.options.new_table import (
     NEW_TABLE_OPTIONS,

@@ -17,11 +17,11 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.keep import Keeper
-from hoodoo.metadata.unkept import drop_unkept, kept_partitions, unlisted
+from hoodoo.metadata.partition_state import drop_unkept, kept_partitions, unlisted
+from hoodoo.metadata.writer import Keeper
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.options.metadata import ENABLED
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource

@@ -7,30 +7,36 @@ from datetime import datetime, timezone
 from typing import Any, overload
 
 from hoodoo import tables
-from hoodoo.actions import archive, clean, clean_run, compaction, restore, restore_plan, savepoint
-from hoodoo.actions.archive import Archived
-from hoodoo.actions.archive_plan import kept_by_cleaning
-from hoodoo.actions.archive_settings import ArchiveSettings
-from hoodoo.actions.clean import Cleaning
-from hoodoo.actions.clean_run import Cleaned
-from hoodoo.actions.clean_settings import CleanSettings, named
-from hoodoo.actions.heal import heal, sweep_undone
-from hoodoo.actions.restore_told import Restored
-from hoodoo.actions.rollback import RolledBack, rollback, undoable
+from hoodoo.actions import savepoint
+from hoodoo.actions.archive import run as archive
+from hoodoo.actions.archive.plan import kept_by_cleaning
+from hoodoo.actions.archive.run import Archived
+from hoodoo.actions.archive.settings import ArchiveSettings
+from hoodoo.actions.clean import run as clean_run
+from hoodoo.actions.clean import schedule as clean
+from hoodoo.actions.clean.run import Cleaned
+from hoodoo.actions.clean.schedule import Cleaning
+from hoodoo.actions.clean.settings import CleanSettings, named
+from hoodoo.actions.compaction import run as compaction
+from hoodoo.actions.restore import plan as restore_plan
+from hoodoo.actions.restore import run as restore
+from hoodoo.actions.restore.metadata import Restored
+from hoodoo.actions.rollback.recovery import heal, sweep_undone
+from hoodoo.actions.rollback.run import RolledBack, rollback, undoable
 from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.inspect.findings import Progress, Report, silent
 from hoodoo.inspect.stats import TableStats, table_stats
-from hoodoo.inspect.verify import verify
+from hoodoo.inspect.verify.run import verify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.instant import Instant
 from hoodoo.opened import OpenTable
 from hoodoo.options.files import SMALL_FILE_LIMIT
 from hoodoo.options.services import COMPACTION
-from hoodoo.timeline.clean_plan import pending_cleans
-from hoodoo.timeline.compaction_plan import pending_compactions
+from hoodoo.timeline.plans.clean import pending_cleans
+from hoodoo.timeline.plans.compaction import pending_compactions
 from hoodoo.timeline.savepoints import Savepoint, savepoints
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.write.commit import Commit

@@ -18,11 +18,11 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, resolve
 from hoodoo.metadata.compare import Comparison
 from hoodoo.metadata.definitions import is_partitioned
-from hoodoo.metadata.kept_by import UNIQUE
+from hoodoo.metadata.first_commit_not_indexed import UNIQUE
 from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX
+from hoodoo.metadata.partition_state import KEPT
 from hoodoo.metadata.prove import prove, prove_rows
 from hoodoo.metadata.table import FOLDER, building, listed, told_as
-from hoodoo.metadata.unkept import KEPT
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.timeline import properties

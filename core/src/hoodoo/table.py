@@ -35,7 +35,7 @@ from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.virtual_keys import kept_columns
 from hoodoo.new_table import new_config
 from hoodoo.options.write import DUPLICATES
-from hoodoo.read.changes import Changes
+from hoodoo.read.changes.scan import Changes
 from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource, check_readable

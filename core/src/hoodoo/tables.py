@@ -9,13 +9,13 @@ import pyarrow as pa
 from attrs import frozen
 
 from hoodoo import index_choice
-from hoodoo.actions.archive_settings import ArchiveSettings
+from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.errors import (
     ConfigError,
     OptionConflictError,
     PluginError,
 )
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.key_generator import (
     KeyGenerator,
@@ -29,7 +29,7 @@ from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.merge.virtual import VirtualKeys
-from hoodoo.metadata.index_size import IndexSize
+from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.options import clustering as clustering_options
@@ -42,7 +42,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
 from hoodoo.write.target import LogSettings
-from hoodoo.write.turns import Turns
+from hoodoo.write.writer_queue import Turns
 
 WRITABLE_VERSIONS = (6, 9)
 # A merger that is more than its mode says, as far as other readers are concerned.

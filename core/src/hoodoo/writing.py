@@ -9,13 +9,13 @@ from typing import Any
 from attrs import evolve
 
 from hoodoo import tables
-from hoodoo.actions import compaction
-from hoodoo.actions.heal import heal
+from hoodoo.actions.compaction import run as compaction
+from hoodoo.actions.rollback.recovery import heal
 from hoodoo.errors import CommitConflictError, HoodooError, warn
 from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata import listing
+from hoodoo.metadata.file_index import listing
 from hoodoo.metadata.table import building, listed
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.options import write as write_options
@@ -25,8 +25,8 @@ from hoodoo.read.stored_row import stored_row
 from hoodoo.services import Services
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.clustering_plan import PLANNER, pending_clusterings
-from hoodoo.timeline.compaction_plan import pending_groups
+from hoodoo.timeline.plans.clustering import PLANNER, pending_clusterings
+from hoodoo.timeline.plans.compaction import pending_groups
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write import operation

@@ -17,9 +17,9 @@ from hoodoo.clustering.group_rows import GroupRows
 from hoodoo.clustering.rewrite_group import REWRITTEN, RewriteGroups
 from hoodoo.clustering.sample import sample
 from hoodoo.errors import CommitConflictError
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_writer import LogWriter
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.writer import LogWriter
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.merger import Merged

@@ -17,9 +17,9 @@ from hoodoo.clustering.changed import last_plan
 from hoodoo.clustering.schedule import Scope, make_plan
 from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import PluginError
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
-from hoodoo.metadata.listing import build
+from hoodoo.metadata.file_index.listing import build
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
@@ -27,14 +27,14 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec, properties, timeline
-from hoodoo.timeline.clustering_plan import (
+from hoodoo.timeline.names import instant_file_name
+from hoodoo.timeline.plans.clustering import (
     LEFT_OUT,
     PLANNER,
     ClusteringPlan,
     clustered_groups,
     read_clustering,
 )
-from hoodoo.timeline.names import instant_file_name
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "tables"

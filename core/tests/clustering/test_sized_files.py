@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define
 from hoodoo.clustering.sized_files import Sizes, sized
-from hoodoo.files.parquet import ParquetFormat
-from hoodoo.files.parquet_writer import ParquetWriter, WriterOptions
+from hoodoo.files.parquet.format import ParquetFormat
+from hoodoo.files.parquet.writer import ParquetWriter, WriterOptions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

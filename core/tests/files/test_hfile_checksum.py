@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 import pytest
-from hoodoo.files.hfile_checksum import checksums
-from hoodoo.files.hfile_format import Checksum
+from hoodoo.files.hfile.checksum import checksums
+from hoodoo.files.hfile.format import Checksum
 
 
 def _by_bits(data: bytes) -> int:

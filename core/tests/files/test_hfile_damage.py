@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, StorageError, UnsupportedTableError
 from hoodoo.files.hfile import Checksum, HFile, Window
-from hoodoo.files.hfile_format import HEADER, HEADER_BYTES
+from hoodoo.files.hfile.format import HEADER, HEADER_BYTES
 
 ROOT = Path(__file__).resolve().parents[3]
 HFILES = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "hfiles"

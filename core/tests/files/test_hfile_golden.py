@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.files.hfile import HFile, Window, write_hfile
-from hoodoo.files.hfile_blocks import Stored, contents
-from hoodoo.files.hfile_format import DATA, HEADER_BYTES
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.hfile.blocks import Stored, contents
+from hoodoo.files.hfile.format import DATA, HEADER_BYTES
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.reader import LogReader
 from hoodoo.storage.local import LocalStorage
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -164,7 +164,7 @@ def _plain(file: HFile, data: bytes) -> list[bytes]:
 
 
 def test_an_hfile_in_a_log_file(tmp_path: Path, made: Any) -> None:
-    from hoodoo.files.log_writer import LogWriter
+    from hoodoo.files.log.writer import LogWriter
 
     first, second = {b"a": b"1", b"b": b"2"}, {b"c": b"3"}
     with LogWriter(str(tmp_path / "log")) as log:

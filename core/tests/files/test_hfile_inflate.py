@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hoodoo.files import hfile_inflate
-from hoodoo.files.hfile_inflate import InflateError, inflate
+from hoodoo.files.hfile import inflate as hfile_inflate
+from hoodoo.files.hfile.inflate import InflateError, inflate
 
 PLAIN = b"".join(b"key-%06d and a value" % n for n in range(3000))
 
@@ -60,7 +60,7 @@ def test_damaged_bytes_are_an_error_or_what_zlib_makes_of_them() -> None:
 def test_without_the_library_zlib_is_used() -> None:
     code = (
         "import sys; sys.modules['isal'] = None; "
-        "from hoodoo.files import hfile_inflate as i; import zlib; "
+        "from hoodoo.files.hfile import inflate as i; import zlib; "
         "assert (i.NAME, i.InflateError) == ('zlib', zlib.error), i.NAME"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

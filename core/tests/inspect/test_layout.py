@@ -16,14 +16,20 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.cli import main
 from hoodoo.errors import ConfigError, SchemaError
-from hoodoo.files.parquet import ParquetFormat
-from hoodoo.inspect.layout import ColumnFigures, FileRange, Layout, column_figures, table_layout
-from hoodoo.inspect.layout_axis import axis_of, thinned
-from hoodoo.inspect.layout_svg import svg
+from hoodoo.files.parquet.format import ParquetFormat
+from hoodoo.inspect.layout.axis import axis_of, thinned
+from hoodoo.inspect.layout.drawing import svg
+from hoodoo.inspect.layout.files import (
+    ColumnFigures,
+    FileRange,
+    Layout,
+    column_figures,
+    table_layout,
+)
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import with_meta
-from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec, properties, timeline

@@ -13,7 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.metadata.column_ranges import (
+from hoodoo.metadata.column_stats.from_files import (
+    META_INDEXED,
+    file_ranges,
+    indexed_columns,
+    row_ranges,
+)
+from hoodoo.metadata.column_stats.ranges import (
     ColumnRange,
     decode_ranges,
     encode_range,
@@ -22,14 +28,8 @@ from hoodoo.metadata.column_ranges import (
     partition_range,
     range_table,
 )
-from hoodoo.metadata.found_ranges import (
-    META_INDEXED,
-    file_ranges,
-    indexed_columns,
-    row_ranges,
-)
+from hoodoo.metadata.column_stats.value_types import is_stored
 from hoodoo.metadata.keys import partition_key
-from hoodoo.metadata.range_kinds import is_stored
 from hoodoo.metadata.schema import decode_row, encode_row
 from hoodoo.model.meta import META_FIELDS
 from hoodoo.options.metadata import RANGE_COLUMNS, RANGES_MOST

@@ -7,7 +7,7 @@ import json
 import fastavro
 import pytest
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
-from hoodoo.metadata.file_listing import (
+from hoodoo.metadata.file_index.rows import (
     FileChanges,
     decode_files,
     encode_files,

@@ -13,7 +13,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.metadata.record_locations import (
+from hoodoo.metadata.record_index.locations import (
     LOCATIONS,
     decode_locations,
     encode_locations,

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import field, frozen
-from hoodoo.files.parquet import ParquetFormat
+from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.model.meta import with_meta
-from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage

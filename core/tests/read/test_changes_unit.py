@@ -7,9 +7,9 @@ import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
-from hoodoo.read.changes import change_payloads
-from hoodoo.read.changes_compare import _pairs
-from hoodoo.read.changes_unit import ChangeUnit, pack_units, unpack_units
+from hoodoo.read.changes.compare import _pairs
+from hoodoo.read.changes.scan import change_payloads
+from hoodoo.read.changes.unit import ChangeUnit, pack_units, unpack_units
 from hoodoo.read.window import place, point, upto
 from hoodoo.timeline.timeline import from_names
 

@@ -14,8 +14,8 @@ from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.files import bloom as filters
 from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.parquet import ParquetFormat
-from hoodoo.files.parquet_writer import WriterOptions
+from hoodoo.files.parquet.format import ParquetFormat
+from hoodoo.files.parquet.writer import WriterOptions
 from hoodoo.files.record_keys import FILTER, FILTER_TYPE, FOOTER_KEYS, MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import IndexContext, LookupIndex

@@ -15,8 +15,8 @@ import pytest
 from attrs import frozen
 from hoodoo.engine.local import LocalEngine
 from hoodoo.files.bloom import DYNAMIC, SIMPLE, BloomOptions
-from hoodoo.files.parquet import ParquetFormat
-from hoodoo.files.parquet_writer import WriterOptions
+from hoodoo.files.parquet.format import ParquetFormat
+from hoodoo.files.parquet.writer import WriterOptions
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta

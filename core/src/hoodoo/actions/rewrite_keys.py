@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
-from hoodoo.actions.compact_slice import CompactSlices, Job, payload, read_result
+from hoodoo.actions.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.file_format import BaseFileFormat

@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 
 from attrs import evolve
 
-from hoodoo.actions.failed_logs import writers
-from hoodoo.actions.undo_check import data_files, refuse_missing
+from hoodoo.actions.rollback.failed_logs import writers
+from hoodoo.actions.rollback.validation import data_files, refuse_missing
 from hoodoo.errors import CommitConflictError, CommitUnknownError, ConfigError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify

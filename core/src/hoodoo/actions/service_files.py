@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_avro import arrow_schema
+from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline, reload

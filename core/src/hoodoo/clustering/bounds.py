@@ -19,9 +19,9 @@ from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.clustering import Bounds, Clusterable
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.metadata.base_ranges import base_ranges
-from hoodoo.metadata.column_ranges import ColumnRange, range_table
+from hoodoo.metadata.column_stats.lookup import known_ranges
+from hoodoo.metadata.column_stats.ranges import ColumnRange, range_table
 from hoodoo.metadata.keys import column_key
-from hoodoo.metadata.known_ranges import known_ranges
 from hoodoo.metadata.layout import COLUMN_STATS
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model.filegroup import BaseFile, FileSlice

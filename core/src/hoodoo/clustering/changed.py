@@ -14,14 +14,14 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.clustering_plan import (
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.plans.clustering import (
     CLUSTERING,
     PLANNER,
     ClusteringPlan,
     pending_clusterings,
     read_clustering,
 )
-from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 Plan = tuple[Instant, ClusteringPlan]

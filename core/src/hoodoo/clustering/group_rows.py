@@ -12,8 +12,8 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import encoded_as
-from hoodoo.model.schema_promote import promoted
-from hoodoo.model.schema_widen import widened
+from hoodoo.model.schema.promote import promoted
+from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.

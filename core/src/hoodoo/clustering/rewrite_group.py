@@ -23,11 +23,11 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated, with_meta
 from hoodoo.storage.api import Storage
+from hoodoo.write.key_changes import WRITTEN, KeyTeller
 from hoodoo.write.markers import CREATE
 from hoodoo.write.pending import Pending
 from hoodoo.write.scratch import discard, scratch_path
 from hoodoo.write.slots import new_uuid
-from hoodoo.write.told_keys import WRITTEN, KeyTeller
 
 # What KeyTeller tells; beside each stat the group of the file, and its bounds as FileBounds packs them.
 REWRITTEN = pa.schema([*WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])

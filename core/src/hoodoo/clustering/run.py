@@ -32,24 +32,24 @@ from hoodoo.kernel.events import notify
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
-from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.timeline import codec, publish
-from hoodoo.timeline.clustering_plan import (
+from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.plans.clustering import (
     PLANNER,
     ClusteringPlan,
     is_clustering,
     pending_clusterings,
 )
-from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 from hoodoo.write.conflicts import change_of
+from hoodoo.write.key_changes import Written
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import MARKERS, WriteTarget, door_of
-from hoodoo.write.told_keys import Written
-from hoodoo.write.turns import Turns
+from hoodoo.write.writer_queue import Turns
 
 # What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"

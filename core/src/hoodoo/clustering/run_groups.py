@@ -16,10 +16,10 @@ from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clusterin
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
-from hoodoo.timeline.clustering_plan import ClusteringPlan
+from hoodoo.timeline.plans.clustering import ClusteringPlan
+from hoodoo.write.key_changes import OnlyKeys, Written, stat_of
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
-from hoodoo.write.told_keys import OnlyKeys, Written, stat_of
 
 
 def run_groups(

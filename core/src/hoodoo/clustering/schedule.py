@@ -33,7 +33,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.clustering_plan import LEFT_OUT, PLANNER, ClusteringPlan, PlannedGroup
+from hoodoo.timeline.plans.clustering import LEFT_OUT, PLANNER, ClusteringPlan, PlannedGroup
 from hoodoo.timeline.timeline import Timeline
 
 Key = tuple[str, str]

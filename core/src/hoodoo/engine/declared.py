@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.engine import Step
-from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema.conform import conform
 
 
 def returned(batches: Iterator[pa.RecordBatch], step: Step) -> Iterator[pa.RecordBatch]:

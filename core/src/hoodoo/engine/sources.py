@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hoodoo.engine.no_arrow import not_arrow
 from hoodoo.kernel.answers import excused
-from hoodoo.model.schema_door import without_index
+from hoodoo.model.schema.normalize import without_index
 
 if TYPE_CHECKING:  # pyarrow.dataset imports pandas where there is one: only who has a dataset pays
     import pyarrow.dataset as ds

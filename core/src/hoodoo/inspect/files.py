@@ -7,7 +7,7 @@ from datetime import datetime
 
 from attrs import frozen
 
-from hoodoo.metadata.listing import build
+from hoodoo.metadata.file_index.listing import build
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import parse_point

@@ -14,7 +14,7 @@ from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archived import ArchivedInstant
+from hoodoo.timeline.archive.instants import ArchivedInstant
 from hoodoo.timeline.names import parse_instant
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.savepoints import kept_files

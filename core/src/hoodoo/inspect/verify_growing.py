@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from hoodoo.inspect.doubles import SHOWN, some
 from hoodoo.inspect.findings import Finding
-from hoodoo.metadata.kept_by import stranger
+from hoodoo.metadata.first_commit_not_indexed import stranger
 from hoodoo.metadata.layout import GROWING_INDEX
-from hoodoo.metadata.record_index import RecordIndex
+from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.metadata.slice import layers
 from hoodoo.metadata.table import FOLDER
 from hoodoo.model.config import TableConfig

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.files.log_blocks import BlockKind, Damage, Header, LogBlock
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.blocks import BlockKind, Damage, Header, LogBlock
+from hoodoo.files.log.reader import LogReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import Waiting
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
@@ -20,7 +20,7 @@ from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.merge.virtual import made_deletes
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
-from hoodoo.model.schema_widen import widened
+from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 
 _DATA = (BlockKind.AVRO, BlockKind.PARQUET, BlockKind.HFILE)

@@ -20,7 +20,7 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.model.schema_widen import widened
+from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 
 # Batches of keys that are looked up together.

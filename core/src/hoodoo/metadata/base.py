@@ -8,7 +8,7 @@ import pyarrow as pa
 from attrs import define
 
 from hoodoo.files.hfile import write_hfile
-from hoodoo.files.hfile_write import BLOCK_BYTES
+from hoodoo.files.hfile.writer import BLOCK_BYTES
 from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile

@@ -20,9 +20,9 @@ from hoodoo.hookspecs.file_format import (
     HasColumnRanges,
     is_plain_parquet,
 )
-from hoodoo.metadata.column_ranges import ColumnRange
-from hoodoo.metadata.found_ranges import file_ranges, footer_columns
-from hoodoo.metadata.range_kinds import is_stored, raw_of
+from hoodoo.metadata.column_stats.from_files import file_ranges, footer_columns
+from hoodoo.metadata.column_stats.ranges import ColumnRange
+from hoodoo.metadata.column_stats.value_types import is_stored, raw_of
 from hoodoo.storage.api import Storage
 
 
@@ -30,7 +30,7 @@ from hoodoo.storage.api import Storage
 class BaseRanges:
     """Of one file: ``rows``, the key-value metadata of its ``footer``, the paths of the ``columns`` that it
     has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
-    (:attr:`~hoodoo.metadata.column_ranges.ColumnRange.is_known`)."""
+    (:attr:`~hoodoo.metadata.column_stats.ranges.ColumnRange.is_known`)."""
 
     rows: int
     footer: Mapping[str, str] = field(factory=dict)

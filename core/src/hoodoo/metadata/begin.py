@@ -9,15 +9,11 @@ import pyarrow as pa
 
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LookupIndex
-from hoodoo.metadata.asked import all_keys, locations_of
 from hoodoo.metadata.base import put_base
-from hoodoo.metadata.changes import FileChange, entries
-from hoodoo.metadata.file_listing import ALL_PARTITIONS, encode_files, encode_partitions
-from hoodoo.metadata.growing import Growing
-from hoodoo.metadata.index_groups import IndexGroups
-from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
-from hoodoo.metadata.index_size import IndexSize
-from hoodoo.metadata.keep import columns_of, key_rows
+from hoodoo.metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
+from hoodoo.metadata.file_index.deltas import FileChange, entries
+from hoodoo.metadata.file_index.rows import ALL_PARTITIONS, encode_files, encode_partitions
+from hoodoo.metadata.index_lookup import all_keys, locations_of
 from hoodoo.metadata.keys import file_key
 from hoodoo.metadata.layout import (
     COLUMN_STATS,
@@ -27,16 +23,20 @@ from hoodoo.metadata.layout import (
     RECORD_INDEX,
     group_id,
 )
-from hoodoo.metadata.record_locations import millis_of
+from hoodoo.metadata.record_index.groups import IndexGroups
+from hoodoo.metadata.record_index.growing import Growing
+from hoodoo.metadata.record_index.locations import millis_of
+from hoodoo.metadata.record_index.rows import GroupFiles, places, write_index_rows
+from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
-from hoodoo.metadata.told_ranges import RANGE_GROUPS, range_deltas, read_ranges
+from hoodoo.metadata.writer import columns_of, key_rows
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import with_meta
 from hoodoo.timeline import view
+from hoodoo.write.key_changes import INDEX_ROWS
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
-from hoodoo.write.told_keys import INDEX_ROWS
 
 # Below so many bytes of base files the least number of groups is right, whatever the rows.
 _FEW_BYTES = 256 << 20

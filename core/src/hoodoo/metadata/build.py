@@ -23,10 +23,9 @@ from hoodoo.metadata.catch_up import Behind, catch_up, covers
 from hoodoo.metadata.definitions import PATH as DEFINITIONS_PATH
 from hoodoo.metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo.metadata.definitions import define, is_partitioned
-from hoodoo.metadata.index_size import IndexSize
-from hoodoo.metadata.keep import columns_of
-from hoodoo.metadata.kept_by import UNIQUE
+from hoodoo.metadata.first_commit_not_indexed import UNIQUE
 from hoodoo.metadata.layout import FILES, RECORD_INDEX, is_own
+from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import (
     BEGINNINGS,
@@ -41,12 +40,14 @@ from hoodoo.metadata.table import (
     told_as,
 )
 from hoodoo.metadata.undo import forget
+from hoodoo.metadata.writer import columns_of
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
-from hoodoo.timeline import codec, codec_avro, partitions, properties, publish
+from hoodoo.timeline import codec, partitions, properties, publish
+from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.publish import INDEXING, Beside

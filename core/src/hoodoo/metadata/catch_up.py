@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hoodoo.errors import CommitConflictError, HoodooError
-from hoodoo.metadata.changes import FileChange
+from hoodoo.metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
 from hoodoo.metadata.commit import Begun
 from hoodoo.metadata.deltas import put_deltas
-from hoodoo.metadata.growing import Growing
-from hoodoo.metadata.index_groups import IndexGroups
-from hoodoo.metadata.index_rows import GroupFiles, places, write_index_rows
-from hoodoo.metadata.index_size import IndexSize
-from hoodoo.metadata.keep import columns_of, grown, key_rows
+from hoodoo.metadata.file_index.deltas import FileChange
 from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES
-from hoodoo.metadata.record_locations import millis_of
+from hoodoo.metadata.record_index.groups import IndexGroups
+from hoodoo.metadata.record_index.growing import Growing
+from hoodoo.metadata.record_index.locations import millis_of
+from hoodoo.metadata.record_index.rows import GroupFiles, places, write_index_rows
+from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
-from hoodoo.metadata.told_ranges import RANGE_GROUPS, range_deltas, read_ranges
+from hoodoo.metadata.writer import columns_of, grown, key_rows
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from hoodoo.metadata.changes import entries
-from hoodoo.metadata.column_ranges import (
+from hoodoo.metadata.column_stats.ranges import (
     ColumnRange,
     decode_ranges,
     encode_range,
     merge_ranges,
 )
-from hoodoo.metadata.file_listing import (
+from hoodoo.metadata.file_index.deltas import entries
+from hoodoo.metadata.file_index.rows import (
     ALL_PARTITIONS,
     FileChanges,
     decode_files,
@@ -21,8 +21,8 @@ from hoodoo.metadata.file_listing import (
     encode_partitions,
     merge_files,
 )
-from hoodoo.metadata.growing import is_first
 from hoodoo.metadata.layout import FILES, GROWING_INDEX, PARTITION_STATS
+from hoodoo.metadata.record_index.growing import is_first
 from hoodoo.metadata.slice import Layer, layers, merged
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage

@@ -24,15 +24,15 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, ledger, publish
-from hoodoo.timeline.compaction_plan import (
+from hoodoo.timeline.instants import next_instant, order_key
+from hoodoo.timeline.ledger import Decision
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans.compaction import (
     COMPACTION,
     CompactionPlan,
     pending_compactions,
     read_plan,
 )
-from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision
-from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write.pending import Pending
 from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch

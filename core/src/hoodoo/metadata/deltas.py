@@ -14,7 +14,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from hoodoo.files.hfile import ENTRIES
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
 from hoodoo.storage.api import Storage

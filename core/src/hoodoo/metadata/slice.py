@@ -16,8 +16,8 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.hfile import ENTRIES, HFile, Window
-from hoodoo.files.log_blocks import BlockKind, LogBlock
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.blocks import BlockKind, LogBlock
+from hoodoo.files.log.reader import LogReader
 from hoodoo.metadata.schema import decode_row, encode_row
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.storage.api import Storage

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
-from hoodoo.metadata.listing import list_data
+from hoodoo.metadata.file_index.listing import list_data
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.clean_plan import CLEAN, read_plan
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.lost import lost_file, removed_files
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans.clean import CLEAN, read_plan
 from hoodoo.timeline.removed import was_removed
 from hoodoo.timeline.taken import Taken, taken_since
 from hoodoo.timeline.timeline import Timeline

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Engine, Task
-from hoodoo.model.schema_evolve import holds_outgrown
+from hoodoo.model.schema.evolve import holds_outgrown
 from hoodoo.model.schema_whole import LOSSLESS_BITS, inexact
 from hoodoo.options.table import WIDEN_INTEGERS
 from hoodoo.read.scan import Scan

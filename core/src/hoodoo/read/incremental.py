@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
 
-from hoodoo.metadata.listing import is_told
+from hoodoo.metadata.file_index.listing import is_told
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.read.cleaned import History, Key, check_stats

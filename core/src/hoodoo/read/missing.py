@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.clean_plan import CLEAN, read_plan
+from hoodoo.timeline.plans.clean import CLEAN, read_plan
 from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.timeline import load
 

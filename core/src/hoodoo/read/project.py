@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME
-from hoodoo.model.schema_widen import widened
+from hoodoo.model.schema.widen import widened
 from hoodoo.read.spec import RowSpec, let_through
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hoodoo.errors import ConfigError
 from hoodoo.read.source import ReadSource
-from hoodoo.timeline.archived import oldest
+from hoodoo.timeline.archive.instants import oldest
 from hoodoo.timeline.instants import order_key
 
 

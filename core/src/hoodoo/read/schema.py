@@ -12,8 +12,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_FIELDS, RECORD_KEY, with_meta, without_meta
-from hoodoo.model.schema_avro import arrow_schema
-from hoodoo.model.schema_door import plain_schema
+from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.instants import order_key
 

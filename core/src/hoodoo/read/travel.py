@@ -7,14 +7,14 @@ put beside the listing; where the older state has one of these files, it can't b
 from __future__ import annotations
 
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.metadata.listing import is_told, list_data
+from hoodoo.metadata.file_index.listing import is_told, list_data
 from hoodoo.model.instant import Instant, State
 from hoodoo.read.cleaned import deleted_by, undone_meanwhile
 from hoodoo.read.source import ReadSource
-from hoodoo.timeline.clean_plan import CLEAN, READABLE, last_clean
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans.clean import CLEAN, READABLE, last_clean
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files

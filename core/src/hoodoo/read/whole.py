@@ -10,7 +10,7 @@ from attrs import Factory, evolve, field, frozen
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archived import ArchivedInstant, load_archived
+from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hoodoo.files.log_blocks import BlockKind, LogBlock
-from hoodoo.files.log_reader import LogReader
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.blocks import BlockKind, LogBlock
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.storage.local import LocalStorage
 
 INSTANT = "20250101000000001"

@@ -24,8 +24,8 @@ from hoodoo.errors import ConfigError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archived import load_archived
-from hoodoo.timeline.codec_errors import corrupt
+from hoodoo.timeline.archive.instants import load_archived
+from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 

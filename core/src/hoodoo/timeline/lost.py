@@ -19,7 +19,7 @@ from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archived import load_archived
+from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import undoing

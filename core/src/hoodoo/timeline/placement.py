@@ -21,7 +21,7 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.codec_errors import corrupt
+from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline

@@ -14,7 +14,7 @@ from hoodoo.model.brief import listed
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import codec_avro
+from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.timeline import Timeline
 
 SAVEPOINT = "savepoint"

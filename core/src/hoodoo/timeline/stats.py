@@ -13,7 +13,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
-from hoodoo.timeline.codec_errors import corrupt
+from hoodoo.timeline.codec.errors import corrupt
 
 JSON: Final = "json"  # table version 6
 AVRO: Final = "avro"  # table versions 8 and 9

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.clean_plan import CLEAN
+from hoodoo.timeline.plans.clean import CLEAN
 from hoodoo.timeline.timeline import Timeline, reload
 
 

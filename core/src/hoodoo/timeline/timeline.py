@@ -16,7 +16,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
-from hoodoo.timeline.codec_errors import corrupt
+from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, instant_file_name, parse_instant
 

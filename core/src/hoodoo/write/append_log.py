@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, frozen
 
-from hoodoo.files.log_blocks import BlockKind
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
@@ -23,11 +23,11 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
+from hoodoo.write.key_changes import KeyTeller
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, stored_rows
 from hoodoo.write.scratch import scratch_file
 from hoodoo.write.target import LogSettings
-from hoodoo.write.told_keys import KeyTeller
 
 
 @frozen

@@ -12,8 +12,8 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from hoodoo.errors import UnsupportedTableError
-from hoodoo.files.log_changes import arrow_columns, change_schema
-from hoodoo.files.log_writer import LogWriter
+from hoodoo.files.log.change_data import arrow_columns, change_schema
+from hoodoo.files.log.writer import LogWriter
 from hoodoo.model.change_data import (
     BEFORE,
     BEFORE_AFTER,
@@ -27,7 +27,7 @@ from hoodoo.model.change_data import (
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import RECORD_KEY, without_meta
-from hoodoo.model.schema_door import conform, plain_schema
+from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.options.table import CDC_MODE
 from hoodoo.timeline.names import parse_path
 

@@ -29,7 +29,7 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
-from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema.conform import conform
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.log_keys import with_log_keys

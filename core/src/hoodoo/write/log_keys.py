@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
-from hoodoo.files.log_blocks import LogBlock
-from hoodoo.files.log_reader import LogReader
+from hoodoo.files.log.blocks import LogBlock
+from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA

@@ -25,11 +25,11 @@ from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.write.change_log import ChangeLog, ChangeLogs, log_name
 from hoodoo.write.columns import SEQ
+from hoodoo.write.key_changes import KeyTeller
 from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, read_stored, renamed, stored_rows
 from hoodoo.write.scratch import scratch_file
-from hoodoo.write.told_keys import KeyTeller
 
 # What travels with a row and is no column of the table.
 _ASIDE = frozenset({SEQ, PART, SLOT})

@@ -14,8 +14,8 @@ from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.door import Door
 from hoodoo.write.markers import mark
+from hoodoo.write.task_fence import Door
 
 
 @frozen

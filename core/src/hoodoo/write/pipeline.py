@@ -21,12 +21,12 @@ from hoodoo.model import change_data
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
-from hoodoo.model.schema_avro import avro_text
+from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.virtual_keys import is_strict
 from hoodoo.options.write import DUPLICATES
 from hoodoo.write.change_log import ChangeLogs
-from hoodoo.write.door import Door
 from hoodoo.write.key import AddBuckets, AddKeys
+from hoodoo.write.key_changes import Written, collect_written
 from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
 from hoodoo.write.log_names import LogPlan
 from hoodoo.write.misplaced import leaves_misplaced
@@ -40,7 +40,7 @@ from hoodoo.write.stats import read_stats
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
-from hoodoo.write.told_keys import Written, collect_written
+from hoodoo.write.task_fence import Door
 from hoodoo.write.write_slots import WriteSlots
 
 # What one stored row costs on disk before any commit has told (Hudi's

@@ -11,9 +11,9 @@ from attrs import frozen
 from hoodoo.errors import MissingColumnError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
-from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_door import normalise_schema, without_index
-from hoodoo.model.schema_evolve import evolve
+from hoodoo.model.schema.conform import conform
+from hoodoo.model.schema.evolve import evolve
+from hoodoo.model.schema.normalize import normalise_schema, without_index
 from hoodoo.options.table import WIDEN_INTEGERS
 
 

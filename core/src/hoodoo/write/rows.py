@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, encoded_as, repeated
-from hoodoo.model.schema_conform import conform
-from hoodoo.model.schema_promote import promoted
+from hoodoo.model.schema.conform import conform
+from hoodoo.model.schema.promote import promoted
 
 
 def stored_rows(

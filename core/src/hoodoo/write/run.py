@@ -26,12 +26,13 @@ from hoodoo.kernel.events import notify
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.schema_avro import avro_text
-from hoodoo.model.schema_evolve import outgrown
+from hoodoo.model.schema.avro import avro_text
+from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import batches, codec, codec_avro, partitions, placement, properties, publish
+from hoodoo.timeline import batches, codec, partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
@@ -40,11 +41,11 @@ from hoodoo.timeline.view import list_data
 from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
+from hoodoo.write.key_changes import Written
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
-from hoodoo.write.told_keys import Written
-from hoodoo.write.turns import Turns
+from hoodoo.write.writer_queue import Turns
 
 C = TypeVar("C", Commit, "Commit | None")
 Undo = Callable[[Instant], None]

@@ -26,8 +26,8 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.publish import Beside
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.door import Door
-from hoodoo.write.told_keys import Written
+from hoodoo.write.key_changes import Written
+from hoodoo.write.task_fence import Door
 
 # Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
 # of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.

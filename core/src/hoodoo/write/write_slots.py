@@ -18,11 +18,11 @@ from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.columns import SEQ
+from hoodoo.write.key_changes import WRITTEN, KeyTeller
 from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.pending import Pending
 from hoodoo.write.stats import STATS_SCHEMA
 from hoodoo.write.target import LogSettings
-from hoodoo.write.told_keys import WRITTEN, KeyTeller
 
 
 @frozen

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
-from hoodoo.metadata.listing import is_told
+from hoodoo.metadata.file_index.listing import is_told
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.changes import Changes, change_payloads
+from hoodoo.read.changes.scan import Changes, change_payloads
 from hoodoo.read.missing import explained
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import Scan

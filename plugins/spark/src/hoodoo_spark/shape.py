@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-from hoodoo.model.schema_conform import conform
+from hoodoo.model.schema.conform import conform
 
 _GATHERED_ROWS = 65_536
 _GATHERED_BYTES = 16 << 20

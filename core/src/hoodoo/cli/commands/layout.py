@@ -12,7 +12,7 @@ from hoodoo.cli import given, show
 from hoodoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hoodoo.inspect.layout import Layout
+    from hoodoo.inspect.layout.files import Layout
 
 _NUMBERS = ("files", "size", "median", "average", "most", "pairs", "unknown")
 
@@ -38,8 +38,8 @@ def layout(
     as_json: given.Json = False,
 ) -> None:
     """Say, or draw, how the values of columns are spread over a table's files."""
-    from hoodoo.inspect.layout import table_layout
-    from hoodoo.inspect.layout_svg import svg
+    from hoodoo.inspect.layout.drawing import svg
+    from hoodoo.inspect.layout.files import table_layout
 
     names = tuple(dict.fromkeys(name.strip() for name in columns.split(",") if name.strip()))
     if not names:

@@ -36,7 +36,7 @@ def timeline(
 ) -> None:
     """List what happened to a table, newest first."""
     from hoodoo.inspect.timeline import timeline_page
-    from hoodoo.timeline.archived import load_archived
+    from hoodoo.timeline.archive.instants import load_archived
 
     table = given.opened(path, options)
     found = table.timeline()

@@ -31,8 +31,8 @@ def verify(
     as_json: given.Json = False,
 ) -> None:
     """Look whether all of a table is as it should be. Changes nothing. Exit code 1: it is not."""
-    from hoodoo.inspect.verify import unopened
-    from hoodoo.inspect.verify_properties import check_properties
+    from hoodoo.inspect.verify.properties import check_properties
+    from hoodoo.inspect.verify.run import unopened
     from hoodoo.tables import open_storage, typed_options
 
     storage = open_storage(path, typed_options(given.pairs(options)))

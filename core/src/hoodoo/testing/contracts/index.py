@@ -132,7 +132,7 @@ class LookupIndexContract:
 
     @pytest.fixture
     def file_format(self) -> BaseFileFormat:
-        from hoodoo.files.parquet import ParquetFormat
+        from hoodoo.files.parquet.format import ParquetFormat
 
         return ParquetFormat()
 

@@ -12,7 +12,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.metadata.layout import GROWING_INDEX
-from hoodoo.metadata.record_index import RecordIndex
+from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.metadata.table import listed
 
 from hoodoo_standard.index.record_index import how_of, missing_fix

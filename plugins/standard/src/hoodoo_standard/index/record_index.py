@@ -12,7 +12,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.metadata.layout import RECORD_INDEX
-from hoodoo.metadata.record_index import RecordIndex
+from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.metadata.table import building
 
 from hoodoo_standard.options import CHOOSES, RECORD_MOVES, SEEKS

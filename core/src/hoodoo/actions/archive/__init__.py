@@ -1,0 +1,1 @@
+"""Archive: old instants move from the active timeline into the archived one."""

@@ -1,0 +1,1 @@
+"""Clean: old file slices that nobody needs are deleted."""

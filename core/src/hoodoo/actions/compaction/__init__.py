@@ -1,0 +1,1 @@
+"""Compaction: the log files of a slice become a base file."""

@@ -1,0 +1,61 @@
+"""Overtaken: whether the plan of a service is of a table that is not there any more when it is announced."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hoodoo.errors import CommitConflictError
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.plans.clustering import pending_clusterings
+from hoodoo.timeline.plans.compaction import pending_compactions
+from hoodoo.timeline.timeline import Timeline
+
+ATTEMPTS = 5
+
+
+class OvertakenError(Exception):
+    """The plan has to be made anew. Does not leave the package."""
+
+
+def refuse_overtaken(
+    storage: Storage, before: Timeline, now: Timeline, groups: Collection[tuple[str, str]]
+) -> None:
+    """OvertakenError if a write of ``groups`` (partition path, file id) has completed between the two, something
+    was undone, or a service has been planned, perhaps of the same."""
+    known = {i.requested for i in (*before.writes(), *_planned(storage, before))}
+    if any(i.requested not in known for i in _planned(storage, now)):
+        raise OvertakenError
+    for other in now.writes():
+        if other.requested not in known:
+            told = now.metadata(storage, other)
+            written = {(s.partition_path, s.file_id) for s in told.stats}
+            touched = told.replaced_groups | written
+            if not touched.isdisjoint(groups):
+                raise OvertakenError
+    if {i.requested for i in before.writes()} - {i.requested for i in now.writes()}:
+        raise OvertakenError  # something was undone, or archived
+
+
+def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:
+    """CommitConflictError while a restore or a rollback is under way."""
+    for other in timeline.pending():
+        if other.action in ("restore", "rollback"):
+            raise CommitConflictError(
+                f"{storage.root}: {what}",
+                f"{other} is under way, and may take away what a {what} planned now would read.",
+                "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
+            )
+
+
+def too_many(storage: Storage, what: str) -> CommitConflictError:
+    """What is raised when plans were overtaken again and again."""
+    return CommitConflictError(
+        f"{storage.root}: {what}", f"writes came in between {ATTEMPTS} times.",
+        "Schedule it again when there are fewer.",
+    )  # fmt: skip
+
+
+def _planned(storage: Storage, timeline: Timeline) -> list[Instant]:
+    clusterings = (instant for instant, _plan in pending_clusterings(storage, timeline))
+    return [*pending_compactions(timeline), *clusterings]

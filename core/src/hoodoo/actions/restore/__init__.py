@@ -1,0 +1,1 @@
+"""Restore: the table becomes what it was at a point."""

@@ -1,0 +1,64 @@
+"""What a restore has done: for its caller, and as Hudi's ``HoodieRestoreMetadata``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from hoodoo.actions.restore.plan import RestorePlan, read_plan
+from hoodoo.actions.rollback.files import relative
+from hoodoo.errors import CorruptTableError
+from hoodoo.model.brief import listed
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class Restored:
+    """``point`` is the write that the table is at now; ``undone`` are the instants that are gone,
+    newest first, and ``files`` what was deleted, relative to the table. ``restore`` is the restore's
+    own instant; empty where there was nothing to undo."""
+
+    point: str
+    restore: str
+    undone: tuple[str, ...] = field(default=(), repr=listed)
+    files: tuple[str, ...] = field(default=(), repr=listed)
+
+
+def encode(mine: Instant, plan: RestorePlan, records: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """The completed file. ``records``: of each instant the ``HoodieRollbackMetadata``."""
+    record = {
+        "startRestoreTime": mine.requested,
+        "timeTakenInMillis": 0,
+        "instantsToRollback": [i.requested for i in plan.instants],
+        "hoodieRestoreMetadata": {requested: [record] for requested, record in records.items()},
+        "version": 1,
+        "restoreInstantInfo": [
+            {"commitTime": i.requested, "action": i.action} for i in plan.instants
+        ],
+    }
+    return codec_avro.encode("HoodieRestoreMetadata", record)
+
+
+def told(storage: Storage, timeline: Timeline, done: Instant) -> Restored:
+    """What the completed restore ``done`` says of itself."""
+    found = timeline.contents(storage, done)
+    records = (r for listed in (found.get("hoodieRestoreMetadata") or {}).values() for r in listed)
+    files = sorted(path for record in records for path in deleted(storage, record))
+    try:
+        point = read_plan(storage, timeline, done).point
+    except CorruptTableError:
+        point = ""
+    gone = tuple(found.get("instantsToRollback") or ())
+    return Restored(point, done.requested, gone, tuple(files))
+
+
+def deleted(storage: Storage, record: dict[str, Any]) -> list[str]:
+    """Paths below the table root that a rollback says it has deleted."""
+    parts = (record.get("partitionMetadata") or {}).values()
+    found = (relative(storage, str(p)) for part in parts for p in part["successDeleteFiles"])
+    return [path for path in found if path is not None]

@@ -1,0 +1,1 @@
+"""Rollback and recovery: what failed or died leaves nothing behind."""

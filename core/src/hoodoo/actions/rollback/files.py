@@ -1,0 +1,219 @@
+"""Undo files: what one instant left in a table, and how it goes.
+
+Order, so that a crash at any point can be finished: a completed instant becomes pending again (from
+here on no reader sees it) -> data files -> its inflight, then its requested file -> data files that
+came meanwhile. A file that is gone already counts as deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from hoodoo.actions.rollback.failed_logs import FailedLogs, Group, failed_logs, touched_groups
+from hoodoo.files.log.writer import LogWriter
+from hoodoo.metadata.undo import forget
+from hoodoo.model.commit import Operation
+from hoodoo.model.filegroup import BaseFile, LogFile
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.storage.uri import local_path
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.names import completed_action, parse_instant, parse_path
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import list_data
+from hoodoo.write.scratch import scratch_file
+
+_SERVICES = {
+    Operation.COMPACT: "compaction",
+    Operation.LOG_COMPACT: "logcompaction",
+    Operation.CLUSTER: "clustering",
+}
+
+
+@frozen
+class Traces:
+    """Where files of an instant may be. ``partitions``: None where only a listing of the whole table
+    tells (tasks of a write that failed may have put files that nobody counted). ``groups``: those
+    with log files that don't say who wrote them (table version 6). ``own_slices``: the log files of
+    slices that began with the instant go with it, whoever wrote them (version 6)."""
+
+    partitions: frozenset[str] | None
+    groups: frozenset[Group]
+    own_slices: bool = False
+
+
+@frozen
+class Found:
+    """``whole``: files to delete; ``shared``: log files behind which a rollback block is put."""
+
+    whole: tuple[BaseFile | LogFile, ...] = ()
+    shared: tuple[LogFile, ...] = ()
+
+    def requests(self, storage: Storage, instant: str) -> list[dict[str, Any]]:
+        """As ``RollbackRequests`` of a plan: one for each file."""
+        asks = [_ask(f, instant, [absolute(storage, f.path)], {}) for f in self.whole]
+        return asks + [_ask(log, log.instant, [], {log.name: log.size}) for log in self.shared]
+
+
+@frozen
+class Removed:
+    """``paths``, below the table root, are gone; ``taken_back`` are the log files that were added."""
+
+    paths: tuple[str, ...] = ()
+    taken_back: tuple[LogFile, ...] = ()
+
+
+def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool) -> Traces:
+    """Of ``instant`` as the timeline shows it. ``sliced``: nothing that was written into the slices
+    that it began is to stay."""
+    old = timeline.layout == 1
+    groups: frozenset[Group] = frozenset()
+    if not instant.is_completed:
+        if old:
+            groups = touched_groups(storage, timeline, instant)
+        return Traces(None, groups, old and sliced)
+    stats = timeline.metadata(storage, instant).stats
+    if old:
+        groups = frozenset((s.partition_path, s.file_id) for s in stats if s.file_id)
+    return Traces(frozenset(s.partition_path for s in stats), groups, old)
+
+
+def find(storage: Storage, timeline: Timeline, requested: str, where: Traces) -> Found:
+    """The files of the instant ``requested`` as they are now. Costs a listing; in version 6 the log
+    files of the file groups are opened."""
+    parsed = (parse_path(e.path, e.size) for e in list_data(storage, where.partitions))
+    named = [f for f in parsed if f is not None and f.instant == requested]
+    if timeline.layout > 1:
+        return Found(tuple(named))
+    # In version 6 the name of a log file says its slice, and not who wrote it; but for change data.
+    whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
+    left = failed_logs(storage, where.groups, requested) if where.groups else FailedLogs()
+    whole += [log for log in left.whole if log not in whole]
+    shared = [log for log in left.shared if not (where.own_slices and log.instant == requested)]
+    return Found(tuple(whole), tuple(shared))
+
+
+def take_away(
+    storage: Storage,
+    timeline: Timeline,
+    mine: str,
+    instant: Instant,
+    where: Traces,
+    requests: Sequence[Mapping[str, Any]],
+) -> Removed:
+    """Undo ``instant``, of which ``requests`` is what the plan of the rollback ``mine`` says.
+
+    The files are looked for once more: a task that outlived its driver may have added some."""
+    requested = instant.requested
+    unpublish(storage, timeline, instant)
+    # Before the instant leaves the timeline: what is unknown there counts in the metadata table.
+    forget(storage, timeline.config, requested)
+    if timeline.layout == 1:
+        planned = {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in requests}
+        where = evolve(where, groups=where.groups | {g for g in planned if g[1]})
+    found = find(storage, timeline, requested, where)
+    gone = {f.path for f in found.whole} | _planned(storage, requested, requests)
+    for path in sorted(gone):
+        storage.delete(path)
+    taken_back = tuple(_take_back(storage, log, mine, requested) for log in found.shared)
+    # The inflight file first: without its requested file nobody could tell what it is.
+    for pending in _pending_files(storage, timeline, instant):
+        storage.delete(timeline.path(pending))
+    # What a task put while the above went on. From here on no task leaves a file: it looks at the
+    # inflight file after it has put its own (hoodoo.write.pending).
+    late = {f.path for f in find(storage, timeline, requested, where).whole}
+    for path in sorted(late):
+        storage.delete(path)
+    return Removed(tuple(sorted(gone | late)), taken_back)
+
+
+def unpublish(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+    """A completed ``instant`` is pending again; no reader sees its files from here on."""
+    files = _timeline_files(storage, timeline, instant)
+    completed = [i for i in files if i.is_completed]
+    if not completed:
+        return
+    if not any(i.state is State.INFLIGHT for i in files):  # another writer's, or archived
+        action = _pending_action(storage, timeline, completed[0])
+        for state in (State.REQUESTED, State.INFLIGHT):
+            made = Instant(instant.requested, action, state)
+            replaces = state is State.REQUESTED and action in ("replacecommit", "clustering")
+            plan = codec_avro.encode_requested_replace() if replaces else b""
+            storage.put_if_absent(timeline.path(made), plan)
+    for done in completed:
+        storage.delete(timeline.path(done))
+
+
+def relative(storage: Storage, path: str) -> str | None:
+    """``path`` of a plan, below the table root; None if it lies elsewhere (the table was moved)."""
+    local = absolute(storage, "").rstrip("/")
+    for root in (storage.root, local, f"file:{local}"):  # the last as Spark Hudi writes it
+        if path.startswith(f"{root}/"):
+            return path[len(root) + 1 :]
+    return None
+
+
+def absolute(storage: Storage, path: str) -> str:
+    """As plans and rollbacks name a file: with the scheme, except for local files."""
+    root = storage.root
+    return f"{local_path(root) if root.startswith('file:') else root}/{path}"
+
+
+def _planned(storage: Storage, instant: str, requests: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The files that a plan names, and that are of ``instant`` by their own names."""
+    found = set()
+    for path in (p for ask in requests for p in ask.get("filesToBeDeleted") or ()):
+        below = relative(storage, path)
+        file = parse_path(below) if below is not None else None
+        if below is not None and file is not None and file.instant == instant:
+            found.add(below)
+    return found
+
+
+def _pending_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
+    found = [i for i in _timeline_files(storage, timeline, instant) if not i.is_completed]
+    return sorted(found, key=lambda i: i.state is State.REQUESTED)
+
+
+def _timeline_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
+    """Each file of ``instant``, under whichever name its action has in that state."""
+    entries = storage.list(timeline.config.timeline_path)
+    parsed = (parse_instant(e.name, timeline.layout) for e in entries if not e.is_dir)
+    action = completed_action(instant.action)
+    return [
+        i for i in parsed
+        if i is not None
+        and i.requested == instant.requested
+        and completed_action(i.action) == action
+    ]  # fmt: skip
+
+
+def _pending_action(storage: Storage, timeline: Timeline, completed: Instant) -> str:
+    operation = timeline.metadata(storage, completed).operation
+    return _SERVICES.get(operation, completed.action)
+
+
+def _ask(
+    file: BaseFile | LogFile, base: str, files: list[str], blocks: dict[str, int]
+) -> dict[str, Any]:
+    return {
+        "partitionPath": file.partition_path,
+        "fileId": file.file_id,
+        "latestBaseInstant": base,
+        "filesToBeDeleted": files,
+        "logBlocksToBeDeleted": blocks,
+    }
+
+
+def _take_back(storage: Storage, log: LogFile, mine: str, target: str) -> LogFile:
+    """Add a rollback block behind ``log``, in a log file of its own."""
+    made = evolve(log, version=log.version + 1, write_token=f"0-0-{int(mine[8:])}")
+    with scratch_file(storage) as local:
+        writer = LogWriter(local)
+        writer.rollback_block(mine, target)
+        made = evolve(made, size=writer.close())
+        storage.put_file_if_absent(made.path, local)
+    return made

@@ -1,0 +1,179 @@
+"""Heal: what a writer does before it writes: finish what others began to undo, undo what died, sweep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from contextlib import suppress
+
+from hoodoo.actions.restore import run as restore
+from hoodoo.actions.rollback.failed_logs import left_behind
+from hoodoo.actions.rollback.run import RolledBack, resume, rollback
+from hoodoo.errors import CommitConflictError, StorageError
+from hoodoo.metadata.build import withdraw
+from hoodoo.metadata.undo import sweep_forgotten
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile, LogFile
+from hoodoo.model.instant import ROLLBACK_ACTIONS, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans.clustering import PLANNER, is_clustering, pending_clusterings
+from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
+from hoodoo.timeline.publish import INDEXING, target_of
+from hoodoo.timeline.savepoints import SAVEPOINT
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.view import list_data
+from hoodoo.write.target import MARKERS, door_of
+
+# Where these say what they undid.
+_TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
+# What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
+# outlive it where the write is repeated.
+_LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
+
+
+def heal(
+    storage: Storage, config: TableConfig, spare: Collection[str] = ()
+) -> tuple[RolledBack, ...]:
+    """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
+    back writes whose writers are gone, sweep strays.
+
+    Pending table services are left alone: their plans are run, not undone. But a clustering of Hoodoo that
+    was begun, and whose process is gone, is undone, but for those of ``spare``: it stands in the way of
+    writers, and can be planned anew at any time. Costs a few small reads and listings when there is
+    nothing to do. Raises CommitConflictError while a restore is at work.
+    """
+    timeline = settled(storage, config)
+    living = Liveness(storage)
+    done: list[RolledBack] = []
+    for restored in restore.finish(storage, timeline, living):
+        done += [RolledBack(gone, restored.restore, ()) for gone in restored.undone]
+    if done:
+        timeline, living = reload(storage, timeline), Liveness(storage)
+    undoing: set[str] = set()
+    for mine in (i for i in timeline.pending() if i.action == "rollback"):
+        if living.is_alive(mine.requested):
+            undoing.add(target_of(storage, timeline, mine) or "")
+        else:
+            done += filter(None, [resume(storage, timeline, mine)])
+    if done:
+        timeline, living = reload(storage, timeline), Liveness(storage)
+    # Newest first, as each instant may build on the one before.
+    for instant in reversed(timeline.pending()):
+        if instant.action not in ROLLBACK_ACTIONS or instant.requested in undoing:
+            continue
+        if living.is_alive(instant.requested) or is_clustering(storage, timeline, instant):
+            continue
+        with suppress(CommitConflictError):  # it was completed, or another one undoes it
+            done.append(rollback(storage, timeline, instant))
+        timeline = reload(storage, timeline)
+    if abandoned := _abandoned(storage, config, timeline, spare):
+        done += abandoned
+        timeline = reload(storage, timeline)
+    for building in timeline.pending():
+        if building.action == INDEXING and not living.is_alive(building.requested):
+            withdraw(storage, timeline, building)
+    living = Liveness(
+        storage
+    )  # heartbeats are there before what is pending: so they are listed after
+    for saved in timeline.pending():
+        # It keeps nothing yet (or nothing any more), and nobody is at it.
+        if saved.action == SAVEPOINT and not living.is_alive(saved.requested):
+            storage.delete(timeline.path(saved))
+    _sweep(storage, timeline, Liveness(storage))
+    return tuple(done)
+
+
+def _abandoned(
+    storage: Storage, config: TableConfig, timeline: Timeline, spare: Collection[str]
+) -> list[RolledBack]:
+    done: list[RolledBack] = []
+    living = Liveness(storage)
+    for instant, plan in pending_clusterings(storage, timeline):
+        begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
+        # Without our door another tool runs it, which has no heartbeat.
+        ours = begun and door_of(instant.requested, config).was_opened(storage)
+        if ours and instant.requested not in spare and not living.is_alive(instant.requested):
+            with suppress(CommitConflictError):  # it was completed, or another one undoes it
+                done.append(rollback(storage, timeline, instant))
+    return done
+
+
+def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> None:
+    """Delete what tasks of undone instants put after these were undone. Lists the table if there may be
+    some. ``recent``: only of what was undone since the newest write was requested; archiving looks once more
+    at all."""
+    undone = _undone(storage, timeline, recent)
+    for path in _left_behind(storage, timeline, undone) if undone else ():
+        storage.delete(path)
+    if undone:
+        sweep_forgotten(storage, undone)
+
+
+def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
+    """What is left of writers that died: markers and staged rows of instants that are not pending,
+    files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
+    table only if there has been a rollback."""
+    left = [(e, m[1]) for e in storage.list(MARKERS) if (m := _LEFT.fullmatch(e.path))]
+    if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
+        fresh = reload(storage, timeline)
+        pending = {i.requested for i in fresh.pending()}
+        # A clustering that is planned and was not begun has left nothing that it needs.
+        pending -= {
+            instant.requested
+            for instant, _plan in pending_clusterings(storage, fresh)
+            if instant.state is State.REQUESTED
+        }
+        for entry, instant in left:
+            if instant not in pending and not living.is_alive(instant):
+                storage.delete_prefix(entry.path)
+    with suppress(StorageError):  # they say nothing any more
+        living.sweep()
+    sweep_undone(storage, timeline, recent=True)
+    sweep = getattr(storage, "sweep", None)
+    if sweep is not None:
+        with suppress(StorageError):  # it only saves room
+            sweep()
+
+
+def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
+    """Data files of the instants ``undone``, which tasks put after the rollback."""
+    files = [f for e in list_data(storage) if (f := parse_path(e.path, e.size)) is not None]
+    if timeline.layout > 1:
+        return [file.path for file in files if file.instant in undone]
+    found = [f.path for f in files if isinstance(f, BaseFile) and f.instant in undone]
+    logs = left_behind(storage, (f for f in files if isinstance(f, LogFile)), undone)
+    if not logs:
+        return found
+    # A compaction that was planned meanwhile names them (they change no row), and would miss them.
+    planned = {
+        log.path
+        for compaction in pending_compactions(timeline)
+        for slice_ in read_plan(storage, timeline, compaction).slices
+        for log in slice_.log_files
+    }
+    return [*found, *(log.path for log in logs if log.path not in planned)]
+
+
+def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
+    """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
+    that are not on the timeline (again).
+
+    Only the recent ones may have tasks that still run; what was undone before a write was requested, that write
+    has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
+    start, and archiving looks once more before that changes.
+    """
+    newest = max((i.requested for i in timeline.writes()), key=order_key, default="")
+    found: set[str] = set()
+    for instant in timeline.completed():
+        if recent and newest and order_key(instant.completion_order) <= order_key(newest):
+            continue
+        for action, told in _TELLS.items():
+            if instant.action == action:
+                # One that is archived meanwhile: who archives has looked first.
+                with suppress(FileNotFoundError):
+                    found.update(timeline.contents(storage, instant).get(told) or ())
+    return found - {i.requested for i in timeline.instants if i.action not in _TELLS}

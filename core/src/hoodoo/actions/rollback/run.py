@@ -1,0 +1,261 @@
+"""Rollback: an instant leaves no file behind and is taken off the timeline.
+
+What failed is rolled back by the next writer; what is completed, when somebody asks for it. A crash at
+any point is finished by the next writer (and by Spark Hudi): plan requested -> inflight -> what
+:mod:`hoodoo.actions.rollback.files` does -> completed -> markers.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+from attrs import field, frozen
+
+from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, traces
+from hoodoo.actions.rollback.validation import (
+    data_files,
+    refuse_begun_slices,
+    refuse_kept_for_good,
+    refuse_missing,
+    refuse_unless_newest,
+)
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    CorruptTableError,
+    StorageError,
+)
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.model.brief import listed
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import publish
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.heartbeat import Beating, Liveness
+from hoodoo.timeline.names import ACTIONS, completed_action
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.write.target import MARKERS, STAGED
+
+_INSTANT = re.compile(r"\d{17}|\d{14}")
+
+
+@frozen
+class RolledBack:
+    """``instant`` was undone by ``rollback``; ``files`` were deleted, relative to the table."""
+
+    instant: str
+    rollback: str
+    files: tuple[str, ...] = field(repr=listed)
+
+
+def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:
+    """The instant ``requested`` that somebody wants to undo: pending, or completed. ConfigError if
+    there is none, or it is no write and no plan of one."""
+    found = [
+        i for i in timeline.instants
+        if i.requested == requested and completed_action(i.action) in WRITE_ACTIONS
+    ]  # fmt: skip
+    if not found:
+        raise ConfigError(
+            f"{storage.root}: instant {requested}",
+            "is no write of the active timeline, pending or completed.",
+            "table.timeline().instants lists what is there.",
+        )
+    return found[0]
+
+
+def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack:
+    """Undo ``instant``: a pending one, or the newest completed write.
+
+    A rollback of it that somebody left half done is finished. Raises CommitUnknownError if the end
+    of it is not known, and, with nothing deleted, CommitConflictError if a pending instant turns out
+    to be completed or something that may build on a completed one is pending, ConfigError if a
+    completed one is not the newest, is kept by a savepoint, or what it replaced has been cleaned.
+    """
+    done = _begun(storage, timeline, instant)
+    if done is not None:
+        return done
+    if instant.is_completed:
+        refuse_unless_newest(storage, timeline, instant)
+        what = f"rollback of {instant.requested}"
+        refuse_missing(storage, timeline, [instant], data_files(storage), what)
+    else:
+        refuse_begun_slices(storage, timeline, instant)
+    with Beating(storage) as beats:
+        mine, plan = announce(storage, timeline, instant, beats)
+        mine, removed = execute(storage, timeline, mine, instant, plan)
+        return _publish(storage, timeline, mine, instant, removed)
+
+
+def resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack | None:
+    """Finish the pending rollback ``mine``, whoever began it.
+
+    None: what it names is completed, so that nothing has been undone yet, and it is withdrawn. Others
+    may have built on that write since, or it completed after the rollback of a failed one was asked
+    for. (Spark Hudi 1.2 leaves such a rollback behind where it refuses one, and would run it later.)
+    """
+    instant, plan = target_of(storage, timeline, mine)
+    if instant.is_completed:
+        for state in (State.INFLIGHT, State.REQUESTED):
+            storage.delete(timeline.path(mine.at(state)))
+        return None
+    mine, removed = execute(storage, timeline, mine, instant, plan)
+    return _publish(storage, timeline, mine, instant, removed)
+
+
+def announce(
+    storage: Storage,
+    timeline: Timeline,
+    instant: Instant,
+    beats: Beating | None = None,
+    sliced: bool = False,
+) -> tuple[Instant, dict[str, Any]]:
+    """Put the plan of a rollback of ``instant`` on the timeline; the rollback and the plan.
+
+    ``beats`` keeps the rollback alive (those of a restore live as long as that does). ``sliced`` (a
+    restore): nothing that was written into slices which the instant began is to stay. Raises
+    CommitConflictError if the instant is not any more what it was.
+    """
+    where = traces(storage, timeline, instant, sliced)
+    plan = {
+        "instantToRollback": _info(instant),
+        "RollbackRequests": find(storage, timeline, instant.requested, where).requests(
+            storage, instant.requested
+        ),
+        "version": 1,
+    }
+
+    def check(fresh: Timeline) -> None:
+        # No file of a committed instant is ever deleted by mistake.
+        found = fresh.find(instant.requested)
+        if not instant.is_completed and found is not None:
+            raise CommitConflictError(
+                f"{storage.root}: instant {instant.requested}",
+                "has completed: it can't be rolled back as a failed one.",
+                "Look at table.timeline().",
+            )
+        if instant.is_completed and not sliced:
+            refuse_unless_newest(storage, fresh, instant)
+            refuse_kept_for_good(storage, fresh, instant.requested)
+
+    encoded = codec_avro.encode_rollback_plan(plan)
+    named = beats.add if beats is not None else None
+    mine = publish.request(storage, timeline, "rollback", encoded, check=check, named=named)
+    return mine, plan
+
+
+def target_of(
+    storage: Storage, timeline: Timeline, mine: Instant
+) -> tuple[Instant, dict[str, Any]]:
+    """What a pending rollback undoes, as it stands on the timeline, and the plan. CorruptTableError
+    naming the file if the plan names no instant."""
+    plan = timeline.contents(storage, mine.at(State.REQUESTED))
+    target = plan.get("instantToRollback") or {}
+    requested, action = str(target.get("commitTime")), str(target.get("action"))
+    if not _INSTANT.fullmatch(requested) or action not in ACTIONS:
+        raise CorruptTableError(
+            f"{storage.root}/{timeline.path(mine.at(State.REQUESTED))}",
+            f"a rollback whose plan names no instant (but {requested}, {action}).",
+            "Delete this rollback's files by hand; the next write rolls back what is pending.",
+        )  # fmt: skip
+    gone = Instant(requested, action, State.INFLIGHT)
+    return found_now(storage, timeline, gone) or gone, plan
+
+
+def found_now(storage: Storage, timeline: Timeline, instant: Instant) -> Instant | None:
+    """``instant`` as the timeline shows it now."""
+    action = completed_action(instant.action)
+    return next(
+        (
+            i for i in reload(storage, timeline).instants
+            if i.requested == instant.requested and completed_action(i.action) == action
+        ),
+        None,
+    )  # fmt: skip
+
+
+def execute(
+    storage: Storage, timeline: Timeline, mine: Instant, instant: Instant, plan: dict[str, Any],
+    sliced: bool = False,
+) -> tuple[Instant, Removed]:  # fmt: skip
+    """Begin the rollback ``mine`` of ``instant`` and do all of it but publish it."""
+    where = traces(storage, timeline, instant, sliced)
+    mine = publish.inflight(storage, timeline, mine)
+    requests = plan.get("RollbackRequests") or []
+    return mine, take_away(storage, timeline, mine.requested, instant, where, requests)
+
+
+def tidy(storage: Storage, requested: str) -> None:
+    """Take away markers and staged rows of an instant that is undone."""
+    with suppress(StorageError):  # leftovers are the next sweep's
+        storage.delete_prefix(f"{MARKERS}/{requested}")
+        storage.delete_prefix(f"{STAGED}{requested}")
+
+
+def metadata(storage: Storage, mine: str, instant: Instant, removed: Removed) -> dict[str, Any]:
+    """``HoodieRollbackMetadata``."""
+    partitions: dict[str, list[str]] = {}
+    for path in removed.paths:
+        partitions.setdefault(path.rpartition("/")[0], []).append(absolute(storage, path))
+    blocks: dict[str, dict[str, int]] = {}
+    for log in removed.taken_back:
+        partitions.setdefault(log.partition_path, [])
+        blocks.setdefault(log.partition_path, {})[absolute(storage, log.path)] = log.size
+    return {
+        "startRollbackTime": mine,
+        "timeTakenInMillis": 0,
+        "totalFilesDeleted": len(removed.paths),
+        "commitsRollback": [instant.requested],
+        "partitionMetadata": {
+            partition: {
+                "partitionPath": partition,
+                "successDeleteFiles": files,
+                "failedDeleteFiles": [],
+                "rollbackLogFiles": blocks.get(partition, {}),
+                "logFilesFromFailedCommit": {},
+            }
+            for partition, files in partitions.items()
+        },
+        "version": 1,
+        "instantsRollback": [_info(instant)],
+    }
+
+
+def _begun(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack | None:
+    """The rollback of ``instant`` that somebody left half done, finished. CommitConflictError if it is
+    being done right now."""
+    for mine in (i for i in timeline.pending() if i.action == "rollback"):
+        if publish.target_of(storage, timeline, mine) != instant.requested:
+            continue
+        if Liveness(storage).is_alive(mine.requested):
+            raise CommitConflictError(
+                f"{storage.root}: instant {instant.requested}", f"{mine} of it is under way.",
+                "Wait for its end.",
+            )  # fmt: skip
+        done = resume(storage, timeline, mine)
+        if done is not None:
+            return done
+    return None
+
+
+def _publish(
+    storage: Storage, timeline: Timeline, mine: Instant, instant: Instant, removed: Removed
+) -> RolledBack:
+    content = codec_avro.encode_rollback(metadata(storage, mine.requested, instant, removed))
+    outcome = publish.complete(storage, timeline, mine, content)
+    publish.refuse_unknown(
+        outcome,
+        f"rollback {mine.requested}",
+        "Open the table again: the next write finishes the rollback.",
+    )
+    tidy(storage, instant.requested)
+    notify(Event("rollback.done", timeline.config.name, mine.requested,
+                 {"instant": instant.requested, "files": len(removed.paths)}))  # fmt: skip
+    return RolledBack(instant.requested, mine.requested, removed.paths)
+
+
+def _info(instant: Instant) -> dict[str, str]:
+    return {"commitTime": instant.requested, "action": instant.action}

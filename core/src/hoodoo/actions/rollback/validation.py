@@ -1,0 +1,240 @@
+"""Undo check: whether the table can be as it was before certain instants.
+
+What these instants replaced has to be there still: cleaning may have taken it. And nobody may be
+about to build on what goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import evolve
+
+from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.metadata.compact import holds
+from hoodoo.metadata.table import MetadataTable, listed
+from hoodoo.model.commit import Operation
+from hoodoo.model.filegroup import BaseFile, LogFile, path_of
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
+from hoodoo.timeline.archive.instants import load_archived
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_data_file, parse_path
+from hoodoo.timeline.savepoints import savepointed
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import FileSystemView, Key, from_files, list_data
+
+Files = tuple[BaseFile | LogFile, ...]
+
+
+def data_files(storage: Storage) -> Files:
+    """All data files: one listing of the table."""
+    parsed = (parse_path(e.path, e.size) for e in list_data(storage))
+    return tuple(f for f in parsed if f is not None)
+
+
+def without(timeline: Timeline, undone: Iterable[Instant]) -> Timeline:
+    """The timeline as it will be."""
+    gone = {(i.requested, i.action) for i in undone}
+    kept = tuple(i for i in timeline.instants if (i.requested, i.action) not in gone)
+    return evolve(timeline, instants=kept)
+
+
+def refuse_missing(
+    storage: Storage, timeline: Timeline, undone: Sequence[Instant], files: Files, what: str
+) -> None:
+    """Raises ConfigError if files that the table needs without ``undone`` are gone, and
+    CommitConflictError if a pending clean is about to take some. ``files`` are all that are there,
+    ``what`` is a name for messages. Reads the metadata of ``undone`` and of the cleans."""
+    now = from_files(storage, without(timeline, undone), files)
+    lost = _replaced(storage, timeline, undone, files)
+    for clean in timeline.completed():
+        if clean.action == "clean":
+            lost |= _needed(timeline, now, undone, _cleaned(storage, timeline, clean))
+    lost = _not_replaced(storage, timeline, lost)
+    if lost:
+        raise ConfigError(
+            f"{storage.root}: {what}",
+            f"files that it needs have been cleaned: {_some(sorted(lost))}.",
+            "Choose a later one; a savepoint keeps its files from being cleaned.",
+        )
+    there = {f.path for s in now.slices for f in (s.base_file, *s.log_files) if f is not None}
+    for clean in timeline.pending():
+        if clean.action != "clean":
+            continue
+        planned = _planned(storage, timeline, clean)
+        taken = {f.path for f in planned if f.path in there}
+        taken |= _not_replaced(storage, timeline, _needed(timeline, now, undone, planned))
+        if taken:
+            raise CommitConflictError(
+                f"{storage.root}: {what}",
+                f"clean {clean.requested} is pending and takes files that it needs: "
+                f"{_some(sorted(taken))}.",
+                "Run table.clean(), then choose a later one.",
+            )
+
+
+def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+    """Raises ConfigError if the completed ``instant`` is not the newest write, is kept by a savepoint
+    or replaced files that are gone; CommitConflictError if it is gone itself, or something that may
+    build on it is pending."""
+    obj = f"{storage.root}: instant {instant.requested}"
+    if timeline.find(instant.requested) is None:
+        raise CommitConflictError(obj, "is not completed any more.", "Look at table.timeline().")
+    if instant.requested in savepointed(timeline):
+        raise ConfigError(
+            obj, "is kept by a savepoint.",
+            f'Call table.delete_savepoint("{instant.requested}") first.',
+        )  # fmt: skip
+    later = [i for i in timeline.writes() if _later(storage, timeline, i, instant)]
+    if later:
+        raise ConfigError(
+            obj, f"is not the newest completed write: {later[-1]} came after it.",
+            "Roll back the later ones first, the newest first, or go back behind all of them: "
+            "table.restore(instant), where the instant is the last that is to stay.",
+        )  # fmt: skip
+    waiting = [
+        i for i in timeline.pending()
+        if i.action in _BUILDING and order_key(i.requested) > order_key(instant.requested)
+    ]  # fmt: skip
+    if waiting:
+        raise CommitConflictError(
+            obj, f"{waiting[-1]} may build on it.",
+            f'Wait for it, or call table.rollback("{waiting[-1].requested}") first.',
+        )  # fmt: skip
+
+
+def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+    """Raises ConfigError if log files are named after the pending compaction ``instant`` (version 6):
+    without its base files other readers would take them for the whole slice."""
+    if timeline.layout > 1 or instant.action != "compaction":
+        return
+    if any(isinstance(f, LogFile) and f.instant == instant.requested for f in data_files(storage)):
+        raise ConfigError(
+            f"{storage.root}: {instant}", "has log files behind it already.",
+            f'Run it: table.run_compaction("{instant.requested}").',
+        )  # fmt: skip
+
+
+_BUILDING = {"commit", "deltacommit", "replacecommit", "compaction", "logcompaction", "clustering"}
+
+
+def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:
+    """Whether ``one`` may build on ``other``. Compactions and clusterings go by their plan: they change no row,
+    and what completed after it is not in them."""
+    if order_key(one.requested) > order_key(other.requested):
+        return True
+    if timeline.layout == 1 or one.completion_order <= other.completion_order:
+        return False
+    if one.action == "replacecommit":
+        return timeline.metadata(storage, one).operation is not Operation.CLUSTER
+    return not (timeline.config.table_type == "MERGE_ON_READ" and one.action == "commit")
+
+
+def _replaced(
+    storage: Storage, timeline: Timeline, undone: Sequence[Instant], files: Files
+) -> set[str]:
+    """Base files that ``undone`` replaced and that are not there: the oldest of them that wrote a
+    base file of a group names the one before."""
+    names = {f.path for f in files}
+    slices = {(f.partition_path, f.file_id, f.instant) for f in files}
+    gone = {i.requested for i in undone}
+    known: set[Key] = set()
+    found: set[str] = set()
+    completed = [i for i in undone if i.is_completed]
+    for instant in sorted(completed, key=lambda i: (i.completion_order, i.requested)):
+        for stat in timeline.metadata(storage, instant).stats:
+            key = (stat.partition_path, stat.file_id)
+            if stat.log_version is not None or key in known:
+                continue
+            known.add(key)
+            if stat.prev_commit in gone or stat.prev_commit in ("", "null", None):
+                continue
+            name = stat.prev_base_file or ""
+            path = path_of(stat.partition_path, name)
+            if path not in names and (*key, stat.prev_commit) not in slices:
+                found.add(path if name else f"{path_of(*key)} of {stat.prev_commit}")
+    return found
+
+
+def _needed(
+    timeline: Timeline, now: FileSystemView, undone: Sequence[Instant], taken: Files
+) -> set[str]:
+    """Those of ``taken``, files that a clean deletes, that belong to the newest slice of a group in
+    the view ``now``, without ``undone``; or to a newer one that is gone as a whole."""
+    gone = {i.requested for i in undone}
+    found = set()
+    for file in taken:
+        if file.instant in gone or not timeline.contains_or_before_start(file.instant):
+            continue
+        if now.replaced_by(file.partition_path, file.file_id) is not None:
+            continue
+        group = now.group(file.partition_path, file.file_id)
+        start = "" if group is None else order_key(group.slices[0].instant)
+        if isinstance(file, BaseFile):
+            needed = order_key(file.instant) > start
+        else:
+            needed = order_key(timeline.completion_time(file.instant)) >= start
+        if needed:
+            found.add(file.path)
+    return found
+
+
+def _not_replaced(storage: Storage, timeline: Timeline, paths: set[str]) -> set[str]:
+    """``paths`` without those of file groups that an archived instant replaced: nobody needs them. Reads
+    the archived replacecommits, if there are any paths."""
+    files = {path: parse_path(path) for path in paths}
+    oldest = min((f.instant for f in files.values() if f is not None), key=order_key, default=None)
+    if oldest is None:
+        return paths
+    replaced = {
+        (partition, file_id)
+        for instant in load_archived(storage, timeline.config, since=oldest)
+        if instant.action == "replacecommit"
+        for partition, file_ids in instant.metadata().replaced.items()
+        for file_id in file_ids
+    }
+    return {
+        p for p, f in files.items() if f is None or (f.partition_path, f.file_id) not in replaced
+    }
+
+
+def _cleaned(storage: Storage, timeline: Timeline, clean: Instant) -> Files:
+    """What a completed clean deleted."""
+    parts = timeline.contents(storage, clean).get("partitionMetadata") or {}
+    return _files((p, n) for p, told in parts.items() for n in told.get("successDeleteFiles") or ())
+
+
+def _planned(storage: Storage, timeline: Timeline, clean: Instant) -> Files:
+    """What a pending clean deletes; nothing if it has gone."""
+    try:
+        plan = timeline.contents(storage, clean.at(State.REQUESTED))
+    except FileNotFoundError:
+        return ()
+    infos = plan.get("filePathsToBeDeletedPerPartition") or {}
+    older = plan.get("filesToBeDeletedPerPartition") or {}
+    found = [(p, info.get("filePath")) for p, listed in infos.items() for info in listed]
+    return _files(found + [(p, name) for p, listed in older.items() for name in listed])
+
+
+def _files(named: Iterable[tuple[str, object]]) -> Files:
+    parsed = (parse_data_file(p, str(name).rpartition("/")[2]) for p, name in named)
+    return tuple(f for f in parsed if f is not None)
+
+
+def _some(paths: Sequence[str], most: int = 3) -> str:
+    more = len(paths) - most
+    return ", ".join(paths[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def refuse_kept_for_good(storage: Storage, timeline: Timeline, requested: str) -> None:
+    """CommitConflictError where base files of the metadata table, which is in use, hold the completed instant
+    ``requested``: it has come there since somebody looked."""
+    now = evolve(timeline, config=properties.load(storage))
+    if listed(now.config) and holds(MetadataTable.open(storage, now), requested):
+        raise CommitConflictError(
+            f"{storage.root}: instant {requested}",
+            "was put into the base files of the metadata table meanwhile.",
+            "Roll it back again: the metadata table is made anew then.",
+        )

@@ -1,9 +1,0 @@
-"""HFiles: sorted keys with values, in blocks that an index leads to. The base files and log blocks of
-Hudi's metadata table. What is public of the modules ``hfile_*``."""
-
-from hoodoo.files.hfile_format import ENTRIES, Checksum
-from hoodoo.files.hfile_reader import HFile
-from hoodoo.files.hfile_window import Window
-from hoodoo.files.hfile_write import Written, write_hfile
-
-__all__ = ["ENTRIES", "Checksum", "HFile", "Window", "Written", "write_hfile"]

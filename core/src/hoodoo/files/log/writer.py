@@ -1,0 +1,285 @@
+"""Writing one log file: blocks appended to a local file, which is then put into the table."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hoodoo.errors import StorageError, UnsupportedTableError
+from hoodoo.files.hfile import write_hfile
+from hoodoo.files.log.avro_encode import encode_rows
+from hoodoo.files.log.blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
+from hoodoo.files.log.change_data import encode_changes
+from hoodoo.files.log.deletes import encode_deletes
+from hoodoo.files.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
+from hoodoo.model.meta import encoded_as, with_meta
+from hoodoo.model.schema.avro import avro_text
+from hoodoo.model.schema.normalize import conform, plain_schema
+
+_FORMAT = struct.Struct(">qii")
+_LONG = struct.Struct(">q")
+_PAIR = struct.Struct(">ii")
+_VERSION = 1
+
+
+class LogWriter:
+    """Appends blocks to the new file ``local``. Each method writes one whole block and returns it.
+
+    A block that could not be written leaves nothing behind. Holds no more than what is being
+    encoded. A context manager, which closes the file. Raises StorageError if the local file can't
+    be written.
+    """
+
+    def __init__(self, local: str) -> None:
+        self._local = local
+        try:
+            self._file: BinaryIO = open(local, "wb")  # noqa: SIM115
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def data_block(
+        self,
+        kind: BlockKind,
+        rows: pa.Table | Sequence[pa.RecordBatch],
+        *,
+        instant: str,
+        table_name: str,
+        partial: bool = False,
+        codec: str = "zstd",
+        level: int | None = 1,
+        meta: bool = True,
+    ) -> LogBlock:
+        """A block of ``rows``, which have one schema; ``partial``: of changed columns only.
+
+        With ``meta``, the meta columns come first, null where the rows lack them. ``codec`` (a name
+        of pyarrow's) and ``level`` are for Parquet. Raises SchemaError for a type that can't be
+        stored, UnsupportedTableError for a kind other than AVRO and PARQUET.
+        """
+        batches = list(rows.to_batches() if isinstance(rows, pa.Table) else rows)
+        found = rows.schema if isinstance(rows, pa.Table) else batches[0].schema
+        schema = plain_schema(with_meta(found) if meta else found)
+        text = avro_text(schema, table_name, meta=meta)
+        headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: text}
+        if partial:
+            headers[Header.IS_PARTIAL] = "true"
+        if kind is BlockKind.AVRO:
+            plain = [conform(batch, schema) for batch in batches]
+            return self._block(kind, headers, lambda: self._write(encode_rows(plain, text)))
+        if kind is BlockKind.PARQUET:
+            footer = avro_text(schema, table_name)
+            kept = [conform(batch, encoded_as(schema, batch.schema)) for batch in batches]
+            return self._block(
+                kind, headers, lambda: self._parquet(kept, schema, footer, codec, level)
+            )
+        raise UnsupportedTableError(
+            f"block of kind {kind.name}",
+            "rows are written into AVRO and PARQUET blocks.",
+            "Choose one of them.",
+        )
+
+    def delete_block(
+        self,
+        keys: pa.Array | pa.ChunkedArray,
+        partition_paths: pa.Array | pa.ChunkedArray,
+        orderings: Sequence[pa.Array | pa.ChunkedArray] | None,
+        always: pa.Array | pa.ChunkedArray | None,
+        instant: str,
+        schema_text: str | None = None,
+    ) -> LogBlock:
+        """A block of deletes: string arrays, an array for each ordering column, in plain types, and
+        ``always``, booleans: the rows whose delete wins whatever came before. Without ``orderings``
+        all rows are; a row whose only ordering value is null is, too. An int ordering value of 0 is
+        the same bytes as ``always``: Hudi's default.
+
+        ``schema_text``, the Avro schema of the table, is put in the header as Spark does; no reader
+        needs it. Raises SchemaError for an ordering column or value that the format can't hold.
+        """
+        headers = {Header.INSTANT_TIME: instant}
+        if schema_text is not None:
+            headers = {Header.SCHEMA: schema_text, **headers}
+        values = None if orderings is None else [_one(column) for column in orderings]
+        mask = None if always is None else _one(always)
+        pieces = encode_deletes(_one(keys), _one(partition_paths), values, mask)
+        return self._block(BlockKind.DELETE, headers, lambda: self._write(pieces))
+
+    def change_block(
+        self, batches: Sequence[pa.RecordBatch], instant: str, schema_text: str
+    ) -> LogBlock:
+        """A block of change data, as :mod:`hoodoo.files.log.change_data` has it."""
+        headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
+        return self._block(
+            BlockKind.CDC, headers, lambda: self._write(encode_changes(batches, schema_text))
+        )
+
+    def hfile_block(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        *,
+        instant: str,
+        schema_text: str,
+        codec: str = "gzip",
+        **settings: Any,
+    ) -> LogBlock:
+        """A block that is an HFile of ``batches``, as :func:`hoodoo.files.hfile.write_hfile` takes
+        them and ``settings``; ``schema_text`` is the Avro schema of the values."""
+        headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
+
+        def content() -> None:
+            write_hfile(self._file, batches, schema_text=schema_text, codec=codec, **settings)
+
+        return self._block(BlockKind.HFILE, headers, content)
+
+    def rollback_block(self, instant: str, target: str) -> LogBlock:
+        """A command: what ``target`` wrote into this file group before is gone."""
+        headers = {
+            Header.INSTANT_TIME: instant,
+            Header.COMMAND_TYPE: ROLLBACK,
+            Header.TARGET_INSTANT_TIME: target,
+        }
+        return self._block(BlockKind.COMMAND, headers, lambda: None)
+
+    def close(self) -> int:
+        """The file's size in bytes. It is not synced: handing it to the store does that."""
+        try:
+            self._file.close()
+            return os.path.getsize(self._local)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _block(
+        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], None]
+    ) -> LogBlock:
+        try:
+            start = self._file.tell()
+            try:
+                begin, size, end = self._framed(kind, headers, content)
+            except BaseException:
+                self._file.seek(start)
+                self._file.truncate()
+                raise
+        except OSError as error:
+            raise self._failed(error) from error
+        named = {int(key): text for key, text in headers.items()}
+        return LogBlock(kind, start, end - start, named, begin, size)
+
+    def _framed(
+        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], None]
+    ) -> tuple[int, int, int]:
+        """Write a block; where its content begins, the content's size, and where the block ends."""
+        file = self._file
+        start = file.tell()
+        file.write(MAGIC + _FORMAT.pack(0, _VERSION, kind))
+        file.write(len(headers).to_bytes(4, "big"))
+        for key, text in headers.items():
+            coded = text.encode()
+            file.write(_PAIR.pack(key, len(coded)) + coded)
+        file.write(_LONG.pack(0))
+        begin = file.tell()
+        content()
+        size = file.tell() - begin
+        file.write(bytes(4))  # no footers
+        end = file.tell() + _LONG.size
+        file.write(_LONG.pack(end - _LONG.size - start))
+        # Sizes are known only now.
+        file.seek(start + len(MAGIC))
+        file.write(_LONG.pack(end - start - len(MAGIC) - _LONG.size))
+        file.seek(begin - _LONG.size)
+        file.write(_LONG.pack(size))
+        file.seek(end)
+        return begin, size, end
+
+    def _write(self, pieces: Iterable[bytes | pa.Buffer]) -> None:
+        for piece in pieces:
+            self._file.write(piece)
+
+    def _parquet(
+        self,
+        batches: Sequence[pa.RecordBatch],
+        schema: pa.Schema,
+        footer: str,
+        codec: str,
+        level: int | None,
+    ) -> None:
+        """Encoded as base files are; without bloom filter and key statistics, which nobody asks."""
+        stored = stored_schema(schema, batches)
+        distinct = [name for name in DISTINCT if name in stored.names]
+        sink = pa.PythonFile(_Shifted(self._file), mode="w")
+        with pq.ParquetWriter(
+            sink,
+            stored,
+            compression=codec,
+            compression_level=level,
+            use_dictionary=dictionary_leaves(stored, batches, distinct),
+            column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
+            store_schema=False,
+            # The log format has no checksum of its own.
+            write_page_checksum=True,
+        ) as file:
+            columns = [
+                pa.chunked_array([_as(b.column(i), f.type) for b in batches], f.type)
+                for i, f in enumerate(stored)
+            ]
+            table = pa.Table.from_arrays(columns, schema=stored).unify_dictionaries()
+            if table.num_rows:
+                file.write_table(table)
+            file.add_key_value_metadata(
+                {"parquet.avro.schema": footer, "writer.model.name": "avro"}
+            )
+
+    def _failed(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"file {self._local}",
+            f"it could not be written ({error}).",
+            "Check space and permissions of the directory; nothing was published.",
+        )
+
+
+class _Shifted:
+    """The log file as Arrow sees it while it writes a Parquet file into it: from here on."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._start = file, file.tell()
+
+    def write(self, data: bytes) -> int:
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell() - self._start
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One array in plain types."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = plain_schema(pa.schema([pa.field("value", column.type)])).field(0).type
+    return column.cast(kind)
+
+
+def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)

@@ -1,0 +1,107 @@
+"""The parquet base file format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import pyarrow as pa
+from attrs import Factory, frozen
+
+from hoodoo.files.bloom import BloomOptions
+from hoodoo.files.parquet.reader import ParquetReader
+from hoodoo.files.parquet.writer import ParquetWriter, WriterOptions
+from hoodoo.files.record_keys import KeyStats
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo.options import files as keys
+from hoodoo.options.option import OptionSource
+from hoodoo.options.table import INDEX_TYPE
+from hoodoo.options.virtual import KEPT_META, POPULATE
+from hoodoo.storage.api import Storage
+
+# Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
+_CODECS = {
+    "gzip": "gzip",
+    "snappy": "snappy",
+    "zstd": "zstd",
+    "lz4_raw": "lz4",
+    "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
+    "brotli": "brotli",
+    "uncompressed": "none",
+}
+_LEVELS = {"zstd": 1}
+
+
+class _Base(Protocol):
+    @property
+    def num_rows(self) -> int: ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]: ...
+
+
+@frozen
+class ParquetFormat:
+    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileFormat`."""
+
+    options: WriterOptions = Factory(WriterOptions)
+
+    @property
+    def plain_parquet(self) -> bool:
+        return True
+
+    @property
+    def extension(self) -> str:
+        return ".parquet"
+
+    @staticmethod
+    def from_settings(settings: OptionSource) -> ParquetFormat:
+        """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
+        ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
+        bloom filter's. Raises ConfigError for a value that is not usable."""
+        codec = _CODECS[settings.value(keys.CODEC)]
+        return ParquetFormat(
+            WriterOptions(
+                table_name=settings.get("hoodie.table.name") or "",
+                codec=codec,
+                level=_LEVELS.get(codec),
+                block_bytes=settings.value(keys.BLOCK_SIZE),
+                page_bytes=settings.value(keys.PAGE_SIZE),
+                dictionary=settings.value(keys.DICTIONARY),
+                bloom=BloomOptions.from_settings(settings) if _wants_bloom(settings) else None,
+                key_stats=settings.value(POPULATE)
+                or RECORD_KEY in (settings.given(KEPT_META) or ()),
+            )
+        )
+
+    def reader(self, storage: Storage, path: str) -> ParquetReader:
+        """Open ``path``. Raises CorruptTableError naming it if it is missing or no parquet file."""
+        return ParquetReader(storage, path)
+
+    def writer(
+        self,
+        local: str,
+        schema: pa.Schema,
+        expected_rows: int | None = None,
+        base: _Base | None = None,
+    ) -> ParquetWriter:
+        """Start a file at ``local``; it is whole after ``close``."""
+        return ParquetWriter(local, schema, self.options, self._keys(expected_rows, base))
+
+    def _keys(self, expected_rows: int | None, base: _Base | None) -> KeyStats | None:
+        if not self.options.key_stats:
+            return None
+        if base is not None:
+            rows = base.num_rows if expected_rows is None else expected_rows
+            carried = KeyStats.carried(base.metadata, self.options.bloom, rows)
+            if carried is not None:
+                return carried
+        return KeyStats(self.options.bloom)
+
+
+def _wants_bloom(settings: OptionSource) -> bool:
+    """Hudi's rule: the option, or a bloom index that would find nothing without the filter."""
+    if settings.value(keys.BLOOM_FILTER):
+        return True
+    names = (settings.given(INDEX_TYPE) or "", settings.get("hoodoo.index.type") or "")
+    return any("BLOOM" in name.upper() for name in names)

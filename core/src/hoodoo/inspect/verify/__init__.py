@@ -1,0 +1,1 @@
+"""Verify: is everything in a table as it should be?"""

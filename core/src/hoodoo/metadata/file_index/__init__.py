@@ -1,0 +1,1 @@
+"""Partition ``files``: which files each partition path has."""

@@ -1,0 +1,1 @@
+"""Schemas: Arrow and Avro, evolution, and how rows are brought into one."""

@@ -1,0 +1,173 @@
+"""The door: what Arrow data of any origin becomes before the first row is looked at.
+
+polars, duckdb, pandas and Spark bring views, dictionaries, large types, naive timestamps and small
+integers. :func:`normalise_schema` says once what each column becomes, or why it can't be stored;
+:mod:`hoodoo.model.schema.conform` then brings the batches into that schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import pyarrow as pa
+
+from hoodoo.errors import SchemaError
+from hoodoo.model.meta import IS_DELETED, META_COLUMNS
+from hoodoo.model.schema.conform import conform, is_list_like
+from hoodoo.options import table
+
+__all__ = ["NAIVE_TIMESTAMPS", "conform", "normalise_schema", "plain_schema", "without_index"]
+
+NAIVE_TIMESTAMPS = table.NAIVE_TIMESTAMPS.key
+OPERATION = "_hoodie_operation"
+_INDEX_LEVEL = re.compile(r"__index_level_\d+__")
+_LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+Leaf = Callable[[pa.DataType, str], pa.DataType]
+
+
+def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
+    """The schema that a table stores for rows that arrive in ``schema``.
+
+    Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types
+    and dictionaries become plain strings, bytes and lists; timestamps become UTC microseconds;
+    integers that Avro lacks the next larger one it has. Raises SchemaError for names and types that
+    can't be stored. Timestamps without a zone are refused unless the option
+    ``hoodoo.naive.timestamps`` is ``UTC``.
+    """
+    naive = table.NAIVE_TIMESTAMPS.given(options)
+    fields = [f for f in schema if f.name not in META_COLUMNS]
+    _check_names([f.name for f in fields], "")
+    _check_marks(fields)
+
+    def leaf(kind: pa.DataType, path: str) -> pa.DataType:
+        return _stored_leaf(kind, path, bool(naive))
+
+    return pa.schema([_field(f, f.name, leaf, check=True) for f in fields])
+
+
+def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
+    """``schema`` without the columns that pandas makes of an index that has no name: the numbers that rows
+    had before a frame was filtered say nothing of them. ``kept`` columns stay."""
+    names = [f.name for f in schema if f.name in kept or not _INDEX_LEVEL.fullmatch(f.name)]
+    return schema if len(names) == len(schema) else pa.schema([schema.field(n) for n in names])
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
+    types or dictionaries, all nullable, no metadata. Refuses nothing."""
+    return pa.schema([_field(f, f.name, lambda kind, _: kind, check=False) for f in schema])
+
+
+def _check_names(names: Iterable[str], parent: str) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        path = f"{parent}.{name}" if parent else name
+        if not _LEGAL_NAME.fullmatch(name):
+            raise SchemaError(
+                f"column {path!r}",
+                "a Hudi column is named with letters, digits and _, not starting with a digit.",
+                f"Rename it, for example to {re.sub(r'[^A-Za-z0-9_]', '_', '_' + name)!r}.",
+            )
+        if not parent and name.startswith("_hoodie_") and name not in (IS_DELETED, OPERATION):
+            raise SchemaError(
+                f"column {path!r}",
+                "names that start with _hoodie_ are reserved for Hudi's own columns.",
+                f"Rename it; only {IS_DELETED} and {OPERATION} have a meaning in incoming rows.",
+            )
+        if name.lower() in seen:
+            raise SchemaError(
+                f"column {path!r}",
+                f"there is a column {seen[name.lower()]!r} too, and Spark does not tell upper from "
+                "lower case.",
+                "Rename or drop one of them.",
+            )
+        seen[name.lower()] = name
+
+
+def _check_marks(fields: Iterable[pa.Field]) -> None:
+    for field in fields:
+        if field.name == IS_DELETED and not pa.types.is_boolean(field.type):
+            raise SchemaError(
+                f"column {IS_DELETED!r}",
+                f"it marks rows as deleted and is boolean, not {field.type}.",
+                "Cast it to boolean, or rename it.",
+            )
+
+
+def _field(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.Field:
+    return pa.field(field.name, _type(field.type, path, leaf, check))
+
+
+def _type(kind: pa.DataType, path: str, leaf: Leaf, check: bool) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _type(kind.storage_type, path, leaf, check)
+    if pa.types.is_dictionary(kind):
+        return _type(kind.value_type, path, leaf, check)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    if is_list_like(kind):
+        return pa.list_(pa.field("element", _type(kind.value_type, f"{path}[]", leaf, check)))
+    if pa.types.is_map(kind):
+        key = _type(kind.key_type, f"{path}{{key}}", leaf, check)
+        if check and key != pa.string():
+            raise SchemaError(
+                f"column {path}", f"a map has string keys, not {key}.", "Cast the keys to string."
+            )
+        return pa.map_(key, pa.field("value", _type(kind.item_type, f"{path}{{}}", leaf, check)))
+    if pa.types.is_struct(kind):
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        if check:
+            if not fields:
+                raise SchemaError(
+                    f"column {path}", "a struct has at least one field.", "Drop the column."
+                )
+            _check_names([f.name for f in fields], path)
+        return pa.struct([_field(f, f"{path}.{f.name}", leaf, check) for f in fields])
+    return leaf(kind, path)
+
+
+_BECOMES: dict[pa.DataType, pa.DataType] = {
+    **{same: same for same in (pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64())},
+    **{same: same for same in (pa.string(), pa.binary(), pa.date32())},
+    **{small: pa.int32() for small in (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())},
+    pa.uint32(): pa.int64(),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+    pa.time32("s"): pa.time32("ms"),
+    pa.time32("ms"): pa.time32("ms"),
+    pa.time64("us"): pa.time64("us"),
+    pa.time64("ns"): pa.time64("us"),
+}
+_FIXES = {
+    "uint64": "Cast it to int64, or to decimal128(20, 0) if values pass 2**63.",
+    "null": "Give it a type, or drop it.",
+    "duration": "Cast it to int64, in the unit you want.",
+}
+
+
+def _stored_leaf(kind: pa.DataType, path: str, naive: bool) -> pa.DataType:
+    found = _BECOMES.get(kind)
+    if found is not None:
+        return found
+    if pa.types.is_fixed_size_binary(kind) and not pa.types.is_decimal(kind):
+        return pa.binary()
+    if pa.types.is_decimal(kind) and 0 < kind.precision <= 38 and 0 <= kind.scale <= kind.precision:
+        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_timestamp(kind):
+        if kind.tz is None and not naive:
+            raise SchemaError(
+                f"column {path}",
+                f"{kind} has no zone, so it is not the same moment for all readers.",
+                f"Give it a zone, or set {NAIVE_TIMESTAMPS}=UTC if the values are UTC.",
+            )
+        return pa.timestamp("us", "UTC")
+    name = "duration" if pa.types.is_duration(kind) else str(kind)
+    raise SchemaError(
+        f"column {path}",
+        f"Hudi tables have no type for Arrow's {kind}.",
+        _FIXES.get(name, "Cast it to a type that they have, or drop it."),
+    )

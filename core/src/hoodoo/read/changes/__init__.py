@@ -1,0 +1,1 @@
+"""Change reads: what each commit did to each row, with its images before and after."""

@@ -1,0 +1,59 @@
+"""The bytes of a timeline file, whatever the table version: JSON for 6, Avro for 8 and 9.
+
+Reading goes by the bytes, not by the version: version 6 has Avro files too (plans, rollbacks).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hoodoo.model.commit import CommitMetadata
+from hoodoo.timeline import stats
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.codec import json as codec_json
+from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.names import completed_action
+
+
+def encode_commit(metadata: CommitMetadata, action: str, layout: int) -> bytes:
+    """The completed file of a commit, deltacommit or replacecommit (or of a service ending as one).
+
+    ``layout`` is the timeline layout version: 1 writes JSON, 2 Avro.
+    """
+    if completed_action(action) == "replacecommit":
+        if layout == 1:
+            return codec_json.encode_replace_commit(metadata)
+        return codec_avro.encode_replace_commit(metadata)
+    return encode_inflight(metadata, layout)
+
+
+def encode_inflight(metadata: CommitMetadata, layout: int) -> bytes:
+    """The workload profile in an inflight file; its stats have an empty ``path``."""
+    if layout == 1:
+        return codec_json.encode_commit(metadata)
+    return codec_avro.encode_commit(metadata)
+
+
+def decode(data: bytes, where: str) -> dict[str, Any]:
+    """Any timeline file as a plain dict; an empty file (a requested commit) gives an empty one.
+
+    Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``.
+    """
+    if not data:
+        return {}
+    if data.startswith(codec_avro.MAGIC):
+        return codec_avro.decode(data, where)
+    return codec_json.decode(data, where)
+
+
+def decode_commit(data: bytes, where: str, *, replaces: bool = False) -> CommitMetadata:
+    """Completed or inflight metadata of a commit, deltacommit or replacecommit.
+
+    ``replaces``: it is a completed replacecommit, which always says what it replaced, if only that it
+    is nothing; without that, rows that were overwritten would be there again.
+    """
+    form = stats.AVRO if data.startswith(codec_avro.MAGIC) else stats.JSON
+    record = decode(data, where)
+    if replaces and record.get("partitionToReplaceFileIds") is None:
+        raise corrupt(where, "a completed replacecommit without partitionToReplaceFileIds")
+    return stats.from_record(record, form, where)

@@ -1,0 +1,83 @@
+"""Avro object container files of the timeline: null codec, one record (format page 2.3).
+
+Written with the schemas of Hudi 1.2 (package data ``schemas/``); read with whatever schema the file
+embeds, so that older and newer writers are understood as far as they say the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import fastavro
+
+from hoodoo.model.commit import CommitMetadata
+from hoodoo.timeline import stats
+from hoodoo.timeline.codec.errors import corrupt
+
+MAGIC = b"Obj\x01"
+
+
+@functools.cache
+def schema(name: str) -> Any:
+    """The Avro schema ``name``, e.g. ``HoodieCleanerPlan``, parsed for writing."""
+    text = resources.files("hoodoo.timeline").joinpath(f"schemas/{name}.avsc").read_text("utf-8")
+    return fastavro.parse_schema(json.loads(text))
+
+
+def encode(name: str, record: Mapping[str, Any]) -> bytes:
+    """``record`` as a container file of the schema ``name``; absent fields take their defaults.
+
+    The same record gives the same bytes: the sync marker is taken from the schema's name.
+    """
+    out = io.BytesIO()
+    marker = hashlib.md5(name.encode(), usedforsecurity=False).digest()
+    fastavro.writer(out, schema(name), [dict(record)], codec="null", sync_marker=marker)
+    return out.getvalue()
+
+
+def decode(data: bytes, where: str) -> dict[str, Any]:
+    """The one record of a container file, by its embedded schema.
+
+    Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``, the path of the file.
+    """
+    try:
+        records = list(fastavro.reader(io.BytesIO(data)))
+    # fastavro lets whatever the bytes provoke escape: EOFError, KeyError, struct.error, zlib.error.
+    except Exception as error:
+        raise corrupt(
+            where, f"not a readable Avro file ({type(error).__name__}: {error})"
+        ) from error
+    if len(records) != 1 or not isinstance(records[0], dict):
+        raise corrupt(where, f"an Avro file of the timeline holds one record, not {len(records)}")
+    return records[0]
+
+
+def encode_commit(metadata: CommitMetadata) -> bytes:
+    """HoodieCommitMetadata of versions 8 and 9: commit, deltacommit, and every inflight profile."""
+    return encode("HoodieCommitMetadata", stats.to_record(metadata, stats.AVRO))
+
+
+def encode_replace_commit(metadata: CommitMetadata) -> bytes:
+    """HoodieReplaceCommitMetadata: completed replacecommit of versions 8 and 9."""
+    record = stats.to_record(metadata, stats.AVRO)
+    record["partitionToReplaceFileIds"] = {k: list(v) for k, v in metadata.replaced.items()}
+    return encode("HoodieReplaceCommitMetadata", record)
+
+
+def encode_requested_replace(record: Mapping[str, Any] | None = None) -> bytes:
+    """HoodieRequestedReplaceMetadata: all null for insert overwrite, a plan for clustering."""
+    return encode("HoodieRequestedReplaceMetadata", record or {})
+
+
+def encode_rollback_plan(record: Mapping[str, Any]) -> bytes:
+    return encode("HoodieRollbackPlan", record)
+
+
+def encode_rollback(record: Mapping[str, Any]) -> bytes:
+    return encode("HoodieRollbackMetadata", record)

@@ -1,0 +1,62 @@
+"""JSON of the version 6 timeline, printed as Jackson's pretty printer does (format page 2.3)."""
+
+from __future__ import annotations
+
+import json
+from json.encoder import encode_basestring as _quoted
+from typing import Any
+
+from hoodoo.model.commit import CommitMetadata
+from hoodoo.timeline import stats
+from hoodoo.timeline.codec.errors import corrupt
+
+
+def decode(data: bytes, where: str) -> dict[str, Any]:
+    """The object in a JSON timeline file.
+
+    Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``, the path of the file.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise corrupt(where, f"not readable JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise corrupt(where, "a JSON file of the timeline holds one object")
+    return found
+
+
+def encode(record: dict[str, Any]) -> bytes:
+    return _jackson(record, "").encode()
+
+
+def encode_commit(metadata: CommitMetadata) -> bytes:
+    """HoodieCommitMetadata of version 6: commit, deltacommit, and every inflight profile."""
+    return encode(stats.to_record(metadata, stats.JSON))
+
+
+def encode_replace_commit(metadata: CommitMetadata) -> bytes:
+    """HoodieReplaceCommitMetadata: completed replacecommit of version 6."""
+    record = stats.to_record(metadata, stats.JSON)
+    record["partitionToReplaceFileIds"] = {k: list(v) for k, v in metadata.replaced.items()}
+    return encode(record)
+
+
+def _jackson(value: Any, indent: str) -> str:
+    """Two blanks of indent, ``"key" : value``, arrays on one line, ``{ }`` for an empty object.
+
+    The standard encoder falls back to plain Python too as soon as it indents, and is slower.
+    """
+    kind = type(value)
+    if kind is str:
+        return _quoted(value)
+    if kind is int:
+        return str(value)
+    if kind is dict:
+        if not value:
+            return "{ }"
+        inner = indent + "  "
+        rows = [f"{inner}{_quoted(k)} : {_jackson(v, inner)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+    if kind is list or kind is tuple:
+        return "[ " + ", ".join([_jackson(v, indent) for v in value]) + " ]" if value else "[ ]"
+    return json.dumps(value)

@@ -1,0 +1,1 @@
+"""Plans of services as they lie on the timeline: clean, compaction, clustering."""

@@ -1,0 +1,199 @@
+"""A clean on the timeline: the plan that names its files, and what came of it (format page 2.3, 2.4).
+
+Both are Hudi's: ``HoodieCleanerPlan`` in the requested file, ``HoodieCleanMetadata`` in the completed
+one, the inflight one empty; the same in all table versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from attrs import Factory, frozen
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.model.filegroup import path_of
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.storage.uri import local_path
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.timeline import Timeline
+
+CLEAN = "clean"
+# In the extra metadata. Hudi's: the savepoints that the plan went round, separated by commas.
+SAVEPOINTS = "savepointed_timestamps"
+# Ours: which policy made the plan, the first write that the next clean has to look at where the
+# policy does not go by writes, and the first instant whose rows can still be read as of then.
+MADE_BY = "hoodoo.clean.policy"
+LOOK_FROM = "hoodoo.clean.look.from"
+READABLE = "hoodoo.clean.readable.from"
+LEFT = "hoodoo.clean.left"  # how many files of the plan were kept after all
+_VERSION = 2  # of plan and metadata: paths in place of names, both kinds of partition metadata
+_FIX = "Delete this clean's requested and inflight file: a clean can always be planned anew."
+
+
+@frozen
+class CleanPlan:
+    """What a clean deletes: ``files`` are paths below the table root, ``partitions`` are those that
+    end up empty. ``policy`` is Hudi's name. ``earliest``: all that this write and later ones made
+    stays; None where the policy goes by groups. ``last_completed``: the newest write it knew."""
+
+    policy: str
+    files: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
+    earliest: Instant | None = None
+    last_completed: str = ""
+    extra: Mapping[str, str] = Factory(dict)
+
+    def encode(self, root: str) -> bytes:
+        """The requested file; ``root`` is the absolute URI of the table."""
+        where = f"file:{local_path(root)}" if root.startswith("file:") else root
+        by_partition: dict[str, list[dict[str, object]]] = {}
+        for path in self.files:
+            info = {"filePath": f"{where}/{path}", "isBootstrapBaseFile": False}
+            by_partition.setdefault(path.rpartition("/")[0], []).append(info)
+        first = self.earliest
+        record = {
+            "earliestInstantToRetain": None if first is None else {
+                "timestamp": first.requested, "action": first.action, "state": "COMPLETED",
+            },
+            "lastCompletedCommitTimestamp": self.last_completed,
+            "policy": self.policy,
+            "filesToBeDeletedPerPartition": {},
+            "version": _VERSION,
+            "filePathsToBeDeletedPerPartition": by_partition,
+            "partitionsToBeDeleted": list(self.partitions),
+            "extraMetadata": dict(self.extra),
+        }  # fmt: skip
+        return codec_avro.encode("HoodieCleanerPlan", record)
+
+    def completed(
+        self, requested: str, millis: int, kept: frozenset[str], emptied: Collection[str]
+    ) -> bytes:
+        """The completed file. ``kept``: files of the plan that were not deleted, because something
+        has come to need them. ``emptied``: the partitions that are no more."""
+        names: dict[str, list[str]] = {partition: [] for partition in emptied}
+        for path in self.files:
+            partition, _, name = path.rpartition("/")
+            there = names.setdefault(partition, [])
+            if path not in kept:
+                there.append(name)
+        record = {
+            "startCleanTime": requested,
+            "timeTakenInMillis": millis,
+            "totalFilesDeleted": sum(len(found) for found in names.values()),
+            "earliestCommitToRetain": "" if self.earliest is None else self.earliest.requested,
+            "lastCompletedCommitTimestamp": self.last_completed,
+            "partitionMetadata": {
+                partition: {
+                    "partitionPath": partition,
+                    "policy": self.policy,
+                    "deletePathPatterns": found,
+                    "successDeleteFiles": found,
+                    "failedDeleteFiles": [],
+                    "isPartitionDeleted": partition in emptied,
+                }
+                for partition, found in names.items()
+            },
+            "version": _VERSION,
+            "bootstrapPartitionMetadata": {},
+            "extraMetadata": {**self.extra, **({LEFT: str(len(kept))} if kept else {})},
+        }
+        return codec_avro.encode("HoodieCleanMetadata", record)
+
+
+@frozen
+class LastClean:
+    """What the newest completed clean says of itself. ``earliest`` is empty where its policy went by
+    groups; ``policies`` are those of its partitions, as Hudi calls them."""
+
+    instant: Instant
+    earliest: str
+    last_completed: str
+    policies: frozenset[str]
+    extra: Mapping[str, str]
+
+
+def pending_cleans(timeline: Timeline) -> tuple[Instant, ...]:
+    return tuple(i for i in timeline.pending() if i.action == CLEAN)
+
+
+def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan:
+    """The plan of a clean, from its requested file. Old plans, which hold names, are understood.
+
+    Raises CorruptTableError naming the file where it names what is no file of a table, and
+    FileNotFoundError where it is not there.
+    """
+    requested = instant.at(State.REQUESTED)
+    where = f"{storage.root}/{timeline.path(requested)}"
+    found = timeline.contents(storage, requested)
+    named = dict(found.get("filesToBeDeletedPerPartition") or {})
+    for partition, infos in (found.get("filePathsToBeDeletedPerPartition") or {}).items():
+        # A bootstrap base file lies outside of the table, and is not ours to delete.
+        paths = [i["filePath"] for i in infos if not i.get("isBootstrapBaseFile")]
+        named[partition] = [*(named.get(partition) or ()), *paths]
+    files = [
+        _file(partition, str(path), where)
+        for partition, paths in named.items()
+        for path in paths or ()
+    ]
+    return CleanPlan(
+        str(found.get("policy") or ""),
+        tuple(dict.fromkeys(files)),
+        tuple(str(p).strip("/") for p in found.get("partitionsToBeDeleted") or ()),
+        _earliest(found.get("earliestInstantToRetain")),
+        str(found.get("lastCompletedCommitTimestamp") or ""),
+        _texts(found.get("extraMetadata")),
+    )
+
+
+def planned_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
+    """The files that pending cleans are about to delete, as paths below the table root. Who means to
+    keep one of them has come too late."""
+    found: set[str] = set()
+    for instant in pending_cleans(timeline):
+        try:
+            found.update(read_plan(storage, timeline, instant).files)
+        except FileNotFoundError:  # somebody took it off the timeline
+            continue
+    return frozenset(found)
+
+
+def last_clean(storage: Storage, timeline: Timeline) -> LastClean | None:
+    """The newest completed clean of the active timeline; one with an empty file counts as none."""
+    done = [i for i in timeline.completed() if i.action == CLEAN]
+    if not done:
+        return None
+    try:
+        found = timeline.contents(storage, done[-1])
+    except FileNotFoundError:  # archived meanwhile
+        return None
+    if not found:
+        return None
+    partitions = (found.get("partitionMetadata") or {}).values()
+    return LastClean(
+        done[-1],
+        str(found.get("earliestCommitToRetain") or ""),
+        str(found.get("lastCompletedCommitTimestamp") or ""),
+        frozenset(str(p.get("policy")) for p in partitions),
+        _texts(found.get("extraMetadata")),
+    )
+
+
+def _earliest(found: Mapping[str, Any] | None) -> Instant | None:
+    return None if not found else Instant(str(found["timestamp"]), str(found["action"]))
+
+
+def _file(partition: str, path: str, where: str) -> str:
+    """A path in the table, whatever the table's address was when the plan was made."""
+    found = path_of(partition.strip("/"), path.rpartition("/")[2])
+    if parse_path(found) is None or ".." in found.split("/"):
+        raise CorruptTableError(
+            where, f"the plan of a clean names {path}, which is no file of a table.", _FIX
+        )
+    return found
+
+
+def _texts(found: Mapping[str, Any] | None) -> dict[str, str]:
+    return {str(k): str(v) for k, v in (found or {}).items() if v is not None}
