@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.merge.fold_log import Piece, fold_pieces
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hypothesis import given, settings
@@ -98,7 +98,7 @@ def piece(rows: Sequence[Row], *present: str) -> Piece:
     return Piece(table, frozenset({RECORD_KEY, *present}) if present else None)
 
 
-def rows_of(waiting: Waiting) -> dict[str, tuple[Any, ...]]:
+def rows_of(waiting: KeyJoin) -> dict[str, tuple[Any, ...]]:
     """key -> operation, ts, a, b; what a row lacks is ``...``."""
     found = {}
     for at, row in enumerate(waiting.rows.to_pylist()):

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from attrs import define, frozen
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hypothesis import given, settings
@@ -57,12 +57,12 @@ def stored(rows: Sequence[tuple[Any, ...]], schema: pa.Schema = STORED) -> pa.Re
     return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, schema)], schema=schema)
 
 
-def waiting(rows: Sequence[tuple[Any, ...]], merger: Any = None, **more: Any) -> Waiting:
+def waiting(rows: Sequence[tuple[Any, ...]], merger: Any = None, **more: Any) -> KeyJoin:
     table = pa.Table.from_batches([stored(rows, WAITING)])
-    return Waiting(table, merger or Higher(), **more)
+    return KeyJoin(table, merger or Higher(), **more)
 
 
-def met(held: Waiting, batch: pa.RecordBatch) -> tuple[list[Any], list[Any], int]:
+def met(held: KeyJoin, batch: pa.RecordBatch) -> tuple[list[Any], list[Any], int]:
     """(keys kept, rows that win without their operation, number of deleted)."""
     answer = held.meet(batch, held.places(batch.column(RECORD_KEY)))
     winners = [] if answer.winners is None else answer.winners.to_pylist()
@@ -71,7 +71,7 @@ def met(held: Waiting, batch: pa.RecordBatch) -> tuple[list[Any], list[Any], int
     return answer.kept.column(RECORD_KEY).to_pylist(), shown, answer.deleted
 
 
-def rest(held: Waiting) -> list[str]:
+def rest(held: KeyJoin) -> list[str]:
     found: list[str] = held.rest().column(RECORD_KEY).to_pylist()
     return found
 
@@ -152,7 +152,7 @@ def test_built_rows_take_the_place_of_stored_ones() -> None:
 def test_columns_aside_are_not_the_mergers_business() -> None:
     merger = Both()
     table = pa.Table.from_batches([stored([(PUT, "x", 6, "new")], WAITING)])
-    held = Waiting(table, merger, aside=frozenset({RECORD_KEY}))
+    held = KeyJoin(table, merger, aside=frozenset({RECORD_KEY}))
     batch = stored([(5, "old")], pa.schema([STORED.field("ts"), STORED.field("a")]))
     answer = held.meet(batch, held.places(pa.array(["x"])))
     assert merger.seen == (OP, "ts", "a")

@@ -21,7 +21,7 @@ from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.merge import slice as merging
 from hoodoo.merge.log_rows import read_log_rows
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model.config import TableConfig
@@ -254,13 +254,13 @@ def test_windows_of_keys_do_not_shift(
     made = Slice(tmp_path).stored(rows(range(25), 5)).log(rows([0, 3, 6, 7, 13, 24, 99], 6))
     made.log(None, [1, 8, 23])
     asked: list[int] = []
-    places = Waiting.places
+    places = KeyJoin.places
 
-    def counted(waiting: Waiting, keys: Any) -> Any:
+    def counted(waiting: KeyJoin, keys: Any) -> Any:
         asked.append(len(keys))
         return places(waiting, keys)
 
-    monkeypatch.setattr(Waiting, "places", counted)
+    monkeypatch.setattr(KeyJoin, "places", counted)
     newer = {0, 3, 6, 7, 13, 24, 99}
     ids = [n for n in (*range(25), 99) if n not in (1, 8, 23)]
     found = made.read(file_format=Watched(key_rows=keys, other_rows=others))

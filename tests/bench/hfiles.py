@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.files.hfile import HFile, Window, write_hfile
+from hoodoo.files.hfile import FileWindow, HFile, write_hfile
 from hoodoo.files.hfile import blocks as hfile_blocks
 from hoodoo.files.hfile import inflate as hfile_inflate
 from hoodoo.metadata.base import block_bytes
@@ -41,7 +41,7 @@ def run(report: Report, count: int, runs: int, images: str | None) -> None:
         for kind, length in KINDS.items():
             batch = key_rows.entries(count, length)
             data = _written(report, kind, batch)
-            file = HFile.open(Window.on(data))
+            file = HFile.open(FileWindow.on(data))
             _all(report, kind, batch, file)
             _lookups(report, kind, batch, file, runs)
             _shares(report, kind, batch, file, runs, images)
@@ -210,7 +210,7 @@ def _splits(report: Report, batch: pa.RecordBatch, runs: int) -> None:
         files = []
         for part in range(parts):
             rows = np.arange(part, batch.num_rows, parts)
-            files.append(HFile.open(Window.on(_bytes([batch.take(pa.array(rows))]))))
+            files.append(HFile.open(FileWindow.on(_bytes([batch.take(pa.array(rows))]))))
         for count in (1, 100, min(ASKED, batch.num_rows)):
             spent = []
             for seed in range(max(runs, 5) * (1 if count > 100 else 5)):

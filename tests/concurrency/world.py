@@ -21,7 +21,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.timeline import heartbeat, ledger, properties, publish
 from hoodoo.write import writer_queue as turns
-from hoodoo.write.writer_queue import Turns
+from hoodoo.write.writer_queue import WriterQueue
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=timezone.utc)
 # A write does its work and nothing else; services are writers of their own.
@@ -101,7 +101,7 @@ def fixed() -> Iterator[World]:
 def opened(storage: Storage, options: Mapping[str, str] | None = None) -> Table:
     """The table as a process opens it. Turns choose among the orders, so there are none."""
     table = Table(storage, properties.load(storage), {**ALONE, **(options or {})}, LocalEngine(1))
-    table._turns = Turns()
+    table._turns = WriterQueue()
     return table
 
 

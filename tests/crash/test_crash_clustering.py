@@ -307,13 +307,13 @@ def test_a_zombie_beside_another_run(made: Tables, tmp_path: Path, kind: str) ->
     case, target, engine = _abandoned(made, kind, tmp_path)
     woken: list[int] = []
 
-    class Beside(Rewriting):
+    class CoupledCommit(Rewriting):
         def map(self, stream: Stream, step: Step) -> LocalStream:
             if isinstance(plain(step), RewriteGroups):
                 woken.append(engine.wake(target, 0))
             return super().map(stream, step)
 
-    commit = run(opened(target, engine=Beside(1)))
+    commit = run(opened(target, engine=CoupledCommit(1)))
     assert woken == [2], "they noticed: this proves nothing"
     new = _files(target) - _files(case.path)
     assert new == set(commit.files)  # type: ignore[attr-defined]

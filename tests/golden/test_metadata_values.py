@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from golden_tables import LANCE, READ
-from hoodoo.files.hfile import HFile, Window
+from hoodoo.files.hfile import FileWindow, HFile
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
 from hoodoo.metadata.column_stats.from_files import file_ranges, indexed_columns, row_ranges
@@ -87,7 +87,7 @@ def parts(table: Path) -> list[Part]:
             path = f"{partition}/{file.name}"
             if file.name.endswith(".hfile"):
                 group, _, instant = file.stem.split("_")
-                opened = HFile.open(Window.of(storage, path))
+                opened = HFile.open(FileWindow.of(storage, path))
                 text = opened.info["schema"].decode()
                 found.append(Part(partition, group, instant, True, list(entries(opened)), text))
             elif ".log." in file.name and not file.name.endswith(".crc"):
@@ -110,7 +110,7 @@ def log_parts(
         for block in reader.blocks:
             moment = completed[block.instant]
             if block.kind is BlockKind.HFILE:
-                window = Window.of(storage, path, block.content_start, block.content_size)
+                window = FileWindow.of(storage, path, block.content_start, block.content_size)
                 rows = list(entries(HFile.open(window)))
                 yield Part(partition, group, moment, False, rows, block.schema_text)
             else:

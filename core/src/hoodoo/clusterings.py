@@ -13,15 +13,15 @@ from attrs import evolve, field, frozen
 from hoodoo import tables
 from hoodoo.actions.plan_validation import (
     ATTEMPTS,
-    OvertakenError,
-    refuse_overtaken,
+    StalePlanError,
+    refuse_stale_plan,
     refuse_undoing,
     too_many,
 )
-from hoodoo.actions.rollback.recovery import heal
+from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import RolledBack, rollback
 from hoodoo.clustering.left_out import sentences
-from hoodoo.clustering.run import ClusteringRun, HowToRun, run
+from hoodoo.clustering.run import ClusteringExecution, ClusteringRun, run
 from hoodoo.clustering.schedule import Scope, make_plan
 from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import CommitUnknownError, ConfigError, HoodooError, UnsupportedTableError
@@ -55,7 +55,7 @@ from hoodoo.timeline.plans.clustering import (
 from hoodoo.timeline.plans.compaction import pending_groups
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
-from hoodoo.write.target import door_of
+from hoodoo.write.target import fence_of
 
 # Hudi's own strategy, and the orders that it knows as layouts.
 _SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -191,7 +191,7 @@ class Clusterings(Switching):
         how, named, strategy, params = self._strategy(order, merged)
         # What an object goes by is not in a plan: what it has laid out may be laid out otherwise.
         order_name = named if order is None or isinstance(order, str) else None
-        heal(self._storage, self._config)
+        recover(self._storage, self._config)
         self._check_there((*planner.bounds_of, *how.columns))
 
         def make(timeline: Timeline) -> ClusteringPlan | None:
@@ -235,7 +235,7 @@ class Clusterings(Switching):
             how=partial(self._how, given),
             conflicts=tables.conflict_strategy(self._settings),
             undo=self._undo,
-            before_publish=self._drop_unkept,
+            before_publish=self._drop_stale_partitions,
             turns=self._turns,
         )
         return run(wanted)
@@ -277,7 +277,7 @@ class Clusterings(Switching):
     def _may_run(self, instant: str, living: Liveness) -> bool:
         """Whether somebody may be at it. Other tools have no heartbeat: what was begun, and has no door of
         Hoodoo's, may be running there."""
-        ours = door_of(instant, self._config).was_opened(self._storage)
+        ours = fence_of(instant, self._config).was_opened(self._storage)
         return not ours or living.is_alive(instant)
 
     def _announced(
@@ -293,13 +293,13 @@ class Clusterings(Switching):
             def check(
                 fresh: Timeline, plan: ClusteringPlan = made, seen: Timeline = timeline
             ) -> None:
-                refuse_overtaken(self._storage, seen, fresh, plan.file_groups)
+                refuse_stale_plan(self._storage, seen, fresh, plan.file_groups)
                 refuse_undoing(self._storage, fresh, CLUSTERING)
 
             content = made.encode(self._storage.root)
             try:
                 instant = publish.request(self._storage, timeline, CLUSTERING, content, check=check)
-            except OvertakenError:
+            except StalePlanError:
                 continue
             detail = {"groups": len(made.groups), "files": len(made.file_groups), "plan": name}
             notify(Event("clustering.scheduled", self._config.name, instant.requested, detail))
@@ -333,7 +333,7 @@ class Clusterings(Switching):
             return found, ref.name, _SORTS, params
         return found, ref.name, _java_name(registration) or ref.name, params
 
-    def _how(self, given: Any, plan: ClusteringPlan) -> HowToRun:
+    def _how(self, given: Any, plan: ClusteringPlan) -> ClusteringExecution:
         # The plan alone says it; another tool's doesn't say all.
         options = dict(plan.params)
         own: tuple[Option, ...] = () if PLANNER in plan.extra else (keys.TARGET, keys.LAYOUT)
@@ -347,7 +347,7 @@ class Clusterings(Switching):
         if plan.strategy == _SORTS:
             name = keys.LAYOUT.read(options).lower() if strategy.columns else "combine"
         memory = keys.MEMORY.read(self._options)
-        return HowToRun(strategy, name, keys.TARGET.read(options), memory)
+        return ClusteringExecution(strategy, name, keys.TARGET.read(options), memory)
 
     def _check_clusterable(self) -> None:
         index = self._plugins().index

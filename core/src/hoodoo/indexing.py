@@ -27,7 +27,7 @@ from hoodoo.metadata.layout import (
     PARTITION_STATS,
     RECORD_INDEX,
 )
-from hoodoo.metadata.partition_state import KEPT, built, kept_partitions
+from hoodoo.metadata.partition_state import KEPT, built, current_partitions
 from hoodoo.metadata.record_index.growing import Growing
 from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, told_as
@@ -144,7 +144,7 @@ class Indexing(Writing):
         self._check_writable()
         self._refresh()
         timeline = self.timeline()
-        partitions = kept_partitions(self._storage, timeline)
+        partitions = current_partitions(self._storage, timeline)
         if not partitions:
             return ()
         runner = self._resolve_engine(None, engine or self._engine)
@@ -159,7 +159,7 @@ class Indexing(Writing):
         if held:  # who has made it anew before may have seen what is undone
             self._refresh()
             self._retire()
-        self._mend()
+        self._repair_metadata()
         return done
 
     rollback.__doc__ = Writing.rollback.__doc__
@@ -178,7 +178,7 @@ class Indexing(Writing):
         done = super().run_restore(instant)
         self._refresh()
         self._retire()
-        self._mend()
+        self._repair_metadata()
         return done
 
     run_restore.__doc__ = Writing.run_restore.__doc__
@@ -211,9 +211,9 @@ class Indexing(Writing):
         if RECORD_INDEX in building(self._config):
             partitioned = by_paths(self._config, self._options)
             define(self._storage, [RECORD_INDEX], (), partitioned)
-        self._mend()
+        self._repair_metadata()
 
-    def _mend(self) -> None:
+    def _repair_metadata(self) -> None:
         """Complete what was begun to be built, by whomever, and nobody is at."""
         self._refresh()
         begun = [p for p in building(self._config) if p in KEPT]
@@ -242,7 +242,7 @@ class Indexing(Writing):
     def _holds_for_good(self, instant: str) -> bool:
         """Whether base files of the metadata table hold rows of the completed ``instant``."""
         timeline = self.timeline()
-        if timeline.find(instant) is None or not kept_partitions(self._storage, timeline):
+        if timeline.find(instant) is None or not current_partitions(self._storage, timeline):
             return False
         return compact.holds(MetadataTable.open(self._storage, timeline), instant)
 
@@ -250,7 +250,7 @@ class Indexing(Writing):
         every = metadata_options.COMPACT_EVERY.read(self._options)
 
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
-            partitions = kept_partitions(self._storage, timeline)
+            partitions = current_partitions(self._storage, timeline)
             if not partitions:
                 return False
             if compact.commits_since(MetadataTable.open(self._storage, timeline)) < every:

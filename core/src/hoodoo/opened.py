@@ -17,8 +17,8 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.partition_state import drop_unkept, kept_partitions, unlisted
-from hoodoo.metadata.writer import Keeper
+from hoodoo.metadata.partition_state import current_partitions, drop_stale_partitions, unlisted
+from hoodoo.metadata.writer import MetadataWriter
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
@@ -162,7 +162,7 @@ class OpenTable:
         if found != self._config:
             self._config, self._timeline, self._loaded = found, None, None
 
-    def _keeper(self, timeline: Timeline) -> Keeper | None:
+    def _keeper(self, timeline: Timeline) -> MetadataWriter | None:
         """Keeps the metadata table of the table that ``timeline`` is of; None if it has none.
 
         The properties are read after the timeline: of a partition that came before it they tell, and one that
@@ -170,12 +170,12 @@ class OpenTable:
         if not self._with_metadata:
             return None
         now = evolve(timeline, config=properties.load(self._storage))
-        partitions = kept_partitions(self._storage, now)
-        return Keeper(partitions, self._file_format, self._options) if partitions else None
+        partitions = current_partitions(self._storage, now)
+        return MetadataWriter(partitions, self._file_format, self._options) if partitions else None
 
-    def _drop_unkept(self) -> None:
+    def _drop_stale_partitions(self) -> None:
         """A stale metadata table is a wrong answer: what is not kept of it goes before the first write."""
-        found = drop_unkept(self._storage, self._config, wanted=self._with_metadata)
+        found = drop_stale_partitions(self._storage, self._config, wanted=self._with_metadata)
         if found != self._config:
             self._config, self._timeline = found, None
 

@@ -21,7 +21,7 @@ from hoodoo.actions.compaction import run as compaction
 from hoodoo.actions.restore import plan as restore_plan
 from hoodoo.actions.restore import run as restore
 from hoodoo.actions.restore.metadata import Restored
-from hoodoo.actions.rollback.recovery import heal, sweep_undone
+from hoodoo.actions.rollback.recovery import recover, sweep_undone
 from hoodoo.actions.rollback.run import RolledBack, rollback, undoable
 from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
@@ -79,7 +79,7 @@ class Services(OpenTable):
         # Writes are let be that may only be slow: those of Spark have no heartbeat.
         undoing = any(i.action in ("rollback", "restore") for i in self.timeline().pending())
         if undoing:
-            heal(self._storage, self._config)
+            recover(self._storage, self._config)
         wanted = strategy or COMPACTION.read(self._options)
         found, ref = resolve("compaction", wanted, self._settings)
         instant = compaction.schedule(self._storage, self._config, found, ref.name)
@@ -100,7 +100,7 @@ class Services(OpenTable):
             engine=runner,
             merger=plugins.merger,
             file_format=plugins.file_format,
-            before_publish=self._drop_unkept,
+            before_publish=self._drop_stale_partitions,
             generator=plugins.generator,
             keeper=self._keeper,
         )
@@ -134,7 +134,7 @@ class Services(OpenTable):
         self._check_writable()
         threads = CleanSettings.of(self._options).threads
         return clean_run.run(
-            self._storage, self.timeline(), instant, threads, self._drop_unkept,
+            self._storage, self.timeline(), instant, threads, self._drop_stale_partitions,
             keeper=self._keeper, schema=self._schema(self._look()),
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ class Services(OpenTable):
         writes than ``hoodie.keep.max.commits``. What is needed for reading and cleaning stays."""
         settings = ArchiveSettings.of(self._options)
         self._check_writable()
-        heal(self._storage, self._config)
+        recover(self._storage, self._config)
         return self._archive(settings, self.timeline())
 
     @overload
@@ -158,11 +158,11 @@ class Services(OpenTable):
         CommitConflictError while something is pending that may build on it.
         """
         if instant is None:
-            return tuple(done.instant for done in heal(self._storage, self._config))
+            return tuple(done.instant for done in recover(self._storage, self._config))
         self._check_writable()
         timeline = self.timeline()
         found = undoable(self._storage, timeline, instant)
-        self._drop_unkept()
+        self._drop_stale_partitions()
         return rollback(self._storage, timeline, found)
 
     def savepoint(self, instant: str | None = None, comment: str = "", user: str = "") -> str:
@@ -214,14 +214,14 @@ class Services(OpenTable):
         """Plan a restore; its instant, or None where nothing came after ``instant``. From here on no
         write that has begun can complete, and the next writer would finish the restore."""
         self._check_writable()
-        self._drop_unkept()
+        self._drop_stale_partitions()
         planned = restore.schedule(self._storage, self._config, instant)
         return None if planned is None else planned.requested
 
     def run_restore(self, instant: str) -> Restored:
         """Run the planned restore ``instant``, from the start or where an earlier run stopped."""
         self._check_writable()
-        self._drop_unkept()
+        self._drop_stale_partitions()
         return restore.run(self._storage, self._config, instant)
 
     # --- looking ----------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class Services(OpenTable):
     def _clean(self, how: Cleaning, timeline: Timeline) -> Cleaned:
         def run(timeline: Timeline, requested: str) -> Cleaned:
             return clean_run.run(
-                self._storage, timeline, requested, how.settings.threads, self._drop_unkept,
+                self._storage, timeline, requested, how.settings.threads, self._drop_stale_partitions,
                 done_is_fine=True, keeper=self._keeper, schema=self._schema(timeline),
             )  # fmt: skip
 
@@ -283,7 +283,7 @@ class Services(OpenTable):
             return kept_by_cleaning(timeline, how.policy, how.settings.window, now)
 
         def before() -> None:
-            self._drop_unkept()
+            self._drop_stale_partitions()
             # What is older than the timeline's start counts as committed.
             sweep_undone(self._storage, self._look())
 

@@ -67,7 +67,7 @@ class Switching(Indexing):
         self._check_writable()
         self._refresh()
         wanted, index, partitioned = self._wanted(name)
-        self._drop_unkept()
+        self._drop_stale_partitions()
         repeated: list[int] = []
         self._build(wanted, engine, source, partitioned, repeated.append)
         if index is not None and set(repeated) == {0}:

@@ -48,7 +48,7 @@ from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.run import drop_partitions
 from hoodoo.write.target import WriteTarget
-from hoodoo.writing import LOOKS
+from hoodoo.writing import SNAPSHOT_ATTEMPTS
 
 Read = TypeVar("Read")
 
@@ -221,7 +221,7 @@ class Table(Clusterings):
         columns = key_columns(generator, self.schema)
         rewrite_keys.check_made(generator, stored_row(self._source(), columns), columns)
         pinned = table_properties(generator)
-        self._drop_unkept()
+        self._drop_stale_partitions()
         stored = self._without_stored_index()
         self._change({**rewrite_keys.enabling(self.timeline(), kept, pinned), **stored})
         if stored:
@@ -280,7 +280,7 @@ class Table(Clusterings):
             file_format = check_readable(self._source())
             generator = self._plugins().generator
             rewrite_keys.check_all_stored(self._storage, file_format, self._seen()[1], generator)
-            self._drop_unkept()
+            self._drop_stale_partitions()
             self._change(rewrite_keys.disabling())
 
     def _change(self, changes: Mapping[str, str | None]) -> None:
@@ -295,7 +295,7 @@ class Table(Clusterings):
         """A read, planned again where others took files away while it was. CommitConflictError where they
         do so faster than the table can be listed."""
         self._refresh()  # the keys may have become virtual: rows that were written since lack them
-        for _ in range(LOOKS - 1):
+        for _ in range(SNAPSHOT_ATTEMPTS - 1):
             with suppress(CommitConflictError):
                 return plan(self._source())
         return plan(self._source())

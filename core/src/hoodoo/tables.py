@@ -42,7 +42,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
 from hoodoo.write.target import LogSettings
-from hoodoo.write.writer_queue import Turns
+from hoodoo.write.writer_queue import WriterQueue
 
 WRITABLE_VERSIONS = (6, 9)
 # A merger that is more than its mode says, as far as other readers are concerned.
@@ -169,13 +169,13 @@ def guarded(storage: Storage, settings: Settings) -> Storage:
     return GuardedStorage(storage, lock, write_options.LOCK_WAIT.read(settings.options) / 1000)
 
 
-def turns(settings: Settings) -> Turns:
+def turns(settings: Settings) -> WriterQueue:
     """How writers that met each other go one after the other. Without a plugin for it they only wait."""
     wanted = write_options.LOCK.given(settings.options) or "conditional_put"
     try:
-        return Turns(resolve("lock", wanted, settings).instance)
+        return WriterQueue(resolve("lock", wanted, settings).instance)
     except PluginError:
-        return Turns()
+        return WriterQueue()
 
 
 def conflict_strategy(settings: Settings) -> ConflictStrategy:

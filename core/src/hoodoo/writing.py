@@ -10,7 +10,7 @@ from attrs import evolve
 
 from hoodoo import tables
 from hoodoo.actions.compaction import run as compaction
-from hoodoo.actions.rollback.recovery import heal
+from hoodoo.actions.rollback.recovery import recover
 from hoodoo.errors import CommitConflictError, HoodooError, warn
 from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine
@@ -33,10 +33,10 @@ from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.python_rows import as_rows
-from hoodoo.write.run import Order, run
+from hoodoo.write.run import WriteRequest, run
 from hoodoo.write.target import WriteTarget
 
-LOOKS = 10
+SNAPSHOT_ATTEMPTS = 10
 
 
 class Writing(Services):
@@ -70,13 +70,13 @@ class Writing(Services):
         kind: operation.WriteKind,
         look: Callable[[], WriteTarget],
         batch: Batch | None = None,
-    ) -> Order:
-        return Order(
+    ) -> WriteRequest:
+        return WriteRequest(
             storage=self._storage,
             kind=kind,
             look=look,
             undo=self._undo,
-            before_publish=self._drop_unkept,
+            before_publish=self._drop_stale_partitions,
             conflicts=tables.conflict_strategy(self._settings),
             turns=self._turns,
             repeats=tables.repeats(self._options),
@@ -140,7 +140,7 @@ class Writing(Services):
         """``mend``: a metadata table that is not complete is completed first. ``spare``: abandoned clusterings
         that are not given up."""
         self._check_writable()
-        for _ in range(LOOKS - 1):
+        for _ in range(SNAPSHOT_ATTEMPTS - 1):
             with suppress(FileNotFoundError):  # others archived between a listing and its reading
                 return self._looked_at(data, engine, mend, spare)
         return self._looked_at(data, engine, mend, spare)
@@ -153,7 +153,7 @@ class Writing(Services):
         """The clustering that follows a write, should one be due then. ConfigError for its options."""
         return None
 
-    def _mend(self) -> None:
+    def _repair_metadata(self) -> None:
         """Complete a metadata table that somebody began to make."""
 
     def _looked_at(
@@ -163,9 +163,9 @@ class Writing(Services):
         properties.recover(self._storage)
         self._refresh()
         plugins = self._plugins()
-        heal(self._storage, self._config, spare)
+        recover(self._storage, self._config, spare)
         if mend:
-            self._mend()
+            self._repair_metadata()
         timeline, slices = self._seen()
         settings = self._settings
         schema = self._schema(timeline)
@@ -222,7 +222,7 @@ class Writing(Services):
     def _seen(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
         """The timeline, and the newest slices that it tells of. CommitConflictError where others take
         files away faster than these can be listed."""
-        for _ in range(LOOKS):
+        for _ in range(SNAPSHOT_ATTEMPTS):
             timeline = self._look()
             try:
                 slices = listing.build_whole(self._storage, timeline).slices
@@ -231,6 +231,6 @@ class Writing(Services):
             if not taken_since(self._storage, timeline):
                 return timeline, slices
         raise CommitConflictError(
-            f"table {self._config.name}", f"files were taken away {LOOKS} times while they were listed.",
+            f"table {self._config.name}", f"files were taken away {SNAPSHOT_ATTEMPTS} times while they were listed.",
             "Repeat the write.",
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hoodoo.files.hfile import ENTRIES, HFile, Window, write_hfile
+from hoodoo.files.hfile import ENTRIES, FileWindow, HFile, write_hfile
 
 Pairs = list[tuple[bytes, bytes]]
 
@@ -33,7 +33,7 @@ class Made:
         return sink.getvalue()
 
     def open(self, data: bytes) -> HFile:
-        return HFile.open(Window.on(data, "made.hfile"))
+        return HFile.open(FileWindow.on(data, "made.hfile"))
 
     def pairs(self, found: pa.Table | Iterable[pa.RecordBatch]) -> Pairs:
         batches = found.to_batches() if isinstance(found, pa.Table) else list(found)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, SchemaError
-from hoodoo.files.hfile import ENTRIES, Checksum, HFile, Window, write_hfile
+from hoodoo.files.hfile import ENTRIES, Checksum, FileWindow, HFile, write_hfile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -156,7 +156,7 @@ def test_what_else_is_refused(made: Any) -> None:
         write_hfile(io.BytesIO(), [numbers], schema_text='""')
     with pytest.raises(ConfigError, match="gzip or none"):
         write_hfile(io.BytesIO(), [], schema_text='""', codec="zstd")
-    file = HFile.open(Window.on(made.data({b"a": b""})))
+    file = HFile.open(FileWindow.on(made.data({b"a": b""})))
     with pytest.raises(DataError, match="auto, seek or scan"):
         file.get(made.keys([b"a"]), "jump")
     with pytest.raises(DataError, match="null"):

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, StorageError, UnsupportedTableError
-from hoodoo.files.hfile import Checksum, HFile, Window
+from hoodoo.files.hfile import Checksum, FileWindow, HFile
 from hoodoo.files.hfile.format import HEADER, HEADER_BYTES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -173,9 +173,9 @@ def test_a_store_that_fails(made: Any) -> None:
             return File()
 
     with pytest.raises(StorageError, match=r"file x.hfile.*gone"):
-        HFile.open(Window.of(Store(), "x.hfile"))  # type: ignore[arg-type]
+        HFile.open(FileWindow.of(Store(), "x.hfile"))  # type: ignore[arg-type]
     data = made.data({b"%05d" % i: os.urandom(100) for i in range(2000)}, codec="none")
-    shorter = Window(
+    shorter = FileWindow(
         lambda a, b: data[a : min(b, 70_000)] if a < 70_000 else data[a:b], len(data), "s"
     )
     with pytest.raises(CorruptTableError, match="has become shorter"):

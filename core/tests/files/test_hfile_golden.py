@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hoodoo.files.hfile import HFile, Window, write_hfile
+from hoodoo.files.hfile import FileWindow, HFile, write_hfile
 from hoodoo.files.hfile.blocks import Stored, contents
 from hoodoo.files.hfile.format import DATA, HEADER_BYTES
 from hoodoo.files.log.blocks import BlockKind
@@ -47,7 +47,7 @@ needs_hfiles = pytest.mark.skipif(not HFILES.is_dir(), reason="no golden HFiles"
 @needs_hfiles
 @pytest.mark.parametrize("name", FILES)
 def test_every_entry(name: str, made: Any) -> None:
-    file = HFile.open(Window.of(LocalStorage(str(HFILES)), name + ".hfile"))
+    file = HFile.open(FileWindow.of(LocalStorage(str(HFILES)), name + ".hfile"))
     found = made.pairs(file.scan())
     digest = hashlib.md5(b"".join(part for pair in found for part in pair)).hexdigest()
     assert (file.entry_count, file.blocks, digest) == FILES[name]
@@ -61,7 +61,7 @@ def test_every_entry(name: str, made: Any) -> None:
 @needs_hfiles
 @pytest.mark.parametrize("name", FILES)
 def test_keys_prefixes_and_ranges(name: str, made: Any) -> None:
-    file = HFile.open(Window.of(LocalStorage(str(HFILES)), name + ".hfile"))
+    file = HFile.open(FileWindow.of(LocalStorage(str(HFILES)), name + ".hfile"))
     model = dict(made.pairs(file.scan()))
     keys = sorted(model)
     # Each third key, those that lie between it and its neighbours, and some outside.
@@ -85,7 +85,7 @@ def test_keys_prefixes_and_ranges(name: str, made: Any) -> None:
 @needs_hfiles
 def test_the_same_bytes_as_hudis_own_writer() -> None:
     theirs = (HFILES / "hudi_1_2_0_1KB_NONE_60.hfile").read_bytes()
-    file = HFile.open(Window.on(theirs))
+    file = HFile.open(FileWindow.on(theirs))
     sink = io.BytesIO()
     created = struct.pack(">q", 1234567890123)
     write_hfile(
@@ -130,7 +130,7 @@ def test_metadata_tables(archive: Path, tmp_path: Path, made: Any) -> None:
             },
             meta={} if bloom is None else {"bloomFilter": bloom},
         )
-        again = HFile.open(Window.on(sink.getvalue()))
+        again = HFile.open(FileWindow.on(sink.getvalue()))
         assert list(again.info.items()) == list(file.info.items())
         assert again.meta_block("bloomFilter") == bloom
         assert _plain(again, sink.getvalue()) == _plain(file, window.read(0, window.size))
@@ -142,15 +142,15 @@ def _is_hfile(name: str) -> bool:
     return "/.hoodie/metadata/" in name and (name.endswith(".hfile") or ".log." in name)
 
 
-def _windows(storage: LocalStorage, names: list[str]) -> Iterator[Window]:
+def _windows(storage: LocalStorage, names: list[str]) -> Iterator[FileWindow]:
     for name in names:
         if name.endswith(".hfile"):
-            yield Window.of(storage, name)
+            yield FileWindow.of(storage, name)
         elif not name.endswith(".crc"):
             with LogReader(storage, name) as log:
                 for block in log.blocks:
                     if block.kind is BlockKind.HFILE:
-                        yield Window.of(storage, name, block.content_start, block.content_size)
+                        yield FileWindow.of(storage, name, block.content_start, block.content_size)
 
 
 def _plain(file: HFile, data: bytes) -> list[bytes]:
@@ -160,7 +160,7 @@ def _plain(file: HFile, data: bytes) -> list[bytes]:
         Stored(o, data[o : o + s]) for o, s in zip(index.offsets.tolist(), index.sizes.tolist())
     ]
     assert all(len(block.data) > HEADER_BYTES for block in blocks)
-    return [bytes(p) for p in contents(Window.on(data), blocks, DATA, file._layout.codec)]
+    return [bytes(p) for p in contents(FileWindow.on(data), blocks, DATA, file._layout.codec)]
 
 
 def test_an_hfile_in_a_log_file(tmp_path: Path, made: Any) -> None:
@@ -178,13 +178,13 @@ def test_an_hfile_in_a_log_file(tmp_path: Path, made: Any) -> None:
     assert [b.kind for b in blocks] == [BlockKind.HFILE, BlockKind.HFILE, BlockKind.COMMAND]
     for block, model in zip(blocks, (first, second)):
         assert (block.instant, block.schema_text) == ("20260101000000000", '"bytes"')
-        window = Window.of(storage, "log", block.content_start, block.content_size)
+        window = FileWindow.of(storage, "log", block.content_start, block.content_size)
         assert made.pairs(HFile.open(window).scan()) == list(model.items())
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        Window.of(LocalStorage(str(tmp_path)), "none.hfile")
+        FileWindow.of(LocalStorage(str(tmp_path)), "none.hfile")
 
 
 def test_only_what_is_needed_is_read(made: Any) -> None:
@@ -196,7 +196,7 @@ def test_only_what_is_needed_is_read(made: Any) -> None:
         asked.append((start, stop))
         return data[start:stop]
 
-    file = HFile.open(Window(fetch, len(data), "counted"))
+    file = HFile.open(FileWindow(fetch, len(data), "counted"))
     assert asked == [(len(data) - 65536, len(data))]
     assert made.pairs(file.get(made.keys([b"000012345"]))) == [(b"000012345", model[b"000012345"])]
     assert len(asked) == 2

@@ -22,7 +22,7 @@ from hoodoo.inspect.layout.drawing import svg
 from hoodoo.inspect.layout.files import (
     ColumnFigures,
     FileRange,
-    Layout,
+    LayoutReport,
     column_figures,
     table_layout,
 )
@@ -141,10 +141,10 @@ def test_columns_without_an_order(table: LocalStorage, column: str) -> None:
 
 
 # --- the picture ----------------------------------------------------------------------------------
-def drawn(*columns: list[Any], as_of: str | None = None) -> Layout:
+def drawn(*columns: list[Any], as_of: str | None = None) -> LayoutReport:
     rows = zip(*columns, strict=True)
     files = tuple(FileRange("", f"f{n}", FIRST, 10, 1, bounds) for n, bounds in enumerate(rows))
-    return Layout("<t & co>", tuple(f"c{n}" for n in range(len(columns))), files, as_of)
+    return LayoutReport("<t & co>", tuple(f"c{n}" for n in range(len(columns))), files, as_of)
 
 
 def parts(text: str, kind: str, tag: str = "rect") -> list[ET.Element]:
@@ -205,7 +205,7 @@ def test_no_text_runs_into_another(long: bool) -> None:
     ends = [(f"{n:04d} {word}", f"{n + 40:04d} {word}") for n in range(0, 900, 7)]
     days = [(date(1999 + n % 30, 1 + n % 12, 1), date(2030, 1, 2)) for n in range(len(ends))]
     layout = drawn(ends, days, as_of=FIRST)
-    layout = Layout(layout.table, ("c" * (40 if long else 1), "d"), layout.files, FIRST)
+    layout = LayoutReport(layout.table, ("c" * (40 if long else 1), "d"), layout.files, FIRST)
     text = svg(layout, layout)
     root = ET.fromstring(text)
     width, height = float(root.get("width", 0)), float(root.get("height", 0))

@@ -14,27 +14,27 @@ from hoodoo.timeline.timeline import Timeline
 ATTEMPTS = 5
 
 
-class OvertakenError(Exception):
+class StalePlanError(Exception):
     """The plan has to be made anew. Does not leave the package."""
 
 
-def refuse_overtaken(
+def refuse_stale_plan(
     storage: Storage, before: Timeline, now: Timeline, groups: Collection[tuple[str, str]]
 ) -> None:
     """OvertakenError if a write of ``groups`` (partition path, file id) has completed between the two, something
     was undone, or a service has been planned, perhaps of the same."""
     known = {i.requested for i in (*before.writes(), *_planned(storage, before))}
     if any(i.requested not in known for i in _planned(storage, now)):
-        raise OvertakenError
+        raise StalePlanError
     for other in now.writes():
         if other.requested not in known:
             told = now.metadata(storage, other)
             written = {(s.partition_path, s.file_id) for s in told.stats}
             touched = told.replaced_groups | written
             if not touched.isdisjoint(groups):
-                raise OvertakenError
+                raise StalePlanError
     if {i.requested for i in before.writes()} - {i.requested for i in now.writes()}:
-        raise OvertakenError  # something was undone, or archived
+        raise StalePlanError  # something was undone, or archived
 
 
 def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:

@@ -32,7 +32,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 from hoodoo.write.pending import Pending
-from hoodoo.write.run import Order, commit_files
+from hoodoo.write.run import WriteRequest, commit_files
 from hoodoo.write.target import WriteTarget
 
 # What one commit rewrites: as much work as is lost when another writer comes in between.
@@ -102,7 +102,7 @@ class Storing:
         return [c for c in candidates if stores_keys(c.slice, self.config)]
 
 
-def rewrite(order: Order) -> list[Commit]:
+def rewrite(order: WriteRequest) -> list[Commit]:
     """Rewrite the base files that store their keys; those of slices with log files are left. One commit
     for every :data:`GROUPS` file groups.
 

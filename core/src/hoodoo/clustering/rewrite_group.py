@@ -23,7 +23,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated, with_meta
 from hoodoo.storage.api import Storage
-from hoodoo.write.key_changes import WRITTEN, KeyTeller
+from hoodoo.write.key_changes import WRITTEN, KeyChanges
 from hoodoo.write.markers import CREATE
 from hoodoo.write.pending import Pending
 from hoodoo.write.scratch import discard, scratch_path
@@ -61,9 +61,9 @@ class RewriteGroups:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for data in batch.column("payload").to_pylist():
-                yield from self._rewrite(GroupJob.unpack(data), KeyTeller(True, task))
+                yield from self._rewrite(GroupJob.unpack(data), KeyChanges(True, task))
 
-    def _rewrite(self, job: GroupJob, teller: KeyTeller) -> Iterator[pa.RecordBatch]:
+    def _rewrite(self, job: GroupJob, key_changes: KeyChanges) -> Iterator[pa.RecordBatch]:
         rows = GroupRows(self.storage, self.file_format, self.rule, job.slices, self.memory)
         counted: int | None = rows.counted()
         blocks: Iterator[pa.Table]
@@ -77,7 +77,7 @@ class RewriteGroups:
         with ExitStack() as stack:
 
             def begin(number: int, expected: int | None) -> _NewFile:
-                return _NewFile.begin(self, job, teller, number, expected, stack.callback)
+                return _NewFile.begin(self, job, key_changes, number, expected, stack.callback)
 
             for told in sized(blocks, sizes, begin):
                 yield from told
@@ -94,7 +94,7 @@ class _NewFile:
 
     step: RewriteGroups
     job: GroupJob
-    teller: KeyTeller
+    key_changes: KeyChanges
     file_id: str
     name: str
     local: str
@@ -108,7 +108,7 @@ class _NewFile:
         cls,
         step: RewriteGroups,
         job: GroupJob,
-        teller: KeyTeller,
+        key_changes: KeyChanges,
         number: int,
         expected: int | None,
         at_end: Callable[[Callable[[str], None], str], object],
@@ -121,14 +121,14 @@ class _NewFile:
         at_end(discard, local)
         writer = step.file_format.writer(local, with_meta(step.rule.schema), expected)
         bounds = FileBounds(step.order.columns)
-        return cls(step, job, teller, file_id, name, local, writer, bounds)
+        return cls(step, job, key_changes, file_id, name, local, writer, bounds)
 
     def write(self, rows: pa.Table) -> None:
         """Rows without the name of a file."""
         self.rows += rows.num_rows
         self.bounds.add(rows)
         if self.step.tells:
-            self.teller.came(rows.column(RECORD_KEY))
+            self.key_changes.came(rows.column(RECORD_KEY))
         self.writer.write(rows.append_column(FILE_NAME, repeated(self.name, rows.num_rows)))
 
     def flush(self) -> int:
@@ -165,7 +165,7 @@ class _NewFile:
 
     def _told(self, stat: WriteStat) -> Iterator[pa.RecordBatch]:
         first = True
-        for batch in self.teller.told(stat):
+        for batch in self.key_changes.told(stat):
             group = pa.array([self.job.number], pa.int32()) if first else _nulls(batch, pa.int32())
             bounds = pa.array([self.bounds.pack()]) if first else _nulls(batch, pa.binary())
             yield pa.record_batch([*batch.columns, group, bounds], schema=REWRITTEN)

@@ -46,10 +46,10 @@ from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 from hoodoo.write.conflicts import change_of
-from hoodoo.write.key_changes import Written
+from hoodoo.write.key_changes import WriteResult
 from hoodoo.write.pending import Pending
-from hoodoo.write.target import MARKERS, WriteTarget, door_of
-from hoodoo.write.writer_queue import Turns
+from hoodoo.write.target import MARKERS, WriteTarget, fence_of
+from hoodoo.write.writer_queue import WriterQueue
 
 # What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"
@@ -58,7 +58,7 @@ FIGURES = "hoodoo.clustering.figures"
 
 
 @frozen
-class HowToRun:
+class ClusteringExecution:
     """``strategy``: what orders the rows, and its name. ``target_bytes``: of a file; ``memory``: what the sort
     of one group may hold, in bytes."""
 
@@ -75,11 +75,11 @@ class ClusteringRun:
 
     requested: str
     look: Callable[[], WriteTarget]
-    how: Callable[[ClusteringPlan], HowToRun]
+    how: Callable[[ClusteringPlan], ClusteringExecution]
     conflicts: ConflictStrategy
     undo: Callable[[Instant], None]
     before_publish: Callable[[], None]
-    turns: Turns
+    turns: WriterQueue
 
 
 def run(order: ClusteringRun) -> Commit:
@@ -126,12 +126,12 @@ def _run(
     target: WriteTarget,
     instant: Instant,
     plan: ClusteringPlan,
-    how: HowToRun,
+    how: ClusteringExecution,
 ) -> Commit:
     storage, timeline, began = target.storage, target.timeline, time.monotonic()
     plan = _as_it_is(target, plan, order.requested)
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
-    door = door_of(instant.requested, target.config)
+    door = fence_of(instant.requested, target.config)
     door.open(storage)
     instant = publish.inflight(storage, timeline, instant.at(State.REQUESTED))
     _tell(target, "clustering.started", instant, groups=len(plan.groups), strategy=how.name)
@@ -187,7 +187,7 @@ def _replaced(plan: ClusteringPlan) -> dict[str, tuple[str, ...]]:
 
 def _told(
     target: WriteTarget,
-    how: HowToRun,
+    how: ClusteringExecution,
     plan: ClusteringPlan,
     groups: tuple[ClusteredGroup, ...],
     schema: pa.Schema,
@@ -219,7 +219,7 @@ def _publish(
     target: WriteTarget,
     instant: Instant,
     metadata: CommitMetadata,
-    written: Written,
+    written: WriteResult,
     plan: ClusteringPlan,
     began: float,
 ) -> Commit:

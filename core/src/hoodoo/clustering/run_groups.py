@@ -17,7 +17,7 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
 from hoodoo.timeline.plans.clustering import ClusteringPlan
-from hoodoo.write.key_changes import OnlyKeys, Written, stat_of
+from hoodoo.write.key_changes import OnlyKeys, WriteResult, stat_of
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
 
@@ -31,7 +31,7 @@ def run_groups(
     pending: Pending,
     attempt: str,
     schema: pa.Schema,
-) -> tuple[Written, tuple[ClusteredGroup, ...]]:
+) -> tuple[WriteResult, tuple[ClusteredGroup, ...]]:
     """Rewrite all groups of ``plan``, whose slices say how large they are; what became of them, in the
     order of the plan.
 
@@ -77,7 +77,7 @@ def run_groups(
     )
 
 
-def _read(found: pa.Table, order: Clustering) -> tuple[Written, dict[int, list[ClusteredFile]]]:
+def _read(found: pa.Table, order: Clustering) -> tuple[WriteResult, dict[int, list[ClusteredFile]]]:
     """``found``: rows of REWRITTEN about files."""
     stats: dict[int, WriteStat] = {}
     files: dict[int, list[tuple[str, ClusteredFile]]] = {}
@@ -86,7 +86,7 @@ def _read(found: pa.Table, order: Clustering) -> tuple[Written, dict[int, list[C
         stats[row["file"]] = stat
         file = ClusteredFile(stat, unpack(row["bounds"], order.columns))
         files.setdefault(row["group"], []).append((row["file"], file))
-    written = Written(tuple(sorted(stats.values(), key=lambda s: s.path)), files=stats)
+    written = WriteResult(tuple(sorted(stats.values(), key=lambda s: s.path)), files=stats)
     # A task numbers its files in the order in which it writes them, which is that of the rows.
     in_order = {
         group: [file for _, file in sorted(some, key=lambda pair: pair[0])]

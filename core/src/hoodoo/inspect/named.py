@@ -35,7 +35,7 @@ class Named:
 
 
 @frozen
-class History:
+class NamedFiles:
     """``named``: by path, what completed commits and savepoints say of a file. ``removed``: what
     cleans took away or are about to. ``unread``: requested times of commits of which is not known
     what they name."""
@@ -49,7 +49,7 @@ class History:
         return was_removed(self.removed, path)
 
 
-def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> History:
+def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> NamedFiles:
     """Read every instant file of the active timeline that says something, several at a time."""
     findings = list(_of_names(storage, timeline))
     named: dict[str, Named] = {}
@@ -74,7 +74,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Hi
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
         for path in kept_files(storage, timeline):
             named.setdefault(path, Named(path))
-    return History(named, frozenset(removed), frozenset(unread), tuple(findings))
+    return NamedFiles(named, frozenset(removed), frozenset(unread), tuple(findings))
 
 
 def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:

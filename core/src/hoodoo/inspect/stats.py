@@ -49,7 +49,7 @@ class Sizes:
 
 
 @frozen
-class Written:
+class WriteTotals:
     """What the completed writes of the active timeline have written.
 
     ``bytes`` are those of all files that they made, compactions and clusterings included.
@@ -95,7 +95,7 @@ class TableStats:
     small_files: int
     small_file_limit: int
     log_files: Sizes
-    written: Written
+    written: WriteTotals
     cleanable_bytes: int | None = None
 
     def __repr__(self) -> str:
@@ -171,7 +171,7 @@ def table_stats(
     )
 
 
-def written(commits: Iterable[CommitMetadata]) -> Written:
+def written(commits: Iterable[CommitMetadata]) -> WriteTotals:
     """The write amplification of these commits."""
     count = size = rows = changed = 0
     for metadata in commits:
@@ -182,7 +182,7 @@ def written(commits: Iterable[CommitMetadata]) -> Written:
             if not service:
                 rows += _changed_rows(stat)
                 changed += _changed_bytes(stat)
-    return Written(count, size, rows, changed)
+    return WriteTotals(count, size, rows, changed)
 
 
 def _written(stat: WriteStat) -> int:

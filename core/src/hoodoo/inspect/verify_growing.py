@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from hoodoo.inspect.doubles import SHOWN, some
 from hoodoo.inspect.findings import Finding
-from hoodoo.metadata.first_commit_not_indexed import stranger
+from hoodoo.metadata.first_commit_not_indexed import first_commit_not_indexed
 from hoodoo.metadata.layout import GROWING_INDEX
 from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.metadata.slice import layers
@@ -35,7 +35,7 @@ def check_growing(
 ) -> Iterator[Finding]:
     """``places``: of each of ``keys``, the number of its slice. Nothing is said of an index that lookups refuse,
     as others have written since. Raises CorruptTableError for what can't be read."""
-    if stranger(storage, timeline, GROWING_INDEX) is not None:
+    if first_commit_not_indexed(storage, timeline, GROWING_INDEX) is not None:
         return
     index = RecordIndex.open(storage, timeline, partition=GROWING_INDEX)
     entered = [

@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.meet import Mask, Waiting
+from hoodoo.merge.meet import KeyJoin, Mask
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import codes, merge_pairs, needed_columns
 from hoodoo.model.meta import RECORD_KEY
@@ -36,15 +36,15 @@ class Piece:
 
 def fold_pieces(
     pieces: Sequence[Piece], merger: Merger, aside: frozenset[str] = frozenset()
-) -> Waiting:
+) -> KeyJoin:
     """``pieces`` in order of arrival, all in one schema (`__op`, record key, columns). ``aside``: see
-    :class:`~hoodoo.merge.meet.Waiting`."""
+    :class:`~hoodoo.merge.meet.KeyJoin`."""
     pool = pa.concat_tables([piece.rows for piece in pieces])
     groups = codes(pool.column(RECORD_KEY))
     partial = any(piece.present is not None for piece in pieces)
     count = int(groups.max()) + 1 if len(groups) else 0
     if count == len(groups) and not partial:
-        return Waiting(pool, merger, aside=aside)
+        return KeyJoin(pool, merger, aside=aside)
     turns = _turns(groups, count)
     if partial:
         return evolve(_fold_partial(pieces, pool, groups, turns, merger), aside=aside)
@@ -60,7 +60,7 @@ def fold_pieces(
             built = np.arange(pool.num_rows, pool.num_rows + len(newer))
             pool = pa.concat_tables([pool, answer.rows.select(pool.schema.names)])
             current[group] = built
-    return Waiting(pool.take(pa.array(np.sort(current))), merger, aside=aside)
+    return KeyJoin(pool.take(pa.array(np.sort(current))), merger, aside=aside)
 
 
 def _turns(groups: npt.NDArray[Any], count: int) -> list[_Places]:
@@ -81,7 +81,7 @@ def _fold_partial(
     groups: npt.NDArray[Any],
     turns: list[_Places],
     merger: Merger,
-) -> Waiting:
+) -> KeyJoin:
     """Column by column: where the value of each key comes from; -1 where no row has the column.
 
     The row that wins gives the columns that it has; the loser's fill what nobody had. A delete has
@@ -121,7 +121,7 @@ def _fold_partial(
     rows = _gathered(pool, op, sources, pool.schema.names)
     puts = ~deletes[op]
     absent = {n: mask for n, s in sources.items() if (mask := (s < 0) & puts).any()}
-    return Waiting(rows, merger, absent)
+    return KeyJoin(rows, merger, absent)
 
 
 def _gathered(

@@ -14,7 +14,7 @@ from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.files.log.blocks import BlockKind, Damage, Header, LogBlock
 from hoodoo.files.log.reader import LogReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.merge.virtual import made_deletes
@@ -31,7 +31,7 @@ class LogRows:
     """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the bytes,
     skipped or not. ``blocks`` and ``rows`` count what was read."""
 
-    waiting: Waiting | None = None
+    waiting: KeyJoin | None = None
     damages: tuple[Damage, ...] = ()
     blocks: int = 0
     rows: int = 0

@@ -21,7 +21,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @frozen
-class Met:
+class MatchResult:
     """``kept``: stored rows that stay. ``winners``: rows in the place of stored ones, in the schema of
     the arrived rows; None if no key was met. ``deleted``: stored rows that are gone. ``stored``: the
     rows of the keys that were met, ``lost``: those of them that did not stay (None: all), ``lives``:
@@ -43,7 +43,7 @@ class Met:
 
 
 @define
-class Waiting:
+class KeyJoin:
     """Rows, one for each key, that wait for the stored row of their key.
 
     ``rows`` has `__op`, the record key and the columns of the table. ``absent``: column -> the rows
@@ -68,10 +68,10 @@ class Waiting:
         ask for many."""
         return pc.index_in(keys, value_set=self._keys)
 
-    def meet(self, stored: pa.RecordBatch, at: pa.Array) -> Met:
+    def meet(self, stored: pa.RecordBatch, at: pa.Array) -> MatchResult:
         """``stored`` holds each key once; ``at``: the :meth:`places` of its record keys."""
         if at.null_count == len(at):
-            return Met(stored)
+            return MatchResult(stored)
         hit = pc.is_valid(at)
         incoming = np.asarray(at.drop_null())
         self._seen[incoming] = True
@@ -131,8 +131,8 @@ class Waiting:
 
     def _met(
         self, kept: pa.RecordBatch, winners: pa.Table, stored: pa.Table, lost: Mask | None
-    ) -> Met:
+    ) -> MatchResult:
         lives = pc.equal(winners.column(OP), PUT)
         gone = winners.num_rows - (pc.sum(lives).as_py() or 0)
         left = winners.filter(lives) if gone else winners
-        return Met(kept, left, gone, stored, lost, lives)
+        return MatchResult(kept, left, gone, stored, lost, lives)

@@ -15,7 +15,7 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.log_rows import read_log_rows
-from hoodoo.merge.meet import Counts, Waiting
+from hoodoo.merge.meet import Counts, KeyJoin
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -52,7 +52,7 @@ def merged_rows(
         yield from _batches(found.waiting.rest(), rule.out_schema)
 
 
-def _stands_alone(rule: MergeRule, waiting: Waiting) -> bool:
+def _stands_alone(rule: MergeRule, waiting: KeyJoin) -> bool:
     """Whether log rows are what they are, whatever is stored: then row groups of the base file that
     the filter rules out need not be read."""
     return rule.merger.merge_mode == "COMMIT_TIME_ORDERING" and not waiting.absent
@@ -63,7 +63,7 @@ def _merged_base(
     file_format: BaseFileFormat,
     rule: MergeRule,
     base: BaseFile,
-    waiting: Waiting | None,
+    waiting: KeyJoin | None,
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
     with file_format.reader(storage, base.path) as opened:
@@ -91,7 +91,7 @@ def _merged_base(
 
 
 def _stored_rows(
-    waiting: Waiting, reader: BaseFileReader, schema: pa.Schema, where: pc.Expression | None
+    waiting: KeyJoin, reader: BaseFileReader, schema: pa.Schema, where: pc.Expression | None
 ) -> Counts:
     """How many rows the file has of the key of each waiting row; 0 for rows that ``where`` rules out.
 
@@ -126,7 +126,7 @@ class _Places:
     waits, and one pass over the keys costs less than doing that for every batch.
     """
 
-    waiting: Waiting
+    waiting: KeyJoin
     keys: Iterator[pa.Array]
     found: pa.ChunkedArray = field(factory=lambda: pa.chunked_array([], pa.int32()))
     # How many stored rows each waiting row has met.

@@ -50,7 +50,7 @@ from hoodoo.timeline import codec, partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
-from hoodoo.timeline.publish import INDEXING, Beside
+from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
@@ -265,7 +265,9 @@ def _begin(
     return begun
 
 
-def _beside(table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]]) -> Beside:
+def _beside(
+    table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]]
+) -> CoupledCommit:
     text = record_schema(table.data.config.version)
 
     def newest() -> str | None:
@@ -281,7 +283,7 @@ def _beside(table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat
             found.append((f"{FOLDER}/{table.timeline.path(mine)}", content))
         return tuple(found)
 
-    return Beside(newest, files)
+    return CoupledCommit(newest, files)
 
 
 def _newest_beginning(table: MetadataTable) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
-from hoodoo.metadata.commit import Begun
+from hoodoo.metadata.commit import PendingDeltaCommit
 from hoodoo.metadata.deltas import put_deltas
 from hoodoo.metadata.file_index.deltas import FileChange
 from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES
@@ -88,15 +88,19 @@ def catch_up(
         _add_keys(before, now, new[-1], groups, size, index)
 
 
-def _begun(target: WriteTarget, instant: Instant) -> Begun:
+def _begun(target: WriteTarget, instant: Instant) -> PendingDeltaCommit:
     table = MetadataTable.open(target.storage, target.timeline)
     text = record_schema(target.config.version)
     done = table.timeline.find(instant.requested)
     # Where it is not there, its writer kept no metadata table.
-    return Begun.at(table, instant.requested, text) if done is None else Begun(table, done, text)
+    return (
+        PendingDeltaCommit.at(table, instant.requested, text)
+        if done is None
+        else PendingDeltaCommit(table, done, text)
+    )
 
 
-def _complete(begun: Begun, stats: Sequence[WriteStat]) -> None:
+def _complete(begun: PendingDeltaCommit, stats: Sequence[WriteStat]) -> None:
     if not begun.instant.is_completed:
         begun.complete_alone(stats)
 

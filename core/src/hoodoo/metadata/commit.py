@@ -1,7 +1,7 @@
 """Metadata commit: what the metadata table says of one instant of the data table, begun and decided.
 
 Begun means log files under a pending deltacommit of the same instant. It is completed by the same decision
-as the instant of the data table, right before it (:class:`~hoodoo.timeline.publish.Beside`): both or none.
+as the instant of the data table, right before it (:class:`~hoodoo.timeline.publish.CoupledCommit`): both or none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import Beside
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import reload
 from hoodoo.write.pending import Pending
 
@@ -24,7 +24,7 @@ DELTACOMMIT = "deltacommit"
 
 
 @frozen
-class Begun:
+class PendingDeltaCommit:
     """A deltacommit of the metadata table that is pending."""
 
     table: MetadataTable
@@ -32,7 +32,7 @@ class Begun:
     schema_text: str
 
     @classmethod
-    def at(cls, table: MetadataTable, requested: str, schema_text: str) -> Begun:
+    def at(cls, table: MetadataTable, requested: str, schema_text: str) -> PendingDeltaCommit:
         """Requested and inflight. An earlier run of the same service may have begun it, too."""
         instant = Instant(requested, DELTACOMMIT, State.REQUESTED)
         table.storage.put_if_absent(table.timeline.path(instant), b"")
@@ -64,7 +64,7 @@ class Begun:
         for path, content in beside.files(done):
             self.table.storage.put_if_absent(path[len(FOLDER) + 1 :], content)
 
-    def beside(self, stats: Sequence[WriteStat]) -> Beside:
+    def beside(self, stats: Sequence[WriteStat]) -> CoupledCommit:
         """What completes it, together with the instant of the data table."""
         metadata = CommitMetadata(
             Operation.UPSERT_PREPPED,
@@ -80,4 +80,4 @@ class Begun:
             mine = evolve(self.instant, state=State.COMPLETED, completed=done.completed)
             return ((f"{FOLDER}/{self.table.timeline.path(mine)}", content),)
 
-        return Beside(newest, files)
+        return CoupledCommit(newest, files)

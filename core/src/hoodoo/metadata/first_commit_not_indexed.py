@@ -19,7 +19,9 @@ UNIQUE = "hoodoo.record.keys.unique"
 _MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 
 
-def stranger(storage: Storage, timeline: Timeline, partition: str) -> Instant | None:
+def first_commit_not_indexed(
+    storage: Storage, timeline: Timeline, partition: str
+) -> Instant | None:
     """A commit since ``partition`` was made whose writer did not say that it kept it; None if there is none.
     Reads the metadata of the active commits, once."""
     made = made_at(storage, timeline, partition) or ""
@@ -38,4 +40,4 @@ def knows_all_places(storage: Storage, timeline: Timeline) -> bool:
     room for one place."""
     if not FLAG.stored(timeline.config.get(UNIQUE) or ""):
         return False
-    return stranger(storage, timeline, RECORD_INDEX) is None
+    return first_commit_not_indexed(storage, timeline, RECORD_INDEX) is None

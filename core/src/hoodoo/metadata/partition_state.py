@@ -33,7 +33,7 @@ KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS, GROWING_INDEX)
 _VERSION = 9
 
 
-def kept_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
+def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read, and those
     whose building is complete. Costs a listing for each partition that is being built."""
     config = timeline.config
@@ -64,7 +64,7 @@ def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[s
     return [p for p in found if whole or is_own(p)]
 
 
-def drop_unkept(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
+def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
     """Take partitions that are not kept out of the properties, then their files; the properties as they are
     then. ``wanted``: whether there is to be a metadata table at all."""
     mine = keepable(config) if wanted else ()

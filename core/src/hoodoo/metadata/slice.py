@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.hfile import ENTRIES, HFile, Window
+from hoodoo.files.hfile import ENTRIES, FileWindow, HFile
 from hoodoo.files.log.blocks import BlockKind, LogBlock
 from hoodoo.files.log.reader import LogReader
 from hoodoo.metadata.schema import decode_row, encode_row
@@ -88,7 +88,7 @@ def layers(
     found: list[Layer] = []
     base = slice_.base_file
     if base is not None:
-        opened = HFile.open(Window.of(storage, base.path, size=base.size or None))
+        opened = HFile.open(FileWindow.of(storage, base.path, size=base.size or None))
         text = opened.info.get("schema", b"").decode()
         found.append(Layer(base.instant, opened, text))
     for log in slice_.log_files:
@@ -106,7 +106,7 @@ def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:
             raise CorruptTableError(f"{storage.root}/{log.path}", "holds no block.", FIX)
         for block in reader.blocks:
             if block.kind is BlockKind.HFILE:
-                window = Window.of(storage, log.path, block.content_start, block.content_size)
+                window = FileWindow.of(storage, log.path, block.content_start, block.content_size)
                 yield Layer(block.instant, HFile.open(window), block.schema_text)
             elif block.kind is BlockKind.DELETE:
                 yield Layer(block.instant, None, deleted=_deleted(reader, block))

@@ -12,7 +12,7 @@ from hoodoo.hookspecs.engine import Engine, Stream
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.metadata.column_stats.deltas import RANGE_GROUPS, RangeRows, range_deltas, read_ranges
 from hoodoo.metadata.column_stats.from_files import indexed_columns
-from hoodoo.metadata.commit import Begun
+from hoodoo.metadata.commit import PendingDeltaCommit
 from hoodoo.metadata.definitions import is_partitioned
 from hoodoo.metadata.deltas import Delta, put_deltas
 from hoodoo.metadata.file_index.deltas import FileChange
@@ -41,9 +41,9 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import Beside
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.key_changes import Written
+from hoodoo.write.key_changes import WriteResult
 from hoodoo.write.target import WriteTarget
 
 # Operations that look keys up.
@@ -51,9 +51,9 @@ _ASKS = (Operation.UPSERT, Operation.DELETE)
 
 
 @frozen
-class Keeper:
+class MetadataWriter:
     """Of one table, with the metadata ``partitions`` that it has. ``file_format`` is asked where new files are
-    looked into. See :class:`hoodoo.write.target.Keeping`."""
+    looked into. See :class:`hoodoo.write.target.CommitParticipant`."""
 
     partitions: tuple[str, ...]
     file_format: Callable[[], BaseFileFormat]
@@ -69,8 +69,8 @@ class Keeper:
         return {KEPT_BY: ",".join(kept)} if kept else {}
 
     def begin(
-        self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written
-    ) -> Beside:
+        self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: WriteResult
+    ) -> CoupledCommit:
         """For a write; ``written.stats`` are those of ``metadata``."""
         begun = self._begun(target.storage, target.timeline, instant.requested)
         stats = self._files(
@@ -90,7 +90,7 @@ class Keeper:
         stats: Sequence[WriteStat],
         engine: Engine,
         schema: pa.Schema,
-    ) -> Beside:
+    ) -> CoupledCommit:
         """For a compaction: no key moves. ``schema`` is the table's own."""
         change = FileChange.written(stats)
         return self._service(storage, timeline, requested, change, engine, schema)
@@ -102,7 +102,7 @@ class Keeper:
         requested: str,
         paths: Iterable[str],
         schema: pa.Schema,
-    ) -> Beside:
+    ) -> CoupledCommit:
         """For a clean that deleted ``paths``."""
         change = FileChange.deleted(paths)
         return self._service(storage, timeline, requested, change, None, schema)
@@ -115,19 +115,19 @@ class Keeper:
         change: FileChange,
         engine: Engine | None,
         schema: pa.Schema,
-    ) -> Beside:
+    ) -> CoupledCommit:
         begun = self._begun(storage, timeline, requested)
         stats = self._files(begun, storage, change, engine, schema)
         begun.reconcile(stats, self.partitions)
         return begun.beside(stats)
 
-    def _begun(self, storage: Storage, timeline: Timeline, requested: str) -> Begun:
+    def _begun(self, storage: Storage, timeline: Timeline, requested: str) -> PendingDeltaCommit:
         table = MetadataTable.open(storage, timeline)
-        return Begun.at(table, requested, record_schema(timeline.config.version))
+        return PendingDeltaCommit.at(table, requested, record_schema(timeline.config.version))
 
     def _files(
         self,
-        begun: Begun,
+        begun: PendingDeltaCommit,
         storage: Storage,
         change: FileChange,
         engine: Engine | None,
@@ -174,11 +174,11 @@ def columns_of(schema: pa.Schema, config: TableConfig, options: Mapping[str, str
 
 
 def _indexes(
-    begun: Begun,
+    begun: PendingDeltaCommit,
     target: WriteTarget,
     instant: Instant,
     metadata: CommitMetadata,
-    written: Written,
+    written: WriteResult,
     partitions: Sequence[str],
 ) -> tuple[WriteStat, ...]:
     """The log files of the record indexes: keys that came, and those that went, also with the file groups
@@ -242,7 +242,9 @@ def groups_by_slot(table: MetadataTable, groups: IndexGroups) -> tuple[tuple[Fil
     return tuple((there[i],) if i in there else () for i in groups.file_ids)
 
 
-def index_files(begun: Begun, target: WriteTarget, partition: str, paths: set[str]) -> GroupFiles:
+def index_files(
+    begun: PendingDeltaCommit, target: WriteTarget, partition: str, paths: set[str]
+) -> GroupFiles:
     """Where the index rows of partition ``paths`` go."""
     table = begun.table
     if partition == GROWING_INDEX:

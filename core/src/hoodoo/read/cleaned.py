@@ -31,7 +31,7 @@ Key = tuple[str, str]  # partition path, file id
 
 
 @frozen
-class History:
+class CleanedFiles:
     """``files``: all that are there or were. ``gone``: path -> the clean that took it away."""
 
     files: tuple[DataFile, ...]
@@ -39,7 +39,7 @@ class History:
     source: ReadSource
 
     @classmethod
-    def of(cls, source: ReadSource, cleans: bool = True) -> History:
+    def of(cls, source: ReadSource, cleans: bool = True) -> CleanedFiles:
         """One listing; with ``cleans`` also what the cleans on the timeline say they deleted. (Those
         that came between the look at the timeline and the listing are heeded without.)
 
@@ -97,7 +97,7 @@ def cleaned(asked: str, path: str, by: str = "a clean") -> ConfigError:
 
 
 def check_stats(
-    history: History,
+    history: CleanedFiles,
     timeline: Timeline,
     slice_: FileSlice | None,
     stats: Iterable[WriteStat],

@@ -13,11 +13,11 @@ from attrs import evolve
 from hoodoo.metadata.file_index.listing import is_told
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
-from hoodoo.read.cleaned import History, Key, check_stats
+from hoodoo.read.cleaned import CleanedFiles, Key, check_stats
 from hoodoo.read.plan import ScanPlan, plan_scan
 from hoodoo.read.project import or_untimed
 from hoodoo.read.source import ReadSource
-from hoodoo.read.window import Window, check_commit_times, is_change
+from hoodoo.read.window import TimelineRange, check_commit_times, is_change
 from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.view import FileSystemView, from_files
 
@@ -42,8 +42,8 @@ def plan_incremental(
     for rows that may belong to it and do not say when they were written.
     """
     check_commit_times(source)
-    window = Window.of(source, since, until)
-    history = History.of(evolve(source, timeline=window.timeline), window.bounded)
+    window = TimelineRange.of(source, since, until)
+    history = CleanedFiles.of(evolve(source, timeline=window.timeline), window.bounded)
     then = evolve(source, timeline=window.then)
     # What version 6 calls a log file by is a request; from 8 on, `then` itself knows what was there.
     bound = window.until if window.then.layout == 1 else None
@@ -74,7 +74,9 @@ def plan_incremental(
     )
 
 
-def _touched(source: ReadSource, window: Window) -> tuple[dict[Key, list[WriteStat]], list[str]]:
+def _touched(
+    source: ReadSource, window: TimelineRange
+) -> tuple[dict[Key, list[WriteStat]], list[str]]:
     """The file groups that the window's writes wrote to; and the instants that changed rows."""
     groups: dict[Key, list[WriteStat]] = {}
     changed = []
@@ -103,9 +105,9 @@ def _written_by(instants: Sequence[str]) -> pc.Expression:
 
 def _check_there(
     view: FileSystemView,
-    window: Window,
+    window: TimelineRange,
     touched: dict[Key, list[WriteStat]],
-    history: History,
+    history: CleanedFiles,
     asked: str,
 ) -> None:
     history.check(view.slices, asked)

@@ -31,7 +31,7 @@ _SERVICES = frozenset(
 
 
 @frozen
-class Window:
+class TimelineRange:
     """``since`` (exclusive) and ``until`` (inclusive; None: now) are points that order as completion
     times do. ``writes``: the completed writes between them, services too, in the order in which they
     appeared. ``timeline``: with what is archived, as far as it matters; ``then``: as it was at
@@ -46,7 +46,9 @@ class Window:
     bounded: bool
 
     @classmethod
-    def of(cls, source: ReadSource, since: str | datetime, until: str | datetime | None) -> Window:
+    def of(
+        cls, source: ReadSource, since: str | datetime, until: str | datetime | None
+    ) -> TimelineRange:
         """Raises ConfigError for a bad point in time, and where ``until`` is before ``since``."""
         timeline = whole(source.storage, source.timeline, point(since, source.timeline))
         first = point(since, timeline)

@@ -35,7 +35,7 @@ Check = Callable[[Timeline], None]
 
 
 @frozen
-class Beside:
+class CoupledCommit:
     """What is decided together with the completion of an action, and visible before it: how the metadata
     table says the same. ``newest`` is the newest instant on its timeline, now; ``files`` are paths and
     contents, given the completed instant."""
@@ -195,7 +195,7 @@ def complete(
     content: bytes | Callable[[Timeline], bytes],
     now: datetime | None = None,
     check: Check | None = None,
-    beside: Beside | None = None,
+    beside: CoupledCommit | None = None,
 ) -> Outcome:
     """Publish ``instant``: from here on readers see it. Its data is durable.
 

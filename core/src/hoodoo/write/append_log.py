@@ -23,7 +23,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
-from hoodoo.write.key_changes import KeyTeller
+from hoodoo.write.key_changes import KeyChanges
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, stored_rows
 from hoodoo.write.scratch import scratch_file
@@ -33,7 +33,7 @@ from hoodoo.write.target import LogSettings
 @frozen
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read. ``teller``
+    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read. ``key_changes``
     is told which keys came and went, as far as that is known: a delete that stored rows may outlast is not
     told, and an update is told as if it came where the index finds keys that a log file has deleted, or
     computes where they belong."""
@@ -44,7 +44,7 @@ class AppendLog:
     pending: Pending
     settings: LogSettings
     keys: MergeRule
-    teller: KeyTeller = Factory(KeyTeller)
+    key_changes: KeyChanges = Factory(KeyChanges)
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing of them matters."""
@@ -79,14 +79,14 @@ class AppendLog:
         )
 
     def _tell(self, data: pa.Table, gone: pa.Table, comes: bool) -> None:
-        if not self.teller.tells:
+        if not self.key_changes.tells:
             return
-        self.teller.went(gone.column(RECORD_KEY))
+        self.key_changes.went(gone.column(RECORD_KEY))
         is_put = pc.equal(data.column(OP), PUT)
         if self.settings.deletes_win:
-            self.teller.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
+            self.key_changes.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
         if comes:
-            self.teller.came(data.filter(is_put).column(RECORD_KEY))
+            self.key_changes.came(data.filter(is_put).column(RECORD_KEY))
 
     def _blocks(self, local: str, data: pa.Table, gone: pa.Table, target: dict[str, Any]) -> int:
         instant, settings = self.pending.requested, self.settings

@@ -25,7 +25,7 @@ _FILES_PER_TASK = 1 << 24
 
 
 @define
-class KeyTeller:
+class KeyChanges:
     """What one task tells. Without ``tells``, stats alone, as STATS_SCHEMA."""
 
     tells: bool = False
@@ -85,7 +85,7 @@ def _rows(stats: pa.Array, keys: pa.Array, number: int, deleted: bool | None) ->
 
 
 @frozen
-class Written:
+class WriteResult:
     """What a write left. ``keys``: a stream of INDEX_ROWS, ``files``: the file that each number there is of;
     None where nobody asked. ``direct``: tasks wrote new files, and told no keys."""
 
@@ -95,10 +95,10 @@ class Written:
     direct: bool = False
 
 
-def collect_written(engine: Engine, stream: Stream, workspace: Workspace) -> Written:
+def collect_written(engine: Engine, stream: Stream, workspace: Workspace) -> WriteResult:
     """Evaluate the stream of a write, once."""
     if stream.schema.names != WRITTEN.names:
-        return Written(read_stats(engine.collect(stream)))
+        return WriteResult(read_stats(engine.collect(stream)))
     staged = engine.stage(stream, workspace)
     found = engine.collect(engine.map(staged, _OnlyStats()))
     files: dict[int, WriteStat] = {}
@@ -107,7 +107,7 @@ def collect_written(engine: Engine, stream: Stream, workspace: Workspace) -> Wri
     ):
         files[number] = stat_of(text)
     stats = tuple(sorted(files.values(), key=lambda stat: stat.path))
-    return Written(stats, engine.map(staged, OnlyKeys()), files)
+    return WriteResult(stats, engine.map(staged, OnlyKeys()), files)
 
 
 def stat_of(text: str | bytes) -> WriteStat:

@@ -16,7 +16,7 @@ from attrs import Factory, define, evolve, frozen
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
@@ -25,7 +25,7 @@ from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.write.change_log import ChangeLog, ChangeLogs, log_name
 from hoodoo.write.columns import SEQ
-from hoodoo.write.key_changes import KeyTeller
+from hoodoo.write.key_changes import KeyChanges
 from hoodoo.write.markers import CREATE, MERGE
 from hoodoo.write.pending import Pending
 from hoodoo.write.rows import completed, read_stored, renamed, stored_rows
@@ -55,7 +55,7 @@ class _Counts:
 class MergeFile:
     """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
     or deletes the stored rows of its key; without, it is added (insert). ``changes``: of a table whose
-    rewrites leave a change data log. ``teller`` is told which keys came and went."""
+    rewrites leave a change data log. ``key_changes`` is told which keys came and went."""
 
     schema: pa.Schema
     storage: Storage
@@ -64,7 +64,7 @@ class MergeFile:
     pending: Pending
     matches: bool = True
     changes: ChangeLogs | None = None
-    teller: KeyTeller = Factory(KeyTeller)
+    key_changes: KeyChanges = Factory(KeyChanges)
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing changes."""
@@ -98,7 +98,9 @@ class MergeFile:
             return evolve(stat, extra={STATS: logged}) if logged else stat
 
     def _output(self, writer: BaseFileWriter, target: dict[str, Any], counts: _Counts) -> _Output:
-        return _Output(writer, self.schema, self.pending.requested, target, counts, self.teller)
+        return _Output(
+            writer, self.schema, self.pending.requested, target, counts, self.key_changes
+        )
 
     def _log(self, stack: ExitStack) -> ChangeLog | None:
         if self.changes is None:
@@ -123,7 +125,7 @@ class MergeFile:
         log: ChangeLog | None,
     ) -> None:
         absent = {name: np.ones(rows.num_rows, bool) for name in lacking}
-        waiting = Waiting(rows, self.merger, absent, _ASIDE)
+        waiting = KeyJoin(rows, self.merger, absent, _ASIDE)
         for stored in read_stored(base, self.schema):
             if not self.matches:
                 output.keep(stored)
@@ -132,9 +134,9 @@ class MergeFile:
             output.keep(met.kept)
             if met.winners is not None:
                 output.update(met.winners, met.deleted)
-                if log is not None or (met.deleted and self.teller.tells):
+                if log is not None or (met.deleted and self.key_changes.tells):
                     before, gone = met.replaced()
-                    self.teller.went(gone.column(RECORD_KEY))
+                    self.key_changes.went(gone.column(RECORD_KEY))
                     if log is not None:
                         log.updated(before, met.winners)
                         log.deleted(gone)
@@ -153,7 +155,7 @@ class _Output:
     instant: str
     target: dict[str, Any]
     counts: _Counts
-    teller: KeyTeller
+    key_changes: KeyChanges
 
     def keep(self, stored: pa.RecordBatch) -> None:
         if stored.num_rows:
@@ -163,7 +165,7 @@ class _Output:
     def insert(self, rows: pa.Table) -> None:
         self._add(rows, known=False)
         self.counts.inserts += rows.num_rows
-        self.teller.came(rows.column(RECORD_KEY))
+        self.key_changes.came(rows.column(RECORD_KEY))
 
     def update(self, rows: pa.Table, deleted: int) -> None:
         self._add(rows, known=True)

@@ -15,7 +15,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.markers import mark
-from hoodoo.write.task_fence import Door
+from hoodoo.write.task_fence import TaskFence
 
 
 @frozen
@@ -26,10 +26,10 @@ class Pending:
 
     requested: str
     path: str
-    door: Door | None = None
+    door: TaskFence | None = None
 
     @classmethod
-    def of(cls, timeline: Timeline, instant: Instant, door: Door | None = None) -> Pending:
+    def of(cls, timeline: Timeline, instant: Instant, door: TaskFence | None = None) -> Pending:
         return cls(instant.requested, timeline.path(instant), door)
 
     def put(self, storage: Storage, partition_path: str, name: str, local: str, kind: str) -> bool:

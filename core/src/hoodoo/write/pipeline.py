@@ -26,7 +26,7 @@ from hoodoo.model.virtual_keys import is_strict
 from hoodoo.options.write import DUPLICATES
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.key import AddBuckets, AddKeys
-from hoodoo.write.key_changes import Written, collect_written
+from hoodoo.write.key_changes import WriteResult, collect_written
 from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
 from hoodoo.write.log_names import LogPlan
 from hoodoo.write.misplaced import leaves_misplaced
@@ -40,7 +40,7 @@ from hoodoo.write.stats import read_stats
 from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
-from hoodoo.write.task_fence import Door
+from hoodoo.write.task_fence import TaskFence
 from hoodoo.write.write_slots import WriteSlots
 
 # What one stored row costs on disk before any commit has told (Hudi's
@@ -153,7 +153,9 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     return Planned(tuple(dealt), parts, target.engine.map(tagged, step), misplaced)
 
 
-def write(target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant) -> Written:
+def write(
+    target: WriteTarget, prepared: Prepared, planned: Planned, instant: Instant
+) -> WriteResult:
     """Runs the tasks; the files are durable, under their final names, when this returns.
 
     ``instant`` is inflight.
@@ -161,16 +163,16 @@ def write(target: WriteTarget, prepared: Prepared, planned: Planned, instant: In
     stored = with_meta(prepared.schema)
     if planned.routed is None:
         prefix = target.workspace(instant.requested).prefix
-        door = Door(instant.requested, prefix, target.config)
+        door = TaskFence(instant.requested, prefix, target.config)
         door.open(target.storage)
         pending = Pending.of(target.timeline, instant, door)
         step: Any = WriteNewFiles(stored, target.storage, target.file_format, pending)
         stats = read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
         door.close(target.storage, (stat.path for stat in stats))
-        return Written(stats, direct=True)
+        return WriteResult(stats, direct=True)
     pending = Pending.of(target.timeline, instant)
     if not planned.slots:
-        return Written(())
+        return WriteResult(())
     exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
         stored,

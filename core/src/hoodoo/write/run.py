@@ -41,11 +41,11 @@ from hoodoo.timeline.view import list_data
 from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
-from hoodoo.write.key_changes import Written
+from hoodoo.write.key_changes import WriteResult
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, write
 from hoodoo.write.target import MARKERS, WriteTarget
-from hoodoo.write.writer_queue import Turns
+from hoodoo.write.writer_queue import WriterQueue
 
 C = TypeVar("C", Commit, "Commit | None")
 Undo = Callable[[Instant], None]
@@ -54,7 +54,7 @@ _log = get_logger(__name__)
 
 
 @frozen
-class Order:
+class WriteRequest:
     """What a write is asked for. ``look`` answers the table as it is now, after healing; ``undo`` takes
     back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
     the rows can be seen. ``repeats``: how often a write starts again that lost to another writer."""
@@ -65,12 +65,12 @@ class Order:
     undo: Undo
     before_publish: Step
     conflicts: ConflictStrategy
-    turns: Turns
+    turns: WriterQueue
     repeats: int = 20
     batch: Batch | None = None
 
 
-def run(order: Order, data: Any) -> Commit:
+def run(order: WriteRequest, data: Any) -> Commit:
     """Write ``data``. The commit says that it is the order's batch; of a batch that is in the table
     already it has an empty instant.
 
@@ -92,7 +92,7 @@ def run(order: Order, data: Any) -> Commit:
         rows.discard()
 
 
-def drop_partitions(order: Order, paths: Sequence[str]) -> Commit:
+def drop_partitions(order: WriteRequest, paths: Sequence[str]) -> Commit:
     """A replacecommit that leaves the file groups of the partition ``paths`` behind and adds none."""
 
     def attempt(target: WriteTarget, beats: Beating) -> Commit:
@@ -112,7 +112,7 @@ def drop_partitions(order: Order, paths: Sequence[str]) -> Commit:
 Files = Callable[[Instant], tuple[WriteStat, ...]]
 
 
-def commit_files(order: Order, work: Callable[[WriteTarget], Files | None]) -> Commit | None:
+def commit_files(order: WriteRequest, work: Callable[[WriteTarget], Files | None]) -> Commit | None:
     """A commit of files whose rows are those of files before them. ``work`` answers what makes these files
     of an instant that is inflight, or None where nothing is left to do; then there is no commit.
 
@@ -136,7 +136,7 @@ def commit_files(order: Order, work: Callable[[WriteTarget], Files | None]) -> C
 
 
 def _give_way(
-    order: Order,
+    order: WriteRequest,
     target: WriteTarget,
     touched: Iterable[tuple[str, str]],
     replaced: Mapping[str, Iterable[str]],
@@ -152,7 +152,7 @@ def _give_way(
 
 
 @contextmanager
-def _taken_back(order: Order, target: WriteTarget, instant: Instant) -> Iterator[None]:
+def _taken_back(order: WriteRequest, target: WriteTarget, instant: Instant) -> Iterator[None]:
     """What is done here is undone if it fails, unless nobody knows whether it did."""
     try:
         yield
@@ -207,7 +207,7 @@ def _is_read_once(data: Any) -> bool:
 
 
 def _repeated(
-    order: Order,
+    order: WriteRequest,
     attempt: Callable[[WriteTarget, Beating], C],
     can_repeat: Callable[[WriteTarget], bool],
 ) -> C:
@@ -241,7 +241,7 @@ def _repeated(
     raise AssertionError("not reached")
 
 
-def _write(order: Order, target: WriteTarget, rows: _Rows, beats: Beating) -> Commit:
+def _write(order: WriteRequest, target: WriteTarget, rows: _Rows, beats: Beating) -> Commit:
     kind = order.kind
     instant = _request(target, kind, beats)
     _tell(target, "write.started", instant, operation=kind.operation.value)
@@ -334,13 +334,13 @@ def _reconcile(
 
 
 def _publish(
-    order: Order,
+    order: WriteRequest,
     target: WriteTarget,
     instant: Instant,
     metadata: CommitMetadata,
     schema: pa.Schema,
     replaced: Sequence[str] | None,
-    written: Written | None = None,
+    written: WriteResult | None = None,
     misplaced: bool = False,
 ) -> Commit:
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say. Raises CommitConflictError
@@ -348,7 +348,9 @@ def _publish(
     order.before_publish()
     beside = None
     if target.keeping is not None:
-        beside = target.keeping.begin(target, instant, metadata, written or Written(metadata.stats))
+        beside = target.keeping.begin(
+            target, instant, metadata, written or WriteResult(metadata.stats)
+        )
     text = avro_text(schema, target.config.name)
 
     def content(fresh: Timeline) -> bytes:

@@ -24,10 +24,10 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.publish import Beside
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.key_changes import Written
-from hoodoo.write.task_fence import Door
+from hoodoo.write.key_changes import WriteResult
+from hoodoo.write.task_fence import TaskFence
 
 # Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
 # of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
@@ -35,9 +35,9 @@ MARKERS = ".hoodie/.temp"
 STAGED = f"{MARKERS}/hoodoo-"
 
 
-def door_of(requested: str, config: TableConfig) -> Door:
+def fence_of(requested: str, config: TableConfig) -> TaskFence:
     """The door of what writes ``requested``."""
-    return Door(requested, f"{STAGED}{requested}", config)
+    return TaskFence(requested, f"{STAGED}{requested}", config)
 
 
 @frozen
@@ -62,7 +62,7 @@ class LogSettings:
     index_is_told: bool = False
 
 
-class Keeping(Protocol):
+class CommitParticipant(Protocol):
     """What is kept of a table besides its files: its metadata table."""
 
     @property
@@ -73,7 +73,7 @@ class Keeping(Protocol):
     def noted(self) -> Mapping[str, str]:
         """What commits say of it in their ``extraMetadata``."""
 
-    def begin(self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: Written) -> Beside:  # fmt: skip
+    def begin(self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: WriteResult) -> CoupledCommit:  # fmt: skip
         """Begin to keep what ``metadata``, the commit of ``instant``, says; its completion, which is decided
         together with that of ``instant``."""
 
@@ -108,7 +108,7 @@ class WriteTarget:
     serializer: Serializer | None = None
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
-    keeping: Keeping | None = None
+    keeping: CommitParticipant | None = None
     # SchemaError where an integer of the table does not fit its column's floating type in the schema given.
     refuse_inexact: Callable[[pa.Schema], None] = lambda grown: None
 

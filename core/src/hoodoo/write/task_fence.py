@@ -19,7 +19,7 @@ from hoodoo.timeline.timeline import load
 
 
 @frozen
-class Door:
+class TaskFence:
     """``prefix`` is the folder of what ``requested`` keeps for itself; it goes after the publish."""
 
     requested: str

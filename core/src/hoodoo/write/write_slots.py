@@ -18,7 +18,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.columns import SEQ
-from hoodoo.write.key_changes import WRITTEN, KeyTeller
+from hoodoo.write.key_changes import WRITTEN, KeyChanges
 from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.pending import Pending
 from hoodoo.write.stats import STATS_SCHEMA
@@ -55,13 +55,19 @@ class WriteSlots:
         plan = self.plan.table()
         mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
         targets = {row["slot"]: row for row in mine}
-        teller = KeyTeller(self.tells_keys, task)
+        key_changes = KeyChanges(self.tells_keys, task)
         rewrite = MergeFile(
             self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches,
-            self.changes, teller,
+            self.changes, key_changes,
         )  # fmt: skip
         append = AppendLog(
-            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys, teller
+            self.schema,
+            self.storage,
+            self.file_format,
+            self.pending,
+            self.logs,
+            self.keys,
+            key_changes,
         )
         filled = (batch for batch in batches if batch.num_rows)
         for slot, group in itertools.groupby(filled, key=_slot):
@@ -71,9 +77,9 @@ class WriteSlots:
             to_log = target["log_version"] is not None
             stat = (append if to_log else rewrite).write(rows, target)
             if stat is None:
-                teller.forget()
+                key_changes.forget()
             else:
-                yield from teller.told(stat)
+                yield from key_changes.told(stat)
 
 
 def _in_order(rows: pa.Table) -> pa.Table:

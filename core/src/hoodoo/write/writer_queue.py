@@ -30,7 +30,7 @@ _log = get_logger(__name__)
 
 
 @define
-class Turns:
+class WriterQueue:
     """What one open table remembers of meeting others. ``lock`` None: it waits a random while instead."""
 
     lock: Lock | None = None

@@ -18,7 +18,7 @@ from hoodoo.actions.clean.retained import files_of, heeded, is_beside, needed_fi
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
-from hoodoo.metadata.writer import Keeper
+from hoodoo.metadata.writer import MetadataWriter
 from hoodoo.model.brief import listed
 from hoodoo.model.instant import WRITE_ACTIONS, State
 from hoodoo.storage.api import Storage
@@ -69,7 +69,7 @@ def run(
     threads: int,
     before_delete: Callable[[], None],
     done_is_fine: bool = False,
-    keeper: Callable[[Timeline], Keeper | None] = lambda timeline: None,
+    keeper: Callable[[Timeline], MetadataWriter | None] = lambda timeline: None,
     schema: pa.Schema | None = None,
 ) -> Cleaned:
     """Run a planned clean, or finish one that somebody began.

@@ -14,7 +14,7 @@ from hoodoo.files.log.blocks import Damage
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.merge.log_rows import LogRows, read_log_rows
-from hoodoo.merge.meet import Waiting
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
@@ -116,7 +116,7 @@ class CompactSlices:
         self,
         writer: BaseFileWriter,
         reader: BaseFileReader | None,
-        waiting: Waiting | None,
+        waiting: KeyJoin | None,
         name: str,
     ) -> _Counts:
         counts = _Counts()

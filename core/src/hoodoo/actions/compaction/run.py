@@ -21,8 +21,8 @@ from hoodoo.actions.compaction.merge_slice import CompactSlices, Job, payload, r
 from hoodoo.actions.compaction.slices import slices_now
 from hoodoo.actions.plan_validation import (
     ATTEMPTS,
-    OvertakenError,
-    refuse_overtaken,
+    StalePlanError,
+    refuse_stale_plan,
     refuse_undoing,
     too_many,
 )
@@ -43,7 +43,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.metadata.file_index.listing import build_whole
-from hoodoo.metadata.writer import Keeper
+from hoodoo.metadata.writer import MetadataWriter
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
@@ -83,7 +83,7 @@ class CompactionTarget:
     file_format: BaseFileFormat
     before_publish: Callable[[], None]
     generator: KeyGenerator
-    keeper: Callable[[Timeline], Keeper | None] = lambda timeline: None
+    keeper: Callable[[Timeline], MetadataWriter | None] = lambda timeline: None
 
 
 def schedule(
@@ -120,7 +120,7 @@ def schedule(
                 storage, timeline, COMPACTION, plan.encode(),
                 check=partial(_refuse, storage, timeline, plan),
             )  # fmt: skip
-        except OvertakenError:
+        except StalePlanError:
             continue
         notify(Event("compaction.scheduled", config.name, instant.requested,
                      {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
@@ -215,7 +215,7 @@ def _publish(
     instant: Instant,
     metadata: CommitMetadata,
     check: publish.Check,
-    beside: publish.Beside | None,
+    beside: publish.CoupledCommit | None,
 ) -> Commit:
     content = codec.encode_commit(metadata, instant.action, timeline.layout)
     outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
@@ -255,7 +255,7 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
 
 def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline) -> None:
     """OvertakenError where the plan is not right any more; CommitConflictError under writes of version 6."""
-    refuse_overtaken(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
+    refuse_stale_plan(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
     refuse_undoing(storage, now, COMPACTION)
     for other in now.pending() if now.layout == 1 else ():
         if other.action in WRITE_ACTIONS and not is_clustering(storage, now, other):

@@ -34,7 +34,7 @@ _SERVICES = {
 
 
 @frozen
-class Traces:
+class RollbackFiles:
     """Where files of an instant may be. ``partitions``: None where only a listing of the whole table
     tells (tasks of a write that failed may have put files that nobody counted). ``groups``: those
     with log files that don't say who wrote them (table version 6). ``own_slices``: the log files of
@@ -66,7 +66,7 @@ class Removed:
     taken_back: tuple[LogFile, ...] = ()
 
 
-def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool) -> Traces:
+def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool) -> RollbackFiles:
     """Of ``instant`` as the timeline shows it. ``sliced``: nothing that was written into the slices
     that it began is to stay."""
     old = timeline.layout == 1
@@ -74,14 +74,14 @@ def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool)
     if not instant.is_completed:
         if old:
             groups = touched_groups(storage, timeline, instant)
-        return Traces(None, groups, old and sliced)
+        return RollbackFiles(None, groups, old and sliced)
     stats = timeline.metadata(storage, instant).stats
     if old:
         groups = frozenset((s.partition_path, s.file_id) for s in stats if s.file_id)
-    return Traces(frozenset(s.partition_path for s in stats), groups, old)
+    return RollbackFiles(frozenset(s.partition_path for s in stats), groups, old)
 
 
-def find(storage: Storage, timeline: Timeline, requested: str, where: Traces) -> Found:
+def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFiles) -> Found:
     """The files of the instant ``requested`` as they are now. Costs a listing; in version 6 the log
     files of the file groups are opened."""
     parsed = (parse_path(e.path, e.size) for e in list_data(storage, where.partitions))
@@ -101,7 +101,7 @@ def take_away(
     timeline: Timeline,
     mine: str,
     instant: Instant,
-    where: Traces,
+    where: RollbackFiles,
     requests: Sequence[Mapping[str, Any]],
 ) -> Removed:
     """Undo ``instant``, of which ``requests`` is what the plan of the rollback ``mine`` says.

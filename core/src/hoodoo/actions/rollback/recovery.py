@@ -26,7 +26,7 @@ from hoodoo.timeline.publish import INDEXING, target_of
 from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
-from hoodoo.write.target import MARKERS, door_of
+from hoodoo.write.target import MARKERS, fence_of
 
 # Where these say what they undid.
 _TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
@@ -35,7 +35,7 @@ _TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
 
 
-def heal(
+def recover(
     storage: Storage, config: TableConfig, spare: Collection[str] = ()
 ) -> tuple[RolledBack, ...]:
     """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
@@ -95,7 +95,7 @@ def _abandoned(
     for instant, plan in pending_clusterings(storage, timeline):
         begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
         # Without our door another tool runs it, which has no heartbeat.
-        ours = begun and door_of(instant.requested, config).was_opened(storage)
+        ours = begun and fence_of(instant.requested, config).was_opened(storage)
         if ours and instant.requested not in spare and not living.is_alive(instant.requested):
             with suppress(CommitConflictError):  # it was completed, or another one undoes it
                 done.append(rollback(storage, timeline, instant))

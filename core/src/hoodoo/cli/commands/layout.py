@@ -12,7 +12,7 @@ from hoodoo.cli import given, show
 from hoodoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hoodoo.inspect.layout.files import Layout
+    from hoodoo.inspect.layout.files import LayoutReport
 
 _NUMBERS = ("files", "size", "median", "average", "most", "pairs", "unknown")
 
@@ -62,13 +62,13 @@ def layout(
     _print(halves)
 
 
-def _plain(half: Layout) -> dict[str, Any]:
+def _plain(half: LayoutReport) -> dict[str, Any]:
     figures = [attrs.asdict(found) for found in half.figures]
     sizes = attrs.asdict(half.sizes)
     return {"table": half.table, "as_of": half.as_of, "sizes": sizes, "columns": figures}
 
 
-def _print(halves: list[Layout]) -> None:
+def _print(halves: list[LayoutReport]) -> None:
     unknown = any(found.unknown for half in halves for found in half.figures)
     names = ["column", "when", "files", "size", "median", "average", "most", "pairs"]
     grid = show.grid(*names, *(["unknown"] if unknown else []), right=_NUMBERS)

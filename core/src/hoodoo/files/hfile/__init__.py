@@ -3,7 +3,7 @@ Hudi's metadata table. What is public of the modules ``hfile_*``."""
 
 from hoodoo.files.hfile.format import ENTRIES, Checksum
 from hoodoo.files.hfile.reader import HFile
-from hoodoo.files.hfile.window import Window
-from hoodoo.files.hfile.writer import Written, write_hfile
+from hoodoo.files.hfile.window import FileWindow
+from hoodoo.files.hfile.writer import HFileSummary, write_hfile
 
-__all__ = ["ENTRIES", "Checksum", "HFile", "Window", "Written", "write_hfile"]
+__all__ = ["ENTRIES", "Checksum", "FileWindow", "HFile", "HFileSummary", "write_hfile"]

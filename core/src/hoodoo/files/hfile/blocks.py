@@ -9,7 +9,7 @@ from attrs import frozen
 from hoodoo.files.hfile.checksum import checksums
 from hoodoo.files.hfile.format import HEADER, HEADER_BYTES, Checksum, Codec
 from hoodoo.files.hfile.inflate import InflateError, inflate
-from hoodoo.files.hfile.window import Window
+from hoodoo.files.hfile.window import FileWindow
 
 # Deflate makes at most 1032 bytes of one; a size that claims more is damaged, and not allocated.
 _RATIO = 1032
@@ -24,7 +24,9 @@ class Stored:
     data: Bytes
 
 
-def contents(window: Window, blocks: Sequence[Stored], magic: bytes, codec: Codec) -> list[Bytes]:
+def contents(
+    window: FileWindow, blocks: Sequence[Stored], magic: bytes, codec: Codec
+) -> list[Bytes]:
     """What is in ``blocks``, all of the kind ``magic``, checked and decompressed.
 
     Raises CorruptTableError for one that is damaged.
@@ -50,7 +52,7 @@ def plain_size(block: Stored) -> int:
     return int.from_bytes(block.data[12:16], "big")
 
 
-def block_size(window: Window, offset: int, data: bytes) -> int:
+def block_size(window: FileWindow, offset: int, data: bytes) -> int:
     """How many bytes the block at ``offset``, whose header ``data`` begins with, has with its header."""
     if len(data) < HEADER_BYTES:
         raise window.corrupt(offset, "it is cut short")
@@ -60,7 +62,7 @@ def block_size(window: Window, offset: int, data: bytes) -> int:
     return size + HEADER_BYTES
 
 
-def _header(window: Window, block: Stored, magic: bytes) -> tuple[int, Checksum, int, int]:
+def _header(window: FileWindow, block: Stored, magic: bytes) -> tuple[int, Checksum, int, int]:
     """Plain size, kind of checksum, bytes per checksum, and where content ends; checked."""
     data = block.data
     if len(data) < HEADER_BYTES:
@@ -76,7 +78,7 @@ def _header(window: Window, block: Stored, magic: bytes) -> tuple[int, Checksum,
 
 
 def _ask(
-    window: Window, block: Stored, chunk: int, end: int, into: list[tuple[int, int, Bytes]]
+    window: FileWindow, block: Stored, chunk: int, end: int, into: list[tuple[int, int, Bytes]]
 ) -> None:
     """Add the chunks that have a checksum: where the block is, what is stored, the bytes."""
     data = block.data
@@ -88,7 +90,7 @@ def _ask(
         into.append((block.offset, stored, data[i * chunk : min((i + 1) * chunk, end)]))
 
 
-def _plain(window: Window, offset: int, data: Bytes, size: int, codec: Codec) -> Bytes:
+def _plain(window: FileWindow, offset: int, data: Bytes, size: int, codec: Codec) -> Bytes:
     """``data`` decompressed, which has to be ``size`` bytes."""
     if codec is Codec.NONE:
         if size != len(data):

@@ -31,7 +31,7 @@ from hoodoo.files.hfile.format import (
     varint,
     vint,
 )
-from hoodoo.files.hfile.window import Window
+from hoodoo.files.hfile.window import FileWindow
 
 # Read from the file's end at once: the trailer, and most often all that is needed to open the file.
 TAIL = 64 << 10
@@ -52,7 +52,7 @@ class Index:
 
 
 @frozen
-class Layout:
+class HFileLayout:
     """``levels`` of index: with more than one, ``index`` names blocks of the next one.
 
     ``end`` is where data and meta blocks end. ``tail`` are the last bytes of the file, which begin at
@@ -70,7 +70,7 @@ class Layout:
     tail_at: int
 
 
-def layout_of(window: Window) -> Layout:
+def layout_of(window: FileWindow) -> HFileLayout:
     """Read what is needed, in one request for most files.
 
     Raises CorruptTableError, and UnsupportedTableError for another version, codec or encryption.
@@ -121,10 +121,10 @@ def layout_of(window: Window) -> Layout:
     # Whatever the codec, an entry is more than a thousandth of the bytes it lies in.
     if not 0 <= entries <= 100 * window.size or bool(entries) != bool(len(index.keys)):
         raise window.corrupt(stop, f"{entries} is no number of entries")
-    return Layout(codec, entries, levels, index, named, info, load_at, tail, tail_at)
+    return HFileLayout(codec, entries, levels, index, named, info, load_at, tail, tail_at)
 
 
-def _trailer(window: Window, tail: bytes) -> dict[int, int | bytes]:
+def _trailer(window: FileWindow, tail: bytes) -> dict[int, int | bytes]:
     at = window.size - TRAILER_BYTES
     if at < 0 or not tail[-TRAILER_BYTES:].startswith(TRAILER_MAGIC):
         raise CorruptTableError(
@@ -149,14 +149,14 @@ def _trailer(window: Window, tail: bytes) -> dict[int, int | bytes]:
         raise window.corrupt(at, f"its trailer makes no sense: {error}") from error
 
 
-def _number(window: Window, trailer: Mapping[int, Any], field: Trailer) -> int:
+def _number(window: FileWindow, trailer: Mapping[int, Any], field: Trailer) -> int:
     found = trailer.get(field, 0)
     if not isinstance(found, int):
         raise window.corrupt(window.size - TRAILER_BYTES, f"its {field.name} is no number")
     return found
 
 
-def _codec(window: Window, trailer: Mapping[int, int | bytes]) -> Codec:
+def _codec(window: FileWindow, trailer: Mapping[int, int | bytes]) -> Codec:
     found = trailer.get(Trailer.CODEC, Codec.NONE)
     if found not in _NAMES or trailer.get(Trailer.ENCRYPTION):
         raise UnsupportedTableError(
@@ -237,7 +237,7 @@ def leaf_index(data: bytes, end: int) -> Index:
     )
 
 
-def deeper(window: Window, layout: Layout) -> Index:
+def deeper(window: FileWindow, layout: HFileLayout) -> Index:
     """The index of all data blocks."""
     index = layout.index
     for level in range(layout.levels - 1, 0, -1):

@@ -16,10 +16,10 @@ from hoodoo.files.hfile.blocks import Bytes, Stored, contents, plain_size
 from hoodoo.files.hfile.entries import Entries, Room
 from hoodoo.files.hfile.format import DATA, ENTRIES, LAST_KEY, META, Nonsense, content
 from hoodoo.files.hfile.key_heads import Keys, shared
-from hoodoo.files.hfile.layout import Index, Layout, deeper, layout_of
+from hoodoo.files.hfile.layout import HFileLayout, Index, deeper, layout_of
 from hoodoo.files.hfile.lookup import found_entries
 from hoodoo.files.hfile.search import Mask, blocks_between, blocks_of_keys, blocks_of_prefixes
-from hoodoo.files.hfile.window import Window
+from hoodoo.files.hfile.window import FileWindow
 
 # A request to the store asks for so many bytes, and takes a gap of blocks that nobody asked for with it
 # rather than being two.
@@ -45,12 +45,12 @@ class HFile:
     threads may use one.
     """
 
-    def __init__(self, window: Window, layout: Layout) -> None:
+    def __init__(self, window: FileWindow, layout: HFileLayout) -> None:
         self._window, self._layout = window, layout
         self._full: Index | None = layout.index if layout.levels == 1 else None
 
     @classmethod
-    def open(cls, window: Window) -> HFile:
+    def open(cls, window: FileWindow) -> HFile:
         """Raises UnsupportedTableError for another version, codec, or encryption."""
         return cls(window, layout_of(window))
 

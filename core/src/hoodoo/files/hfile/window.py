@@ -19,7 +19,7 @@ FIX = (
 
 
 @frozen
-class Window:
+class FileWindow:
     """``size`` bytes that ``fetch`` answers ranges of: ``fetch(start, stop)``, both from the window's
     beginning. ``name`` is for the messages. Nothing is read or copied until it is asked for."""
 
@@ -28,7 +28,9 @@ class Window:
     name: str
 
     @classmethod
-    def of(cls, storage: Storage, path: str, offset: int = 0, size: int | None = None) -> Window:
+    def of(
+        cls, storage: Storage, path: str, offset: int = 0, size: int | None = None
+    ) -> FileWindow:
         """``size`` bytes at ``offset`` of the file ``path``; without ``size``, to its end.
 
         Raises FileNotFoundError if there is no such file. Several threads may read at once.
@@ -51,7 +53,7 @@ class Window:
         return cls(fetch, found if size is None else min(size, found), name)
 
     @classmethod
-    def on(cls, data: bytes, name: str = "HFile in memory") -> Window:
+    def on(cls, data: bytes, name: str = "HFile in memory") -> FileWindow:
         """Bytes that are there already."""
         return cls(lambda start, stop: data[start:stop], len(data), name)
 

@@ -56,7 +56,7 @@ _ORDER = (
 
 
 @frozen
-class Written:
+class HFileSummary:
     """``size`` in bytes; the keys are None if there is no entry."""
 
     size: int
@@ -76,7 +76,7 @@ def write_hfile(
     block_bytes: int = BLOCK_BYTES,
     info: Mapping[str, bytes] | None = None,
     meta: Mapping[str, bytes] | None = None,
-) -> Written:
+) -> HFileSummary:
     """Write ``batches``, of the schema ENTRIES, keys strictly ascending over all, from where ``sink`` is.
 
     ``codec``: gzip or none. ``schema_text``, the Avro schema of the values, and ``info`` go into the
@@ -132,7 +132,7 @@ def write_hfile(
     body = put_fields([(int(field), value) for field, value in trailer.items()])
     body = TRAILER_MAGIC + put_varint(len(body)) + body
     writer.write(body.ljust(TRAILER_BYTES - 4, b"\0") + VERSION.to_bytes(4, "big"))
-    return Written(writer.at, entries.count, entries.first, entries.last)
+    return HFileSummary(writer.at, entries.count, entries.first, entries.last)
 
 
 class _Writer:

@@ -20,7 +20,7 @@ _AHEAD = 16 << 10
 _SEARCH = 4 << 20
 
 
-class Window:
+class ScanWindow:
     """Ranges of a file, of which the last ones fetched are kept: a frame is asked for field by field,
     and the tail of a block lies beside the head of the next."""
 
@@ -48,7 +48,7 @@ def scan(file: pa.NativeFile, path: str, end: int) -> tuple[list[LogBlock], list
 
     Reads a few KB for each block, and all of a stretch that is damaged. ``path`` is for the messages.
     """
-    window = Window(file, end)
+    window = ScanWindow(file, end)
     blocks: list[LogBlock] = []
     damages: list[Damage] = []
     at = 0
@@ -69,7 +69,7 @@ def scan(file: pa.NativeFile, path: str, end: int) -> tuple[list[LogBlock], list
     return blocks, damages
 
 
-def _candidates(window: Window, start: int, end: int) -> Iterator[int]:
+def _candidates(window: ScanWindow, start: int, end: int) -> Iterator[int]:
     """Where a magic stands at or after ``start``."""
     while end - start >= len(MAGIC):
         data = window.read(start, start + _SEARCH)
@@ -82,7 +82,7 @@ def _candidates(window: Window, start: int, end: int) -> Iterator[int]:
         start += len(data) - len(MAGIC) + 1
 
 
-def _next(window: Window, start: int, end: int) -> int:
+def _next(window: ScanWindow, start: int, end: int) -> int:
     """The next offset after ``start`` at which a block, or one of known extent, begins."""
     for at in _candidates(window, start + 1, end):
         found = frame(window, at, end)

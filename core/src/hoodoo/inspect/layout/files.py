@@ -51,7 +51,7 @@ class ColumnFigures:
 
 
 @frozen
-class Layout:
+class LayoutReport:
     """A table at one moment. ``as_of``: the instant that was asked for, None for now."""
 
     table: str
@@ -78,7 +78,7 @@ def table_layout(
     columns: Sequence[str],
     partitions: Iterable[str] | None = None,
     as_of: str | datetime | None = None,
-) -> Layout:
+) -> LayoutReport:
     """The newest slices, or those of ``as_of``, with the ranges of ``columns`` (fields of structs:
     ``outer.inner``); of these partition paths only, if some are given, and of those below them. Reads
     the metadata table where it knows the ranges, else the footers of base files.
@@ -111,7 +111,7 @@ def table_layout(
         for item in found
     )
     name = source.config.name or source.storage.root
-    return Layout(name, tuple(columns), files, plan.as_of)
+    return LayoutReport(name, tuple(columns), files, plan.as_of)
 
 
 def column_figures(column: str, bounds: Sequence[Bounds]) -> ColumnFigures:

@@ -11,7 +11,7 @@ from hoodoo.errors import HoodooError
 from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.inspect.findings import Checked, Finding, Found, Progress
-from hoodoo.inspect.named import AT_ONCE, History
+from hoodoo.inspect.named import AT_ONCE, NamedFiles
 from hoodoo.inspect.verify.files import DataFile, Instants
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.read.prefetch import in_order
@@ -35,7 +35,7 @@ def check_contents(
     storage: Storage,
     file_format: BaseFileFormat | None,
     view: FileSystemView,
-    history: History,
+    history: NamedFiles,
     instants: Instants,
     progress: Progress,
 ) -> Found:
@@ -76,7 +76,7 @@ def _skipped(bases: list[BaseFile], readable: list[BaseFile]) -> tuple[str, ...]
 
 
 def _base(
-    storage: Storage, file_format: BaseFileFormat, history: History, base: BaseFile
+    storage: Storage, file_format: BaseFileFormat, history: NamedFiles, base: BaseFile
 ) -> Iterator[_Opened]:
     try:
         with file_format.reader(storage, base.path) as reader:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.inspect.findings import Finding
-from hoodoo.inspect.named import History
+from hoodoo.inspect.named import NamedFiles
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import partitions
@@ -61,7 +61,7 @@ def parsed(entries: Iterable[Entry]) -> dict[str, DataFile]:
 
 
 def check_named(
-    history: History, files: Mapping[str, DataFile], instants: Instants
+    history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
 ) -> Iterator[Finding]:
     """Files that the timeline names: are they there, and as long as it says?"""
     layout = instants.before.layout
@@ -86,7 +86,7 @@ def _as_long(file: DataFile, size: int, layout: int) -> bool:
 
 
 def check_strays(
-    history: History, files: Mapping[str, DataFile], instants: Instants
+    history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
 ) -> Iterator[Finding]:
     """Files that no commit names. In version 6 the name of a log file does not say who wrote it."""
     groups: dict[tuple[str, str, str], list[BaseFile]] = {}

@@ -16,7 +16,7 @@ from hoodoo.errors import HoodooError
 from hoodoo.files.hfile import ENTRIES
 from hoodoo.inspect.doubles import some
 from hoodoo.inspect.findings import Finding
-from hoodoo.inspect.named import History
+from hoodoo.inspect.named import NamedFiles
 from hoodoo.inspect.verify.files import DataFile, Instants
 from hoodoo.inspect.verify_growing import check_growing, may_outlive_rows
 from hoodoo.metadata.definitions import is_partitioned
@@ -39,7 +39,7 @@ def check_listing(
     storage: Storage,
     timeline: Timeline,
     files: Mapping[str, DataFile],
-    history: History,
+    history: NamedFiles,
     instants: Instants,
 ) -> Iterator[Finding]:
     """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at before these

@@ -22,7 +22,7 @@ from hoodoo.inspect.findings import (
     Report,
     silent,
 )
-from hoodoo.inspect.named import History, archived_cleans, read_history
+from hoodoo.inspect.named import NamedFiles, archived_cleans, read_history
 from hoodoo.inspect.verify.contents import check_contents
 from hoodoo.inspect.verify.files import (
     DataFile,
@@ -113,7 +113,7 @@ def unopened(name: str, findings: Sequence[Finding]) -> Report:
 
 def _opened(
     source: ReadSource,
-    history: History,
+    history: NamedFiles,
     files: dict[str, DataFile],
     instants: Instants,
     keys: bool,
@@ -149,7 +149,7 @@ def _opened(
     return found
 
 
-def _view(source: ReadSource, history: History, files: dict[str, DataFile]) -> FileSystemView:
+def _view(source: ReadSource, history: NamedFiles, files: dict[str, DataFile]) -> FileSystemView:
     """The view without the rivals of base files that commits name: they have been told."""
     named = {
         (f.partition_path, f.file_id, f.instant)

@@ -15,7 +15,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.first_commit_not_indexed import stranger
+from hoodoo.metadata.first_commit_not_indexed import first_commit_not_indexed
 from hoodoo.metadata.layout import GROWING_INDEX, bucket_id
 from hoodoo.metadata.record_index.groups import IndexGroups
 from hoodoo.metadata.slice import layers
@@ -50,7 +50,7 @@ class Growing:
 def refuse_strangers(storage: Storage, timeline: Timeline) -> None:
     """Raises CorruptTableError where somebody wrote who does not keep this index: it does not know all keys.
     Reads the metadata of commits since it was made."""
-    found = stranger(storage, timeline, GROWING_INDEX)
+    found = first_commit_not_indexed(storage, timeline, GROWING_INDEX)
     if found is not None:
         raise CorruptTableError(
             f"{storage.root}: commit {found.requested}",

@@ -19,13 +19,13 @@ from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY, without_meta
 from hoodoo.read import prune
 from hoodoo.read.changes.change_data import has_after, noted
 from hoodoo.read.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
-from hoodoo.read.cleaned import History, Key, check_stats, cleaned
+from hoodoo.read.cleaned import CleanedFiles, Key, check_stats, cleaned
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.plan import merge_rule
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
-from hoodoo.read.window import Window, appeared, check_commit_times, is_change, place, upto
+from hoodoo.read.window import TimelineRange, appeared, check_commit_times, is_change, place, upto
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.placement import rows_follow_columns
@@ -93,7 +93,7 @@ def plan_changes(
     """
     file_format = check_readable(source)
     check_commit_times(source)
-    window = Window.of(source, since, until)
+    window = TimelineRange.of(source, since, until)
     schema_of = evolve(source, timeline=window.then) if window.then.writes() else source
     _newest, stored = stored_schema(schema_of, file_format, None, ())
     if RECORD_KEY not in stored.names:  # virtual: made where rows before and after are compared
@@ -102,7 +102,7 @@ def plan_changes(
     asked = row_spec(stored, images, where)
     timed = not source.config.populate_meta_fields
     spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
-    history = History.of(evolve(source, timeline=window.timeline))
+    history = CleanedFiles.of(evolve(source, timeline=window.timeline))
     if not is_told(source.timeline):
         bound = window.until if window.then.layout == 1 else None
         state = from_files(source.storage, window.then, history.files, bound)
@@ -144,8 +144,8 @@ def _by_partition(
 @frozen
 class _Planner:
     source: ReadSource
-    window: Window
-    history: History
+    window: TimelineRange
+    history: CleanedFiles
     files: Mapping[Key, Sequence[DataFile]]
     spec: ChangeSpec
     asked: str
@@ -246,7 +246,7 @@ class _Planner:
 
 
 def _check_before(
-    history: History, old: FileSlice | None, written: Iterable[WriteStat], asked: str
+    history: CleanedFiles, old: FileSlice | None, written: Iterable[WriteStat], asked: str
 ) -> None:
     """ConfigError where the file that a commit rewrote or added to is gone: the clean that took it may
     be archived."""
