@@ -19,6 +19,7 @@ from effort import ALL
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.model.instant import WRITE_ACTIONS
+from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.table import Table
 from hoodoo.testing.stores import GatedStorage
@@ -28,7 +29,6 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.compaction import pending_compactions
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
-from hoodoo.write.target import MARKERS
 from memory_store import MemoryStorage, Objects
 from metadata_leaks import metadata_leaks
 from schedules import Run, Search, Step

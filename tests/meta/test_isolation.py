@@ -35,6 +35,7 @@ ROOMS = (
     "kernel",
     "engine",
     "merge",
+    "produce",
     "write",
     "metadata",
     "read",

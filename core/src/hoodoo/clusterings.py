@@ -40,6 +40,7 @@ from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.options import clustering as keys
 from hoodoo.options.option import Option
+from hoodoo.produce.task_fence import fence_of
 from hoodoo.switching import Switching
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Liveness
@@ -55,7 +56,6 @@ from hoodoo.timeline.plans.clustering import (
 from hoodoo.timeline.plans.compaction import pending_groups
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
-from hoodoo.write.target import fence_of
 
 # Hudi's own strategy, and the orders that it knows as layouts.
 _SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"

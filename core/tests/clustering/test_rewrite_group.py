@@ -27,8 +27,8 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, with_meta
+from hoodoo.produce.pending import Pending
 from hoodoo.storage.local import LocalStorage
-from hoodoo.write.pending import Pending
 
 OLD, NEW = "20250101000000000", "20250202000000000"
 SCHEMA = pa.schema([("n", pa.int64()), ("x", pa.float64()), ("word", pa.string())])

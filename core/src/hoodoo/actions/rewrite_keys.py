@@ -27,11 +27,11 @@ from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, Tabl
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
-from hoodoo.write.pending import Pending
 from hoodoo.write.run import WriteRequest, commit_files
 from hoodoo.write.target import WriteTarget
 

@@ -22,12 +22,12 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated, with_meta
+from hoodoo.produce.key_changes import WRITTEN, KeyChanges
+from hoodoo.produce.markers import CREATE
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.scratch import discard, scratch_path
+from hoodoo.produce.slots import new_uuid
 from hoodoo.storage.api import Storage
-from hoodoo.write.key_changes import WRITTEN, KeyChanges
-from hoodoo.write.markers import CREATE
-from hoodoo.write.pending import Pending
-from hoodoo.write.scratch import discard, scratch_path
-from hoodoo.write.slots import new_uuid
 
 # What KeyTeller tells; beside each stat the group of the file, and its bounds as FileBounds packs them.
 REWRITTEN = pa.schema([*WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])

@@ -33,6 +33,10 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.model.schema.avro import avro_text
+from hoodoo.produce.key_changes import WriteResult
+from hoodoo.produce.markers import MARKERS
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.task_fence import fence_of
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.heartbeat import Beating
@@ -46,9 +50,7 @@ from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 from hoodoo.write.conflicts import change_of
-from hoodoo.write.key_changes import WriteResult
-from hoodoo.write.pending import Pending
-from hoodoo.write.target import MARKERS, WriteTarget, fence_of
+from hoodoo.write.target import WriteTarget
 from hoodoo.write.writer_queue import WriterQueue
 
 # What the commit says of the clustering, in its extra metadata.

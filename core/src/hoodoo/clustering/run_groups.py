@@ -16,9 +16,9 @@ from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clusterin
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
+from hoodoo.produce.key_changes import OnlyKeys, WriteResult, stat_of
+from hoodoo.produce.pending import Pending
 from hoodoo.timeline.plans.clustering import ClusteringPlan
-from hoodoo.write.key_changes import OnlyKeys, WriteResult, stat_of
-from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
 
 

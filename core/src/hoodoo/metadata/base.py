@@ -12,10 +12,10 @@ from hoodoo.files.hfile.writer import BLOCK_BYTES
 from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile
+from hoodoo.produce.markers import NO_MARKER
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
-from hoodoo.write.markers import NO_MARKER
-from hoodoo.write.pending import Pending
-from hoodoo.write.scratch import scratch_file
 
 EXTENSION = ".hfile"
 # Blocks of partitions whose single keys are sought. Measured on 1 M entries, one core: with half as many

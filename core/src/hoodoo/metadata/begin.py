@@ -33,9 +33,9 @@ from hoodoo.metadata.table import MetadataTable
 from hoodoo.metadata.writer import columns_of, key_rows
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import with_meta
+from hoodoo.produce.key_changes import INDEX_ROWS
+from hoodoo.produce.pending import Pending
 from hoodoo.timeline import view
-from hoodoo.write.key_changes import INDEX_ROWS
-from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
 
 # Below so many bytes of base files the least number of groups is right, whatever the rows.

@@ -44,6 +44,7 @@ from hoodoo.metadata.writer import columns_of
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
+from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
 from hoodoo.timeline import codec, partitions, properties, publish
@@ -52,7 +53,6 @@ from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
-from hoodoo.write.pending import Pending
 from hoodoo.write.target import WriteTarget
 
 _ATTEMPTS = 50

@@ -14,11 +14,11 @@ from hoodoo.metadata.layout import is_own
 from hoodoo.metadata.table import FOLDER, MetadataTable
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
+from hoodoo.produce.pending import Pending
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import reload
-from hoodoo.write.pending import Pending
 
 DELTACOMMIT = "deltacommit"
 

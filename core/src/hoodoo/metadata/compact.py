@@ -22,6 +22,8 @@ from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, ledger, publish
 from hoodoo.timeline.instants import next_instant, order_key
@@ -34,8 +36,6 @@ from hoodoo.timeline.plans.compaction import (
     read_plan,
 )
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.write.pending import Pending
-from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
 
 # File slices of a group that are kept: readers may be at the one before the newest.
 KEPT_SLICES = 2

@@ -17,10 +17,10 @@ from hoodoo.files.hfile import ENTRIES
 from hoodoo.files.log.writer import LogWriter
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
+from hoodoo.produce.markers import NO_MARKER
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
-from hoodoo.write.markers import NO_MARKER
-from hoodoo.write.pending import Pending
-from hoodoo.write.scratch import scratch_file
 
 _LARGEST = 2**31
 

@@ -23,9 +23,9 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.located import computed_places, context_of, locate
-from hoodoo.write.summary import Arrivals
 from hoodoo.write.target import WriteTarget
 
 KEYED = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.string())])

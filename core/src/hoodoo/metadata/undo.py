@@ -12,10 +12,10 @@ from contextlib import suppress
 from hoodoo.errors import StorageError
 from hoodoo.metadata.table import FOLDER, own_config
 from hoodoo.model.config import TableConfig
+from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
 from hoodoo.timeline.names import parse_instant, parse_path
-from hoodoo.write.target import MARKERS
 
 
 def forget(storage: Storage, config: TableConfig, requested: str) -> None:

@@ -38,12 +38,12 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.options.kinds import FLAG
+from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.key_changes import WriteResult
 from hoodoo.write.target import WriteTarget
 
 # Operations that look keys up.

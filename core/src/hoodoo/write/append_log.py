@@ -22,11 +22,11 @@ from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
+from hoodoo.produce.key_changes import KeyChanges
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.rows import completed, stored_rows
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
-from hoodoo.write.key_changes import KeyChanges
-from hoodoo.write.pending import Pending
-from hoodoo.write.rows import completed, stored_rows
-from hoodoo.write.scratch import scratch_file
 from hoodoo.write.target import LogSettings
 
 

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from hoodoo.model.brief import listed
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.write.slots import PlannedSlot
+from hoodoo.produce.slots import PlannedSlot
 
 
 @frozen

@@ -20,7 +20,7 @@ from hoodoo.hookspecs.key_generator import (
 )
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import BUCKET, SEQ, append_columns, bucketed, keyed
+from hoodoo.produce.columns import BUCKET, SEQ, append_columns, bucketed, keyed
 from hoodoo.write.operation import WriteKind
 
 # A row's place in the source: the partition in the upper bits, the row below.

@@ -30,11 +30,11 @@ from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema.conform import conform
+from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.log_keys import with_log_keys
 from hoodoo.write.route import RouteByKey
-from hoodoo.write.summary import Arrivals
 from hoodoo.write.tag import TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
 

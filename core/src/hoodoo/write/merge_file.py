@@ -22,14 +22,14 @@ from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
+from hoodoo.produce.columns import SEQ
+from hoodoo.produce.key_changes import KeyChanges
+from hoodoo.produce.markers import CREATE, MERGE
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.rows import completed, read_stored, renamed, stored_rows
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.write.change_log import ChangeLog, ChangeLogs, log_name
-from hoodoo.write.columns import SEQ
-from hoodoo.write.key_changes import KeyChanges
-from hoodoo.write.markers import CREATE, MERGE
-from hoodoo.write.pending import Pending
-from hoodoo.write.rows import completed, read_stored, renamed, stored_rows
-from hoodoo.write.scratch import scratch_file
 
 # What travels with a row and is no column of the table.
 _ASIDE = frozenset({SEQ, PART, SLOT})

@@ -13,8 +13,8 @@ from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.options.kinds import FLAG
+from hoodoo.produce.summary import Arrivals
 from hoodoo.timeline.placement import FOLLOWS
-from hoodoo.write.summary import Arrivals
 from hoodoo.write.target import WriteTarget
 
 _FOUND = pa.schema([("rows", pa.int64())])

@@ -18,13 +18,13 @@ from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import PARTITION_PATH
+from hoodoo.produce.markers import CREATE
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.rows import stored_rows
+from hoodoo.produce.scratch import discard, scratch_path
+from hoodoo.produce.slots import new_uuid
+from hoodoo.produce.stats import STATS_SCHEMA, stats_batch
 from hoodoo.storage.api import Storage
-from hoodoo.write.markers import CREATE
-from hoodoo.write.pending import Pending
-from hoodoo.write.rows import stored_rows
-from hoodoo.write.scratch import discard, scratch_path
-from hoodoo.write.slots import new_uuid
-from hoodoo.write.stats import STATS_SCHEMA, stats_batch
 
 # Rows wait in memory until this many bytes are there; then the fullest partition path is written.
 HELD_BYTES = 96 << 20

@@ -24,23 +24,23 @@ from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.virtual_keys import is_strict
 from hoodoo.options.write import DUPLICATES
+from hoodoo.produce.key_changes import WriteResult, collect_written
+from hoodoo.produce.log_names import LogPlan
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
+from hoodoo.produce.stats import read_stats
+from hoodoo.produce.summary import Arrivals, Summarise, arrivals
+from hoodoo.produce.task_fence import TaskFence
 from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.key import AddBuckets, AddKeys
-from hoodoo.write.key_changes import WriteResult, collect_written
 from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
-from hoodoo.write.log_names import LogPlan
 from hoodoo.write.misplaced import leaves_misplaced
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.pending import Pending
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
-from hoodoo.write.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
-from hoodoo.write.stats import read_stats
-from hoodoo.write.summary import Arrivals, Summarise, arrivals
 from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
-from hoodoo.write.task_fence import TaskFence
 from hoodoo.write.write_slots import WriteSlots
 
 # What one stored row costs on disk before any commit has told (Hudi's

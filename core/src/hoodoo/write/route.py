@@ -13,8 +13,8 @@ from attrs import frozen
 
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import BUCKET, FILE_ID, append_columns, routed
-from hoodoo.write.spread import fraction, part_of
+from hoodoo.produce.columns import BUCKET, FILE_ID, append_columns, routed
+from hoodoo.produce.spread import fraction, part_of
 
 
 @frozen

@@ -29,6 +29,8 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
+from hoodoo.produce.key_changes import WriteResult
+from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import batches, codec, partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
@@ -41,10 +43,9 @@ from hoodoo.timeline.view import list_data
 from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
-from hoodoo.write.key_changes import WriteResult
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, write
-from hoodoo.write.target import MARKERS, WriteTarget
+from hoodoo.write.target import WriteTarget
 from hoodoo.write.writer_queue import WriterQueue
 
 C = TypeVar("C", Commit, "Commit | None")

@@ -13,7 +13,7 @@ from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import FILE_ID, SEQ, append_columns, tagged
+from hoodoo.produce.columns import FILE_ID, SEQ, append_columns, tagged
 
 
 @frozen

@@ -23,21 +23,11 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
+from hoodoo.produce.key_changes import WriteResult
+from hoodoo.produce.markers import STAGED
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.key_changes import WriteResult
-from hoodoo.write.task_fence import TaskFence
-
-# Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
-# of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
-MARKERS = ".hoodie/.temp"
-STAGED = f"{MARKERS}/hoodoo-"
-
-
-def fence_of(requested: str, config: TableConfig) -> TaskFence:
-    """The door of what writes ``requested``."""
-    return TaskFence(requested, f"{STAGED}{requested}", config)
 
 
 @frozen

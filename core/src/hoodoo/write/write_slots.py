@@ -14,14 +14,14 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
 from hoodoo.merge.rule import MergeRule
+from hoodoo.produce.columns import SEQ
+from hoodoo.produce.key_changes import WRITTEN, KeyChanges
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.stats import STATS_SCHEMA
 from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.change_log import ChangeLogs
-from hoodoo.write.columns import SEQ
-from hoodoo.write.key_changes import WRITTEN, KeyChanges
 from hoodoo.write.merge_file import MergeFile
-from hoodoo.write.pending import Pending
-from hoodoo.write.stats import STATS_SCHEMA
 from hoodoo.write.target import LogSettings
 
 

@@ -20,11 +20,11 @@ from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.meta import FILE_NAME, repeated
+from hoodoo.produce.markers import CREATE, MERGE
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.rows import read_stored, renamed
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
-from hoodoo.write.markers import CREATE, MERGE
-from hoodoo.write.pending import Pending
-from hoodoo.write.rows import read_stored, renamed
-from hoodoo.write.scratch import scratch_file
 
 RESULT = pa.schema([("stat", pa.binary()), ("damages", pa.list_(pa.string()))])
 

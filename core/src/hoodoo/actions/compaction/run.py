@@ -50,6 +50,8 @@ from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.services import COMPACT_EVERY, COMPACT_INLINE
+from hoodoo.produce.markers import MARKERS
+from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.instants import order_key
@@ -65,8 +67,6 @@ from hoodoo.timeline.plans.compaction import (
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write.commit import Commit
-from hoodoo.write.pending import Pending
-from hoodoo.write.target import MARKERS
 
 _MB = 1024 * 1024
 

@@ -15,10 +15,10 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.files.log.reader import LogReader
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.target import MARKERS
 
 _MARKER = re.compile(r"(.+)\.marker\.[A-Z]+")
 Group = tuple[str, str]  # partition path, file id

@@ -18,13 +18,13 @@ from hoodoo.metadata.undo import forget
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.names import completed_action, parse_instant, parse_path
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
-from hoodoo.write.scratch import scratch_file
 
 _SERVICES = {
     Operation.COMPACT: "compaction",
@@ -123,7 +123,7 @@ def take_away(
     for pending in _pending_files(storage, timeline, instant):
         storage.delete(timeline.path(pending))
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
-    # inflight file after it has put its own (hoodoo.write.pending).
+    # inflight file after it has put its own (hoodoo.produce.pending).
     late = {f.path for f in find(storage, timeline, requested, where).whole}
     for path in sorted(late):
         storage.delete(path)

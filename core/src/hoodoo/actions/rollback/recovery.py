@@ -15,6 +15,8 @@ from hoodoo.metadata.undo import sweep_forgotten
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import ROLLBACK_ACTIONS, State
+from hoodoo.produce.markers import MARKERS
+from hoodoo.produce.task_fence import fence_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
@@ -26,7 +28,6 @@ from hoodoo.timeline.publish import INDEXING, target_of
 from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
-from hoodoo.write.target import MARKERS, fence_of
 
 # Where these say what they undid.
 _TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}

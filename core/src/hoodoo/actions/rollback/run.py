@@ -31,13 +31,13 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.brief import listed
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.names import ACTIONS, completed_action
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.write.target import MARKERS, STAGED
 
 _INSTANT = re.compile(r"\d{17}|\d{14}")
 

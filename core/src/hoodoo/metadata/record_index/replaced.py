@@ -18,7 +18,7 @@ from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.slice import layers, merged
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.write.key_changes import INDEX_ROWS
+from hoodoo.produce.key_changes import INDEX_ROWS
 
 
 def told_rows(table: MetadataTable, gone: Sequence[FileSlice], first: int = 0) -> pa.Table:

@@ -31,10 +31,10 @@ from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.produce.key_changes import INDEX_ROWS
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
-from hoodoo.write.key_changes import INDEX_ROWS
-from hoodoo.write.pending import Pending
-from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
 
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *INDEX_ROWS])
 # The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when the

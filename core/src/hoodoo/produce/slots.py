@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo.write.log_names import LogPlan, PlannedLog
+from hoodoo.produce.log_names import LogPlan, PlannedLog
 
 _NAMESPACE = uuid.UUID("6d5f6f1c-9a53-5d2e-9f0e-f00d00f00d00")
 

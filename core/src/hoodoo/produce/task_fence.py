@@ -1,9 +1,9 @@
-"""Door: late tasks of a direct write, whose files no plan names.
+"""Task fence: late tasks of a direct write, whose files no plan names.
 
 Without an exchange a task learns its partition paths from its rows. Another attempt of it may have
 seen other rows, if the source is not deterministic, and name other files; one that ends after the
-publish would leave a file that readers see and no commit names. So the driver closes a door when it
-has all stats and before it removes the files that they don't name, and a task looks at the door on
+publish would leave a file that readers see and no commit names. So the driver closes a fence when it
+has all stats and before it removes the files that they don't name, and a task looks at the fence on
 both sides of its put: one of the two sees the other.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from hoodoo.model.config import TableConfig
+from hoodoo.produce.markers import STAGED
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import load
 
@@ -51,7 +52,7 @@ class TaskFence:
         return any(storage.head(path) is not None for path in (self._open, self._named))
 
     def keeps(self, storage: Storage, path: str) -> bool:
-        """Behind the closed door: whether the write counts the file ``path``, which the asking task
+        """Behind the closed fence: whether the write counts the file ``path``, which the asking task
         has made: another attempt may have found it there and reported it."""
         # The list goes after the commit has come: who finds neither looks for the commit again.
         for _ in range(2):
@@ -64,3 +65,8 @@ class TaskFence:
             except FileNotFoundError:
                 continue
         return False  # undone
+
+
+def fence_of(requested: str, config: TableConfig) -> TaskFence:
+    """The fence of what writes ``requested``."""
+    return TaskFence(requested, f"{STAGED}{requested}", config)

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from hoodoo.hookspecs.engine import Engine, Stream, Task, Workspace
 from hoodoo.model.commit import WriteStat
-from hoodoo.write.stats import STATS_SCHEMA, read_stats, stats_batch
+from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
 # ``file`` tells files apart, within one write. ``deleted``: the key is gone from it.
 INDEX_ROWS = pa.schema([("record_key", pa.string()), ("file", pa.int64()), ("deleted", pa.bool_())])

@@ -7,8 +7,11 @@ would leave the files of a crashed write for good. Direct markers, the kind that
 from __future__ import annotations
 
 from hoodoo.storage.api import Storage
-from hoodoo.write.target import MARKERS
 
+# Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
+# of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
+MARKERS = ".hoodie/.temp"
+STAGED = f"{MARKERS}/hoodoo-"
 CREATE = "CREATE"  # a base file of a new file group
 MERGE = "MERGE"  # a base file in place of another one
 APPEND = "APPEND"  # a log file

@@ -12,10 +12,10 @@ from attrs import frozen
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
+from hoodoo.produce.markers import mark
+from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.markers import mark
-from hoodoo.write.task_fence import TaskFence
 
 
 @frozen

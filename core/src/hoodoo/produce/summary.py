@@ -12,7 +12,7 @@ from attrs import Factory, frozen
 from hoodoo.hookspecs.engine import Task
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.write.columns import BUCKET
+from hoodoo.produce.columns import BUCKET
 
 SUMMARY_SCHEMA = pa.schema(
     [

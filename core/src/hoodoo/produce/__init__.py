@@ -1,0 +1,1 @@
+"""Produce: files that tasks make: their fence, markers, names, statistics, and which keys changed."""
