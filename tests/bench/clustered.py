@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.engine.local import LocalEngine
 from hoodoo.files.parquet.reader import ParquetReader
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 
 from tests.bench import key_rows
 from tests.bench.measure import Figure, Report

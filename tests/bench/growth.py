@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
-from hoodoo import tables
-from hoodoo.table import Table
+from hoodoo.table import settings as tables
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo.timeline import properties
 

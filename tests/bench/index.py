@@ -18,13 +18,13 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo import tables
 from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.metered import MeteredEngine
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata.index_lookup import KEYED, locations_of
 from hoodoo.metadata.record_index import index as record_index
-from hoodoo.table import Table
+from hoodoo.table import settings as tables
+from hoodoo.table.table import Table
 from hoodoo.timeline import properties
 
 from tests.bench import counting, key_rows

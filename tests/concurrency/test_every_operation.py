@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from effort import ALL, MORE, effort
 from hoodoo.errors import CommitConflictError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from memory_store import Objects
 from tables import COW6, COW9, KINDS, MOR6, MOR9, Kind, rows

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from effort import ALL, effort
 from fake_store import WRONG, FakeObjectStore, Wrong
-from hoodoo import tables as hoodoo_tables
 from hoodoo.errors import CommitUnknownError, HoodooError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.storage.api import Storage
-from hoodoo.table import Table
+from hoodoo.table import settings as hoodoo_tables
+from hoodoo.table.table import Table
 from memory_store import MemoryStorage, Objects
 from tables import COW6, COW9, MOR9, Kind, rows
 from trials import COUNT, SEED, Scenario, Trial, leaks

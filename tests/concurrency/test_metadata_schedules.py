@@ -15,7 +15,7 @@ import pytest
 from attrs import frozen
 from effort import ALL, effort
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from memory_store import MemoryStorage, Objects
 from tables import COW_RECORDS, MOR_RECORDS, Kind, rows

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from effort import ALL, MORE
 from hoodoo.errors import CommitConflictError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline.batches import Batch
 from memory_store import Objects
 from tables import COW6, COW9, MOR6, MOR9, Kind, rows

@@ -21,7 +21,7 @@ from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.model.instant import WRITE_ACTIONS
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
 from hoodoo.timeline.archive.instants import load_archived

@@ -18,7 +18,7 @@ import pytest
 from attrs import Factory, define
 from hoodoo.engine.local import LocalEngine
 from hoodoo.storage.api import Storage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline import heartbeat, ledger, properties, publish
 from hoodoo.write import writer_queue as turns
 from hoodoo.write.writer_queue import WriterQueue

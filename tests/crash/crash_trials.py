@@ -24,7 +24,7 @@ from hoodoo.kernel.answers.engines import Watched
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import DAY, TEMP_DIR
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS

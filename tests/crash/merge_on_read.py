@@ -19,7 +19,7 @@ from crash_trials import (
     write_next,
 )
 from hoodoo.model.filegroup import LogFile
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 
 # With the bucket index file groups begin with log files, with the simple index with base files.
 INDEXES = ("bucket", "simple")

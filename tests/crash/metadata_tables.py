@@ -19,7 +19,7 @@ from crash_trials import (
     state,
 )
 from effort import MORE
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline import properties
 from merge_on_read import with_options
 

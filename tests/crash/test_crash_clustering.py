@@ -43,7 +43,7 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import MUTATING, FailingStorage
 from table_life import check_archives
 from test_io_errors import READING, reads

@@ -26,7 +26,7 @@ from crash_trials import (
 )
 from effort import ALL, effort
 from hoodoo.errors import ConfigError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from table_life import (
     CHANGING,
     KINDS,

@@ -27,7 +27,7 @@ from crash_trials import (
     state,
 )
 from effort import ALL, effort
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 
 Tables = Callable[..., Path]
 # Recoveries of the other operations take the same steps: a few of each, other ones in each run.

@@ -37,7 +37,7 @@ from crash_trials import (
 )
 from hoodoo.errors import HoodooError
 from hoodoo.storage.api import Storage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from test_zombies import WatchingEngine, _wake

@@ -31,7 +31,7 @@ from crash_trials import (
 from effort import ALL, effort
 from hoodoo.errors import HoodooError, HoodooWarning
 from hoodoo.storage.api import Storage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage, FailingStorage
 from metadata_tables import (
     CHANGING,

@@ -42,7 +42,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Delegating
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.write_slots import WriteSlots

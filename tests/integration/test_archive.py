@@ -19,7 +19,7 @@ from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import (
     MUTATING,
     Crash,

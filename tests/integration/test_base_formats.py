@@ -16,7 +16,7 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
 from hoodoo.inspect.layout.files import table_layout
 from hoodoo.kernel.registry import kernel
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
 

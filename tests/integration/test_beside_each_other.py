@@ -15,7 +15,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline import properties, publish
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.int64())])

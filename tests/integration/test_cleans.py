@@ -26,7 +26,7 @@ from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties, publish, savepoints
 from hoodoo.timeline.codec import avro as codec_avro

@@ -25,7 +25,7 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import State
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.plans.clustering import pending_clusterings

@@ -18,7 +18,7 @@ from hoodoo.files.log.blocks import BlockKind, LogBlock
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
 
 SCHEMA = pa.schema(

@@ -17,7 +17,7 @@ from hoodoo.actions import rewrite_keys
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooWarning
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline import publish
 from virtual_tables import (
     COW,

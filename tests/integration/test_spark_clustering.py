@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import CommitConflictError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 
 pytestmark = pytest.mark.spark
 

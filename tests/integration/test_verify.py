@@ -18,7 +18,7 @@ from hoodoo.cli import main
 from hoodoo.engine.local import LocalEngine
 from hoodoo.inspect.findings import KINDS, Report
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline.javaprops import parse
 from hoodoo.timeline.view import list_data

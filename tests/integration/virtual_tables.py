@@ -16,7 +16,7 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATOR
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 
 __all__ = ["CLASS", "COLUMNS", "CONCATENATOR", "KEPT_META", "POPULATE", "VIRTUAL"]
 

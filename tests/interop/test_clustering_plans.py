@@ -36,7 +36,7 @@ from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import CommitConflictError, PendingClusteringError
 from hoodoo.model.commit import Operation
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import properties
 from spark_hudi import HudiError

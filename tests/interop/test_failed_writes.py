@@ -11,7 +11,7 @@ from both import CRASH, Both
 from hoodoo.engine.local import LocalEngine
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from model import SCHEMA, Model, table

@@ -10,7 +10,7 @@ import pytest
 from both import Both
 from hoodoo.engine.local import LocalEngine
 from hoodoo.storage.local import LocalStorage
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import properties
 from model import SCHEMA, Model

@@ -38,7 +38,10 @@ ALLOWED = {
     ): "texts, for plugins that declare no type",
     ("core/src/hoodoo/kernel/registry.py", _READS): "its declarations",
     ("core/src/hoodoo/model/writer_keys.py", _NAMES): "Hudi's names of what properties say",
-    ("core/src/hoodoo/new_table.py", _NAMES): "a property that only new tables of version 6 have",
+    (
+        "core/src/hoodoo/table/new_table.py",
+        _NAMES,
+    ): "a property that only new tables of version 6 have",
     ("core/src/hoodoo/files/log/blocks.py", _FLAGS): "a header of log blocks",
     ("core/src/hoodoo/metadata/definitions.py", _FLAGS): "Hudi's file of index definitions",
     ("core/src/hoodoo/model/internal_row.py", _FLAGS): "the text of a constant column",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hoodoo.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from hoodoo.table import Table, create, open
+    from hoodoo.table.table import Table, create, open
 
 __version__ = "0.1.0"
 
@@ -17,7 +17,7 @@ __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
 def __getattr__(name: str) -> Any:
     # A worker that imports a plugin module needs `hookimpl` and nothing of the rest.
     if name in ("Table", "create", "open"):
-        from hoodoo import table
+        from hoodoo.table import table
 
         return getattr(table, name)
     raise AttributeError(f"module 'hoodoo' has no attribute {name!r}")

@@ -12,7 +12,7 @@ from typing import Any
 import hoodoo
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError, NotATableError
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline.batches import HUDI_KEY
 from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES
 from hoodoo_spark.streaming import Sink, sink

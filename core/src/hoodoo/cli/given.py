@@ -11,7 +11,7 @@ from hoodoo.cli import show
 from hoodoo.errors import ConfigError
 
 if TYPE_CHECKING:  # help and lists of plugins need no table
-    from hoodoo.table import Table
+    from hoodoo.table.table import Table
 
 Path = Annotated[str, typer.Argument(help="The table's directory or URI.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
@@ -24,7 +24,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
 
 def opened(path: str, options: list[str] | None = None) -> Table:
     """The table. Raises ConfigError for an option without a value, and what ``hoodoo.open`` raises."""
-    from hoodoo.table import open as open_table
+    from hoodoo.table.table import open as open_table
 
     return open_table(path, pairs(options))
 

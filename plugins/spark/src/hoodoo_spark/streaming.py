@@ -18,7 +18,7 @@ from attrs import field, frozen
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.log import get_logger
 from hoodoo.options.judge import as_text
-from hoodoo.table import Table
+from hoodoo.table.table import Table
 from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 

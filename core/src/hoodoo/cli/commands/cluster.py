@@ -12,8 +12,8 @@ from hoodoo.errors import ConfigError
 from hoodoo.options.clustering import LAYOUT, SORT_COLUMNS
 
 if TYPE_CHECKING:
-    from hoodoo.clusterings import PendingClustering
-    from hoodoo.table import Table
+    from hoodoo.table.clustering import PendingClustering
+    from hoodoo.table.table import Table
 
 
 def add(app: typer.Typer) -> None:

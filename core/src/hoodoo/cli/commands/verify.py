@@ -33,7 +33,7 @@ def verify(
     """Look whether all of a table is as it should be. Changes nothing. Exit code 1: it is not."""
     from hoodoo.inspect.verify.properties import check_properties
     from hoodoo.inspect.verify.run import unopened
-    from hoodoo.tables import open_storage, typed_options
+    from hoodoo.table.settings import open_storage, typed_options
 
     storage = open_storage(path, typed_options(given.pairs(options)))
     config, findings = check_properties(storage)

@@ -8,8 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from hoodoo import index_choice
-from hoodoo.agreed import Agreed, agree, conflict, said
 from hoodoo.errors import (
     ConfigError,
     MissingColumnError,
@@ -44,7 +42,9 @@ from hoodoo.options.table import (
     MERGE_STRATEGY,
     URL_ENCODE,
 )
-from hoodoo.tables import (
+from hoodoo.table import index_choice
+from hoodoo.table.agreed import Agreed, agree, conflict, said
+from hoodoo.table.settings import (
     OWN_MERGER,
     WRITABLE_VERSIONS,
     arrow_schema,

@@ -10,7 +10,6 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from hoodoo import tables
 from hoodoo.actions.plan_validation import (
     ATTEMPTS,
     StalePlanError,
@@ -41,7 +40,8 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo.options import clustering as keys
 from hoodoo.options.option import Option
 from hoodoo.produce.task_fence import fence_of
-from hoodoo.switching import Switching
+from hoodoo.table import settings as tables
+from hoodoo.table.switching import Switching
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key

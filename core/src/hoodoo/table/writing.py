@@ -8,7 +8,6 @@ from typing import Any
 
 from attrs import evolve
 
-from hoodoo import tables
 from hoodoo.actions.compaction import run as compaction
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.errors import CommitConflictError, HoodooError, warn
@@ -22,7 +21,8 @@ from hoodoo.options import write as write_options
 from hoodoo.options.clustering import UNDONE, UPDATES
 from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.stored_row import stored_row
-from hoodoo.services import Services
+from hoodoo.table import settings as tables
+from hoodoo.table.services import Services
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.plans.clustering import PLANNER, pending_clusterings

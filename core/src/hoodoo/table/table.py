@@ -10,11 +10,9 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from hoodoo import tables
 from hoodoo.actions import rewrite_keys
 from hoodoo.actions.rewrite_keys import RewrittenKeys
 from hoodoo.calls import checked
-from hoodoo.clusterings import Clusterings
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -26,14 +24,12 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.indexing import with_metadata
 from hoodoo.inspect import foreign
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model.config import STORED_UNTIL, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.virtual_keys import kept_columns
-from hoodoo.new_table import new_config
 from hoodoo.options.write import DUPLICATES
 from hoodoo.read.changes.scan import Changes
 from hoodoo.read.incremental import plan_incremental
@@ -41,6 +37,11 @@ from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.read.stored_row import stored_row
 from hoodoo.storage.api import Storage
+from hoodoo.table import settings as tables
+from hoodoo.table.clustering import Clusterings
+from hoodoo.table.indexing import with_metadata
+from hoodoo.table.new_table import new_config
+from hoodoo.table.writing import SNAPSHOT_ATTEMPTS
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.create import init_table
@@ -48,7 +49,6 @@ from hoodoo.write import operation
 from hoodoo.write.commit import Commit
 from hoodoo.write.run import drop_partitions
 from hoodoo.write.target import WriteTarget
-from hoodoo.writing import SNAPSHOT_ATTEMPTS
 
 Read = TypeVar("Read")
 

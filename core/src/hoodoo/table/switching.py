@@ -9,11 +9,9 @@ from typing import Any
 
 from attrs import evolve
 
-from hoodoo import index_choice, tables
 from hoodoo.errors import ConfigError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import Tees
-from hoodoo.indexing import GROWING, PARTITIONED_INDEX, Indexing, refuse_unable
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, resolve
 from hoodoo.metadata.compare import Comparison
@@ -25,6 +23,9 @@ from hoodoo.metadata.prove import prove, prove_rows
 from hoodoo.metadata.table import FOLDER, building, listed, told_as
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
+from hoodoo.table import index_choice
+from hoodoo.table import settings as tables
+from hoodoo.table.indexing import GROWING, PARTITIONED_INDEX, Indexing, refuse_unable
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier

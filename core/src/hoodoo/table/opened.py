@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve
 
-from hoodoo import tables
 from hoodoo.calls import checked_methods
 from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
@@ -26,6 +25,7 @@ from hoodoo.options.metadata import ENABLED
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
+from hoodoo.table import settings as tables
 from hoodoo.timeline import properties
 from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.timeline import Timeline, load, reload

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any, overload
 
-from hoodoo import tables
 from hoodoo.actions import savepoint
 from hoodoo.actions.archive import run as archive
 from hoodoo.actions.archive.plan import kept_by_cleaning
@@ -32,9 +31,10 @@ from hoodoo.inspect.verify.run import verify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.instant import Instant
-from hoodoo.opened import OpenTable
 from hoodoo.options.files import SMALL_FILE_LIMIT
 from hoodoo.options.services import COMPACTION
+from hoodoo.table import settings as tables
+from hoodoo.table.opened import OpenTable
 from hoodoo.timeline.plans.clean import pending_cleans
 from hoodoo.timeline.plans.compaction import pending_compactions
 from hoodoo.timeline.savepoints import Savepoint, savepoints

@@ -34,11 +34,11 @@ from hoodoo.metadata.table import OWN_BUILDING, MetadataTable, building, told_as
 from hoodoo.metadata.writer import columns_of
 from hoodoo.model.config import OWN_INDEX, TableConfig
 from hoodoo.options import metadata as metadata_options
+from hoodoo.table.writing import Writing
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.target import WriteTarget
-from hoodoo.writing import Writing
 
 PARTITIONED_INDEX = "partitioned_record_index"
 GROWING = "growing_record_index"

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo import index_choice
 from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.errors import (
     ConfigError,
@@ -41,6 +40,7 @@ from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
+from hoodoo.table import index_choice
 from hoodoo.write.target import LogSettings
 from hoodoo.write.writer_queue import WriterQueue
 
@@ -251,7 +251,7 @@ def _check_together(options: Mapping[str, str]) -> None:
 
 
 def _judged(config: TableConfig | None) -> TableConfig | None:
-    """The properties that options must not contradict as texts: :mod:`hoodoo.index_choice` judges indexes."""
+    """The properties that options must not contradict as texts: :mod:`hoodoo.table.index_choice` judges indexes."""
     if config is None:
         return None
     return TableConfig({k: v for k, v in config.properties.items() if k != HUDI_INDEX})
