@@ -12,8 +12,8 @@ from hoodoo.inspect.timeline import timeline_page
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec
 from hoodoo.timeline.codec.avro import encode_rollback_plan
+from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.removed import removed_by
 from hoodoo.timeline.timeline import Timeline, load
 
@@ -38,7 +38,7 @@ def storage(tmp_path: Path) -> LocalStorage:
 def commit(storage: LocalStorage, number: int, *stats: WriteStat, action: str = "commit") -> None:
     for stat in stats:
         storage.put(stat.path, b"x" * stat.file_size)
-    data = codec.encode_commit(CommitMetadata(Operation.UPSERT, stats), action, 2)
+    data = LAYOUTS[2].encode_commit(CommitMetadata(Operation.UPSERT, stats), action)
     storage.put(f"{FOLDER}/{at(number)}_{at(number + 1)}.{action}", data)
 
 

@@ -21,6 +21,7 @@ from hoodoo.timeline.archive import writer as history_write
 from hoodoo.timeline.archive.instants import load_archived, oldest
 from hoodoo.timeline.archive.levels import Levels
 from hoodoo.timeline.archive.writer import HistoryRow
+from hoodoo.timeline.layouts import LAYOUTS
 
 FOLDER = ".hoodie/timeline/history"
 
@@ -40,7 +41,7 @@ def metadata(n: int) -> CommitMetadata:
 
 
 def row(n: int, action: str = "commit") -> HistoryRow:
-    content = codec.encode_commit(metadata(n), action, 2)
+    content = LAYOUTS[2].encode_commit(metadata(n), action)
     return HistoryRow(t(n), t(n + 1), action, content, b"plan" if action == "clean" else b"")
 
 
@@ -212,7 +213,7 @@ def test_one_row_group_is_read_for_one_instant(tmp_path: Path) -> None:
 
 # --- version 6 ------------------------------------------------------------------------------------------
 def _entry(n: int, state: str = "COMPLETED", action: str = "commit") -> dict[str, object]:
-    contents = codec.decode(codec.encode_commit(metadata(n), action, 1), "x")
+    contents = codec.decode(LAYOUTS[1].encode_commit(metadata(n), action), "x")
     given = {} if state == "REQUESTED" else contents
     return archived_entries.entry(t(n), action, state, t(n), given)
 

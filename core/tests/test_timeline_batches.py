@@ -11,9 +11,9 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import RecordingStorage
-from hoodoo.timeline import batches, codec, create, timeline
+from hoodoo.timeline import batches, create, timeline
 from hoodoo.timeline.batches import HUDI_KEY, OWN_KEY, REMEMBERED, Batch
-from hoodoo.timeline.names import instant_file_name
+from hoodoo.timeline.layouts import layout_of
 
 
 def t(n: int) -> str:
@@ -27,7 +27,7 @@ class Table:
         self.store = RecordingStorage(LocalStorage(str(path), durable=False))
         values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
         self.config = create.init_table(self.store, TableConfig(values))
-        self.layout = self.config.layout_version
+        self.layout = layout_of(self.config)
 
     @property
     def line(self) -> timeline.Timeline:
@@ -40,16 +40,16 @@ class Table:
         action: str = "commit",
         operation: Operation = Operation.UPSERT,
     ) -> None:
-        completed = t(n) if self.layout == 2 else None
+        completed = t(n) if self.layout.names_completion else None
         metadata = CommitMetadata(operation, extra={"schema": '"int"', **(extra or {})})
-        content = codec.encode_commit(metadata, action, self.layout)
+        content = self.layout.encode_commit(metadata, action)
         self._put(Instant(t(n), action, State.COMPLETED, completed), content)
 
     def pending(self, n: int, action: str = "commit") -> None:
         self._put(Instant(t(n), action, State.REQUESTED))
 
     def _put(self, instant: Instant, content: bytes = b"") -> None:
-        name = instant_file_name(instant, self.layout)
+        name = self.layout.file_name(instant)
         self.store.put(f"{self.config.timeline_path}/{name}", content)
 
     def write(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec, javaprops, names, partitions, properties, timeline, view
+from hoodoo.timeline import codec, javaprops, partitions, properties, timeline, view
+from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.names import parse_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,9 +63,9 @@ def test_instant_names_round_trip(golden: dict[str, Path]) -> None:
     files = timeline_files(golden)
     assert len(files) > 1000
     for layout, path in files:
-        instant = names.parse_instant(path.name, layout)
+        instant = LAYOUTS[layout].parse_instant(path.name)
         assert instant is not None, path
-        assert names.instant_file_name(instant, layout) == path.name
+        assert LAYOUTS[layout].file_name(instant) == path.name
 
 
 def test_data_file_names_round_trip(golden: dict[str, Path]) -> None:
@@ -102,7 +103,7 @@ def test_every_timeline_file_decodes_and_commits_round_trip(golden: dict[str, Pa
             continue
         metadata = codec.decode_commit(data, str(path))
         replaced = "partitionToReplaceFileIds" in record
-        again = codec.encode_commit(metadata, "replacecommit" if replaced else "commit", layout)
+        again = LAYOUTS[layout].encode_commit(metadata, "replacecommit" if replaced else "commit")
         assert codec.decode(again, "") == record, path
         assert codec.decode_commit(again, "") == metadata
         if layout == 1:  # the very text, but for the order of fields

@@ -9,7 +9,8 @@ from hoodoo.errors import ConfigError, CorruptTableError, HoodooError
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import instants
-from hoodoo.timeline.names import ACTIONS, instant_file_name, parse_data_file, parse_instant
+from hoodoo.timeline.layouts import LAYOUTS
+from hoodoo.timeline.names import ACTIONS, parse_data_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,8 +113,8 @@ def test_points_refused(value: str | datetime, said: str) -> None:
     ],
 )
 def test_instant_names(name: str, layout: int, instant: Instant) -> None:
-    assert parse_instant(name, layout) == instant
-    assert instant_file_name(instant, layout) == name
+    assert LAYOUTS[layout].parse_instant(name) == instant
+    assert LAYOUTS[layout].file_name(instant) == name
 
 
 @pytest.mark.parametrize("layout", [1, 2])
@@ -121,7 +122,7 @@ def test_instant_names(name: str, layout: int, instant: Instant) -> None:
 @pytest.mark.parametrize("state", list(State))
 def test_every_action_and_state_round_trips(action: str, state: State, layout: int) -> None:
     instant = Instant(T, action, state, T if layout == 2 and state is State.COMPLETED else None)
-    found = parse_instant(instant_file_name(instant, layout), layout)
+    found = LAYOUTS[layout].parse_instant(LAYOUTS[layout].file_name(instant))
     assert found is not None
     assert (found.requested, found.state, found.completed) == (T, state, instant.completed)
     services = {"compaction": "commit", "logcompaction": "deltacommit"}
@@ -146,12 +147,12 @@ def test_every_action_and_state_round_trips(action: str, state: State, layout: i
     ],
 )
 def test_foreign_timeline_names(name: str, layout: int) -> None:
-    assert parse_instant(name, layout) is None
+    assert LAYOUTS[layout].parse_instant(name) is None
 
 
 def test_completed_on_layout_2_needs_its_time() -> None:
     with pytest.raises(HoodooError, match="completion time"):
-        instant_file_name(Instant(T, "commit"), 2)
+        LAYOUTS[2].file_name(Instant(T, "commit"))
 
 
 @pytest.mark.parametrize("extension", [".parquet", ".orc", ".lance", ".hfile"])

@@ -11,8 +11,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import RecordingStorage
-from hoodoo.timeline import codec, create, timeline, view
-from hoodoo.timeline.names import instant_file_name
+from hoodoo.timeline import create, timeline, view
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -27,14 +27,14 @@ class Table:
         self.store = LocalStorage(str(path), durable=False)
         values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
         self.config = create.init_table(self.store, TableConfig(values))
-        self.layout = self.config.layout_version
+        self.layout = layout_of(self.config)
 
     def done(
         self, n: int, action: str = "commit", at: int | None = None, **metadata: object
     ) -> None:
-        completed = t(at or n) if self.layout == 2 else None
+        completed = t(at or n) if self.layout.names_completion else None
         instant = Instant(t(n), action, State.COMPLETED, completed)
-        content = codec.encode_commit(CommitMetadata(**metadata), action, self.layout)  # type: ignore[arg-type]
+        content = self.layout.encode_commit(CommitMetadata(**metadata), action)  # type: ignore[arg-type]
         self.file(instant, content)
 
     def pending(self, n: int, action: str = "commit") -> None:
@@ -42,7 +42,7 @@ class Table:
         self.file(Instant(t(n), action, State.INFLIGHT))
 
     def file(self, instant: Instant, content: bytes = b"") -> None:
-        name = instant_file_name(instant, self.layout)
+        name = self.layout.file_name(instant)
         self.store.put(f"{self.config.timeline_path}/{name}", content)
 
     def base(self, group: str, n: int, partition: str = "p", token: str = "0-0-0") -> None:
@@ -93,7 +93,7 @@ def test_states_collapse_to_the_furthest(table: Table) -> None:
     table.done(1, "savepoint")
     line = table.line
     found = [(i.requested, i.action, i.state) for i in line.instants]
-    clustering = "clustering" if table.layout == 2 else "replacecommit"
+    clustering = "clustering" if table.layout.names_completion else "replacecommit"
     assert found == [
         (t(1), "commit", State.COMPLETED),
         (t(1), "savepoint", State.COMPLETED),

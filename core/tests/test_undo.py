@@ -22,10 +22,10 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import small_rows
-from hoodoo.timeline import codec, create, timeline
+from hoodoo.timeline import create, timeline
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
-from hoodoo.timeline.names import instant_file_name
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.savepoints import encode, savepointed, savepoints
 from hoodoo.timeline.timeline import Timeline
 
@@ -51,7 +51,7 @@ class Table:
             "hoodie.table.type": kind,
         }
         self.config = create.init_table(self.store, TableConfig(values))
-        self.layout = self.config.layout_version
+        self.layout = layout_of(self.config)
 
     @property
     def line(self) -> Timeline:
@@ -62,10 +62,10 @@ class Table:
         """A completed write of the file groups ``stats``: name -> (number of the base before it)."""
         if pending:
             self.pending(n, action)
-        instant = Instant(t(n), action, State.COMPLETED, t(at or n) if self.layout == 2 else None)
-        self.file(
-            instant, codec.encode_commit(CommitMetadata(**metadata), instant.action, self.layout)
+        instant = Instant(
+            t(n), action, State.COMPLETED, t(at or n) if self.layout.names_completion else None
         )
+        self.file(instant, self.layout.encode_commit(CommitMetadata(**metadata), instant.action))
         return instant
 
     def wrote(
@@ -86,7 +86,7 @@ class Table:
     def other(self, n: int, action: str, record: dict[str, Any], schema: str, at: int = 0) -> None:
         """A completed action that is no write."""
         self.pending(n, action)
-        completed = t(at or n) if self.layout == 2 else None
+        completed = t(at or n) if self.layout.names_completion else None
         self.file(
             Instant(t(n), action, State.COMPLETED, completed), codec_avro.encode(schema, record)
         )
@@ -103,13 +103,13 @@ class Table:
 
     def kept(self, n: int, *slices: FileSlice, at: int = 0) -> None:
         self.file(Instant(t(n), "savepoint", State.INFLIGHT))
-        completed = t(at or n) if self.layout == 2 else None
+        completed = t(at or n) if self.layout.names_completion else None
         self.file(
             Instant(t(n), "savepoint", State.COMPLETED, completed), encode(slices, "u", "c", 5)
         )
 
     def file(self, instant: Instant, content: bytes = b"") -> None:
-        name = instant_file_name(instant, self.layout)
+        name = self.layout.file_name(instant)
         self.store.put(f"{self.config.timeline_path}/{name}", content)
 
     def base(self, group: str, n: int) -> None:
@@ -457,7 +457,7 @@ def test_a_restore_that_others_have_written_behind(tmp_path: Path, version: int)
     stat = WriteStat("p", "b", f"p/b_0-0-0_{later}.parquet")
     table.store.put(stat.path, b"1")
     done = Instant(str(later), "commit", State.COMPLETED, str(later + 1) if version == 9 else None)
-    content = codec.encode_commit(CommitMetadata(stats=(stat,)), "commit", table.layout)
+    content = table.layout.encode_commit(CommitMetadata(stats=(stat,)), "commit")
     table.file(done, content)
     with pytest.raises(CommitConflictError, match="was written since it was begun"):
         restore.run(table.store, table.config, planned.requested)

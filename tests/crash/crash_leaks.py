@@ -21,7 +21,7 @@ from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
-from hoodoo.timeline.names import parse_instant, parse_path
+from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
@@ -111,7 +111,7 @@ def _ledger(storage: LocalStorage) -> Iterator[str]:
 
 def _beside(storage: LocalStorage, timeline: Timeline, services: bool) -> Iterator[str]:
     """Below ``.hoodie``: timelines, and what they have beside them."""
-    archive = _archive(storage, timeline, services) if timeline.layout > 1 else set()
+    archive = _archive(storage, timeline, services) if timeline.layout.has_history else set()
     locks: dict[str, int] = {}
     for entry in storage.list(".hoodie", recursive=True):
         folder = entry.path.rpartition("/")[0]
@@ -128,9 +128,9 @@ def _beside(storage: LocalStorage, timeline: Timeline, services: bool) -> Iterat
 
 def _explained(entry: Entry, timeline: Timeline, archive: set[str]) -> bool:
     folder = entry.path.rpartition("/")[0]
-    if folder == timeline.config.timeline_path and parse_instant(entry.name, timeline.layout):
+    if folder == timeline.config.timeline_path and timeline.layout.parse_instant(entry.name):
         return True
-    if timeline.layout == 1 and _ARCHIVE.fullmatch(entry.path):
+    if not timeline.layout.has_history and _ARCHIVE.fullmatch(entry.path):
         return True
     told_of = (f"{LEDGER}/", f"{TEMPORARY}/", TEMP_DIR)
     return entry.path in archive or entry.path in _USUAL or entry.path.startswith(told_of)

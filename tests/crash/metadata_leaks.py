@@ -12,7 +12,7 @@ from hoodoo.metadata.definitions import PATH as DEFINITIONS
 from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
-from hoodoo.timeline.names import parse_instant, parse_path
+from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.timeline import Timeline
 
@@ -46,7 +46,7 @@ def metadata_leaks(storage: Storage, timeline: Timeline, services: bool = False)
     named = {s.path for i in mine.writes() for s in mine.metadata(table.storage, i).stats}
     for entry in table.storage.list(recursive=True):
         folder = entry.path.rpartition("/")[0]
-        if folder == mine.config.timeline_path and parse_instant(entry.name, mine.layout):
+        if folder == mine.config.timeline_path and mine.layout.parse_instant(entry.name):
             continue
         file = parse_path(entry.path)
         if file is not None and file.instant in running:

@@ -28,6 +28,7 @@ from hoodoo.model.instant import State
 from hoodoo.table.table import Table
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans.clustering import pending_clusterings
 
 SCHEMA = pa.schema(
@@ -762,7 +763,7 @@ def test_another_tool_completes_the_plan_that_is_being_run(tmp_path: Path) -> No
         metadata = CommitMetadata(Operation.CLUSTER, (), {}, {"schema": ""})
         completed = kept.path(kept.pending()[0].at(State.COMPLETED, f"{int(instant) + 999}"))
         path = tmp_path / completed.replace("clustering", "replacecommit")
-        path.write_bytes(codec.encode_commit(metadata, "replacecommit", 2))
+        path.write_bytes(LAYOUTS[2].encode_commit(metadata, "replacecommit"))
 
     with before("complete", others, "clustering"):
         with pytest.raises(CommitConflictError, match="was not published"):

@@ -14,7 +14,8 @@ import pytest
 from attrs import evolve
 from hoodoo.model.instant import State
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec, properties
+from hoodoo.timeline import properties
+from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -198,5 +199,5 @@ def forget(path: Path, instant: str) -> None:
     storage = LocalStorage(str(path))
     metadata = table.timeline().metadata(storage, done)
     extra = {k: v for k, v in metadata.extra.items() if k != FOLLOWS}
-    content = codec.encode_commit(evolve(metadata, extra=extra), done.action, 2)
+    content = LAYOUTS[2].encode_commit(evolve(metadata, extra=extra), done.action)
     storage.put(table.timeline().path(done), content)

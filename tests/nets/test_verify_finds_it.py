@@ -23,7 +23,7 @@ from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec, properties
+from hoodoo.timeline import properties
 from hoodoo.timeline.placement import FOLLOWS
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("v", pa.int64())])
@@ -151,7 +151,7 @@ def commits(
         if not replaced:
             new = evolve(new, replaced={})
         if new != metadata:
-            content = codec.encode_commit(new, write.action, timeline.layout)
+            content = timeline.layout.encode_commit(new, write.action)
             storage.put(timeline.path(write), content)
 
 

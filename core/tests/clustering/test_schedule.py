@@ -26,8 +26,8 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.options.clustering import SORT_COLUMNS
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec, properties, timeline
-from hoodoo.timeline.names import instant_file_name
+from hoodoo.timeline import properties, timeline
+from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans.clustering import (
     LEFT_OUT,
     PLANNER,
@@ -76,7 +76,7 @@ class Made:
     ) -> None:
         state = State.REQUESTED if completed is None else State.COMPLETED
         done = None if completed is None else at(completed)
-        name = instant_file_name(Instant(at(number), action, state, done), 2)
+        name = LAYOUTS[2].file_name(Instant(at(number), action, state, done))
         self.storage.put(f"{CONFIG.timeline_path}/{name}", content)
 
     def commit(
@@ -85,7 +85,7 @@ class Made:
     ) -> None:  # fmt: skip
         action = "replacecommit" if operation is Operation.CLUSTER else "commit"
         stats = tuple(WriteStat(path, "f", f"{path}/f") for path in paths)
-        content = codec.encode_commit(CommitMetadata(operation, stats), action, 2)
+        content = LAYOUTS[2].encode_commit(CommitMetadata(operation, stats), action)
         self.instant(action, number, content, completed or number)
 
     def add(self, path: str, *sizes: int, at_: int = 1, logs: int = 0) -> None:

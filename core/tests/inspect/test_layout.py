@@ -32,8 +32,9 @@ from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline import codec, properties, timeline
+from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.create import init_table
+from hoodoo.timeline.layouts import LAYOUTS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,7 +82,7 @@ def commit(storage: LocalStorage, instant: str, replaced: dict[str, tuple[str, .
     operation = Operation.INSERT_OVERWRITE if replaced else Operation.INSERT
     action = "replacecommit" if replaced else "commit"
     extra = {"schema": avro_text(SCHEMA, "t")}
-    content = codec.encode_commit(CommitMetadata(operation, (), replaced, extra), action, 2)
+    content = LAYOUTS[2].encode_commit(CommitMetadata(operation, (), replaced, extra), action)
     storage.put(f".hoodie/timeline/{instant}_{instant}.{action}", content)
 
 

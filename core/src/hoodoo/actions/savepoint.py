@@ -60,12 +60,14 @@ def _create(
         files = data_files(storage)
         refuse_missing(storage, fresh, after, files, f"instant {requested}")
         slices = from_files(storage, fresh, files, requested).slices
-        if fresh.layout == 1 and (after or any(i.action in WRITE_ACTIONS for i in fresh.pending())):
+        if fresh.layout.log_names_slice and (
+            after or any(i.action in WRITE_ACTIONS for i in fresh.pending())
+        ):
             slices = tuple(_without_later(storage, fresh, s, requested) for s in slices)
         now = datetime.now(timezone.utc)
         content = encode(slices, user, comment, int(now.timestamp() * 1000))
         completed = None
-        if fresh.layout > 1:
+        if fresh.layout.names_completion:
             completed = next_instant(now, fresh.last_instant_time(), zone)
         done = pending.at(State.COMPLETED, completed)
         return Decision(fresh.path(done), content, (fresh.path(pending),))

@@ -67,7 +67,7 @@ def last_plan(storage: Storage, timeline: Timeline) -> Plan | None:
 
 
 def _completed(storage: Storage, timeline: Timeline, instant: Instant) -> Plan | None:
-    action = CLUSTERING if timeline.layout > 1 else instant.action
+    action = timeline.layout.pending_action(CLUSTERING)
     planned = evolve(instant, action=action, state=State.REQUESTED, completed=None)
     try:
         return planned, read_clustering(storage, timeline, planned)

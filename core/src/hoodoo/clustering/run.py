@@ -38,7 +38,7 @@ from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.timeline import codec, publish
+from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.plans.clustering import (
     PLANNER,
@@ -231,7 +231,7 @@ def _publish(
     if target.keeping is not None:
         beside = target.keeping.begin(target, instant, metadata, written)
     check = _NobodyElse(target, instant, plan.file_groups, order.conflicts)
-    content = codec.encode_commit(metadata, "replacecommit", timeline.layout)
+    content = timeline.layout.encode_commit(metadata, "replacecommit")
     with order.turns.let_others_first(storage, time.monotonic() - began):
         outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
     if outcome.result is Result.CONFLICTED:

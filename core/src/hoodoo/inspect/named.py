@@ -15,7 +15,6 @@ from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archive.instants import ArchivedInstant
-from hoodoo.timeline.names import parse_instant
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline
@@ -115,7 +114,7 @@ def _of_names(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
     names = {e.name for e in storage.list(timeline.config.timeline_path) if not e.is_dir}
     done: dict[tuple[str, str], list[str]] = {}
     for name in sorted(names):
-        found = parse_instant(name, timeline.layout)
+        found = timeline.layout.parse_instant(name)
         if found is not None and found.is_completed:
             done.setdefault((found.requested, found.action), []).append(name)
     for (requested, _), files in done.items():

@@ -31,7 +31,7 @@ class Visible:
     @classmethod
     def of(cls, timeline: Timeline, as_of: str | None) -> Visible:
         limit = None if as_of is None else order_key(as_of)
-        if timeline.layout > 1:
+        if not timeline.layout.log_names_slice:
             return cls(limit)
         start = None if timeline.start is None else order_key(timeline.start)
         return cls(limit, frozenset(i.requested for i in timeline.writes()), start)

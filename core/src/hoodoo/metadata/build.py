@@ -47,7 +47,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
-from hoodoo.timeline import codec, partitions, properties, publish
+from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
@@ -279,7 +279,7 @@ def _beside(
             mine = evolve(instant, state=State.COMPLETED, completed=done.completed)
             told = tuple(stat for stat in stats if not is_own(stat.partition_path))
             metadata = CommitMetadata(Operation.BULK_INSERT_PREPPED, told, extra={"schema": text})
-            content = codec.encode_commit(metadata, "deltacommit", table.timeline.layout)
+            content = table.timeline.layout.encode_commit(metadata, "deltacommit")
             found.append((f"{FOLDER}/{table.timeline.path(mine)}", content))
         return tuple(found)
 

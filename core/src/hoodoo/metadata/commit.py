@@ -15,7 +15,7 @@ from hoodoo.metadata.table import FOLDER, MetadataTable
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
-from hoodoo.timeline import codec, publish
+from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import reload
@@ -36,9 +36,7 @@ class PendingDeltaCommit:
         """Requested and inflight. An earlier run of the same service may have begun it, too."""
         instant = Instant(requested, DELTACOMMIT, State.REQUESTED)
         table.storage.put_if_absent(table.timeline.path(instant), b"")
-        content = codec.encode_inflight(
-            CommitMetadata(Operation.UPSERT_PREPPED), table.timeline.layout
-        )
+        content = table.timeline.layout.encode_inflight(CommitMetadata(Operation.UPSERT_PREPPED))
         instant = publish.inflight(table.storage, table.timeline, instant, content)
         return cls(table, instant, schema_text)
 
@@ -71,7 +69,7 @@ class PendingDeltaCommit:
             tuple(stat for stat in stats if not is_own(stat.partition_path)),
             extra={"schema": self.schema_text},
         )
-        content = codec.encode_commit(metadata, DELTACOMMIT, self.table.timeline.layout)
+        content = self.table.timeline.layout.encode_commit(metadata, DELTACOMMIT)
 
         def newest() -> str | None:
             return reload(self.table.storage, self.table.timeline).last_instant_time()

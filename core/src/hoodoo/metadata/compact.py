@@ -25,7 +25,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import codec, ledger, publish
+from hoodoo.timeline import ledger, publish
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
@@ -183,7 +183,7 @@ def _run(
     stats = read_stats(engine.collect(engine.map(tasks, step)))
     told = tuple(stat for stat in stats if not is_own(stat.partition_path))
     metadata = CommitMetadata(Operation.COMPACT, told, extra={"schema": text}, compacted=True)
-    content = codec.encode_commit(metadata, "commit", table.timeline.layout)
+    content = table.timeline.layout.encode_commit(metadata, "commit")
 
     def make(fresh: Timeline) -> Decision:
         now = MetadataTable.open(storage, fresh).timeline

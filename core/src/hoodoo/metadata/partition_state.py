@@ -30,14 +30,13 @@ from hoodoo.timeline.timeline import Timeline
 
 # The option, Hudi's, without which there is no metadata table.
 KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS, GROWING_INDEX)
-_VERSION = 9
 
 
 def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read, and those
     whose building is complete. Costs a listing for each partition that is being built."""
     config = timeline.config
-    if config.version != _VERSION:
+    if not config.traits.writes_metadata:
         return ()
     ready, mine = listed(config), keepable(config)
     kept = [p for p in mine if p in ready]
@@ -49,7 +48,7 @@ def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
 
 def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves the record index of virtual keys empty."""
-    if config.version != _VERSION:
+    if not config.traits.writes_metadata:
         return ()
     return tuple(p for p in KEPT if config.populate_meta_fields or p not in INDEXES)
 

@@ -12,6 +12,7 @@ from typing import Any
 import fastavro
 
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
+from hoodoo.model.table_version import VERSIONS
 
 Json = Any  # a decoded JSON value
 Row = dict[str, Any]
@@ -25,7 +26,7 @@ def record_schema(version: int) -> str:
 
     Hudi 1.2.0 writes the same text, byte for byte, into tables of versions 6, 8 and 9.
     """
-    if version not in (6, 8, 9):
+    if version not in VERSIONS:
         raise UnsupportedTableError(
             f"table version {version}",
             "how its metadata table's rows are written is not known.",

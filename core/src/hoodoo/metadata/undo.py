@@ -15,7 +15,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
-from hoodoo.timeline.names import parse_instant, parse_path
+from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.names import parse_path
 
 
 def forget(storage: Storage, config: TableConfig, requested: str) -> None:
@@ -28,11 +29,11 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
     if not folders:
         return
     path = own_config(config).timeline_path
-    layout = config.layout_version
+    layout = layout_of(config)
     mine = [
         (instant, entry.path)
         for entry in table.list(path)
-        if (instant := parse_instant(entry.name, layout)) is not None
+        if (instant := layout.parse_instant(entry.name)) is not None
         and instant.requested == requested
     ]
     for instant, file in mine:

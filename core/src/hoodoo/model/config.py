@@ -8,6 +8,7 @@ from typing import TypeVar
 from attrs import Factory, frozen
 
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.model.table_version import TableVersion, version_of
 from hoodoo.options import table, virtual
 from hoodoo.options.option import Option
 
@@ -82,6 +83,11 @@ class TableConfig:
         return int(self.properties.get("hoodie.table.version", "0"))
 
     @property
+    def traits(self) -> TableVersion:
+        """What the version means."""
+        return version_of(self.version)
+
+    @property
     def initial_version(self) -> int:
         """The version that the table was made with: an upgraded one has files of before."""
         text = self.properties.get("hoodie.table.initial.version", "").strip()
@@ -91,14 +97,13 @@ class TableConfig:
     def layout_version(self) -> int:
         """1 or 2. A file that does not say, or says nothing, means the one of its table version."""
         text = self.properties.get("hoodie.timeline.layout.version", "").strip()
-        return int(text) if text else 1 if self.version < 8 else 2
+        return int(text) if text else self.traits.layout
 
     @property
     def timeline_path(self) -> str:
         """Directory of the active timeline, relative to the table root."""
-        if self.layout_version < 2:
-            return ".hoodie"
-        return ".hoodie/" + self.properties.get("hoodie.timeline.path", "timeline")
+        named = self.traits.timeline_path
+        return ".hoodie" if named is None else f".hoodie/{self.properties.get(*named)}"
 
     @property
     def timezone(self) -> str:

@@ -112,12 +112,10 @@ def check_stats(
         file = parse_path(stat.path, stat.file_size) if stat.path else None
         if file is None or file.path in there:
             continue
-        if isinstance(file, LogFile) and timeline.layout > 1:
-            reached = order_key(timeline.completion_time(file.instant)) >= start
+        if isinstance(file, LogFile):
+            reached = order_key(timeline.log_time(file)) >= start
         else:
-            reached = order_key(file.instant) > start or (
-                isinstance(file, LogFile) and order_key(file.instant) == start
-            )
+            reached = order_key(file.instant) > start
         if reached and not file_suffix(file):
             raise history.missing(file.path, asked)
 

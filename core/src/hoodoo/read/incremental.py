@@ -45,8 +45,7 @@ def plan_incremental(
     window = TimelineRange.of(source, since, until)
     history = CleanedFiles.of(evolve(source, timeline=window.timeline), window.bounded)
     then = evolve(source, timeline=window.then)
-    # What version 6 calls a log file by is a request; from 8 on, `then` itself knows what was there.
-    bound = window.until if window.then.layout == 1 else None
+    bound = window.then.layout.request_bound(window.until)
     view = from_files(source.storage, window.then, history.files, bound)
     if source.whole and not window.bounded and not is_told(source.timeline):
         refuse_lost(source.storage, source.timeline, view)

@@ -11,9 +11,7 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from hoodoo.model.filegroup import FileSlice, LogFile
-from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -29,7 +27,7 @@ def with_committed_sizes(
     slices = tuple(slices)
     logs = [log for slice_ in slices for log in slice_.log_files]
     sizes: dict[str, int] = {}
-    for instant in _writers(timeline, logs):
+    for instant in timeline.layout.log_writers({log.instant for log in logs}, timeline):
         for stat in timeline.metadata(storage, instant).stats:
             if stat.log_version is not None:
                 sizes[stat.path] = max(stat.file_size, sizes.get(stat.path, 0))
@@ -41,13 +39,3 @@ def with_committed_sizes(
     if all(log.size >= sizes.get(log.path, 0) for log in logs):
         return slices
     return tuple(evolve(s, log_files=tuple(map(sized, s.log_files))) for s in slices)
-
-
-def _writers(timeline: Timeline, logs: Iterable[LogFile]) -> Iterable[Instant]:
-    """From version 8 on a log file's name says it; in version 6 it says what the writer came after."""
-    named = {log.instant for log in logs}
-    if timeline.layout > 1:
-        return [found for name in named if (found := timeline.find(name)) is not None]
-    oldest = min(map(order_key, named), default=None)
-    deltas = (i for i in timeline.writes() if i.action == "deltacommit")
-    return [i for i in deltas if oldest is not None and order_key(i.requested) >= oldest]

@@ -37,11 +37,12 @@ class WholeTimeline(Timeline):
 def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
     """``timeline`` with the archived instants that count after the point ``since``.
 
-    Version 6 orders by request, so archived ones count only where ``since`` is before the start. Later
-    versions order by completion, and an instant that took long may be archived while its completion
+    Where requests order, archived ones count only where ``since`` is before the start. Other layouts
+    order by completion, and an instant that took long may be archived while its completion
     is recent: the requests of the files in the archive don't tell, so all of its names are read.
     """
-    if timeline.layout == 1:
+    by_request = not timeline.layout.names_completion
+    if by_request:
         if timeline.start is None or since >= order_key(timeline.start):
             return timeline
         archived = load_archived(storage, timeline.config, since)
@@ -52,10 +53,10 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
     instants = [*timeline.instants, *(a.instant for a in found.values())]
     instants.sort(key=lambda i: (order_key(i.requested), i.action))
     # Also a write that a savepoint keeps, which the active timeline does not begin with: all that is
-    # older than the start is seen at any point. Of version 6 that is what has not been loaded.
+    # older than the start is seen at any point. By request that is what has not been loaded.
     first = (
         i.requested for i in instants
-        if i.action in WRITE_ACTIONS and (timeline.layout > 1 or order_key(i.requested) > since)
+        if i.action in WRITE_ACTIONS and (not by_request or order_key(i.requested) > since)
     )  # fmt: skip
     if not found:
         return evolve(timeline, start=next(first, timeline.start))

@@ -42,7 +42,6 @@ from hoodoo.write.target import WriteTarget
 
 PARTITIONED_INDEX = "partitioned_record_index"
 GROWING = "growing_record_index"
-_SUPPORTED = 9
 
 
 def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
@@ -95,7 +94,7 @@ def _index_of(config: TableConfig) -> str | None:
 def refuse_unable(config: TableConfig, keys: bool) -> None:
     """Raises UnsupportedTableError where a table can't have a metadata table; with ``keys``, ConfigError
     where it can't have a record index."""
-    if config.version != _SUPPORTED:
+    if not config.traits.writes_metadata:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}",
             "gets no metadata table: Hoodoo keeps those of version 9.",
@@ -217,7 +216,7 @@ class Indexing(Writing):
         """Complete what was begun to be built, by whomever, and nobody is at."""
         self._refresh()
         begun = [p for p in building(self._config) if p in KEPT]
-        if not begun or not self._with_metadata or self._config.version != _SUPPORTED:
+        if not begun or not self._with_metadata or not self._config.traits.writes_metadata:
             return
         timeline = self.timeline()
         living = Liveness(self._storage)

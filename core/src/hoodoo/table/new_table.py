@@ -25,6 +25,7 @@ from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import normalise_schema, without_index
+from hoodoo.model.table_version import VERSIONS
 from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
 from hoodoo.options.new_table import (
     NEW_TABLE_OPTIONS,
@@ -46,7 +47,6 @@ from hoodoo.table import index_choice
 from hoodoo.table.agreed import Agreed, agree, conflict, said
 from hoodoo.table.settings import (
     OWN_MERGER,
-    WRITABLE_VERSIONS,
     arrow_schema,
     check_virtual,
     default_generator,
@@ -115,7 +115,7 @@ def new_config(
     virtual = VirtualSettings.of(options)
     if virtual is not None:
         keys, key_generator = _virtual_keys(virtual, keys, key_generator)
-    if version not in WRITABLE_VERSIONS:
+    if version not in VERSIONS or not VERSIONS[version].is_writable:
         raise UnsupportedTableError(
             f"table version {version}",
             "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
@@ -161,12 +161,12 @@ def _base_properties(
     table_type: str,
     version: int,
 ) -> dict[str, str]:
+    traits = VERSIONS[version]
     properties = {
         "hoodie.table.name": name,
         DATABASE.key: "default",
         "hoodie.table.type": table_type,
         "hoodie.table.version": str(version),
-        "hoodie.timeline.layout.version": "1" if version < 8 else "2",
         "hoodie.archivelog.folder": "archived",
         "hoodie.table.timeline.timezone": "UTC",
         HIVE_STYLE.key: "false",
@@ -180,20 +180,13 @@ def _base_properties(
         properties[PARTITION_FIELDS] = ",".join(partitions)
         properties[FOLLOWS] = "true"
     if order:
-        key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
-        if version < 9 and len(order) > 1:
+        if len(order) > 1 and not traits.orders_by_many:
             raise ConfigError(
                 f"ordering {', '.join(order)}", f"table version {version} has one ordering column",
                 "name one column, or use table_version=9.",
             )  # fmt: skip
-        properties[key] = ",".join(order)
-    if version >= 8:
-        properties["hoodie.table.initial.version"] = str(version)
-        properties["hoodie.timeline.path"] = "timeline"
-        properties["hoodie.timeline.history.path"] = "history"
-    if version >= 9:
-        properties["hoodie.table.format"] = "native"
-    return properties
+        properties[traits.ordering] = ",".join(order)
+    return {**properties, **traits.properties}
 
 
 def _property_options(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
@@ -245,10 +238,10 @@ def _key_generator_properties(
     if not settings.table.populate_meta_fields:
         check_virtual(generator, ref.name)
     properties = dict(table_properties(generator))
-    if version >= 8 and ref.name in _JAVA_GENERATORS:
+    if VERSIONS[version].generators_by_type and ref.name in _JAVA_GENERATORS:
         return {"hoodie.table.keygenerator.type": ref.name, **properties}
     # Of a type that Spark Hudi does not know it could not even read the table; a class it only needs to write.
-    if version < 8 and settings.table.has_partition_types:  # this version has names alone
+    if settings.table.has_partition_types and not VERSIONS[version].types_partitions:
         properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
         properties[OWN_PARTITION_TYPES] = ",".join(partitions)
     return {
@@ -292,7 +285,7 @@ def _merger_properties(
             "merger event_time", "needs at least one ordering column",
             'create the table with ordering="column".',
         )  # fmt: skip
-    if version < 8:
+    if VERSIONS[version].payload_for_mode:
         payload = _PAYLOADS.get(mode)
         return {"hoodie.compaction.payload.class": payload, **own} if payload else {
             MERGE_MODE.key: mode,

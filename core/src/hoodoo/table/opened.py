@@ -139,7 +139,7 @@ class OpenTable:
         return without_meta(arrow_schema(text))
 
     def _check_writable(self) -> None:
-        if self._config.version not in tables.WRITABLE_VERSIONS:
+        if not self._config.traits.is_writable:
             raise UnsupportedTableError(
                 f"table {self._config.name} of version {self._config.version}",
                 "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",

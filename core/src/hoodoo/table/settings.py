@@ -41,10 +41,10 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
 from hoodoo.table import index_choice
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.write.target import LogSettings
 from hoodoo.write.writer_queue import WriterQueue
 
-WRITABLE_VERSIONS = (6, 9)
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
 _NON_BLOCKING = "NON_BLOCKING_CONCURRENCY_CONTROL"
@@ -152,7 +152,7 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     texts = any(pa.types.is_string(schema.field(n).type) for n in table.ordering_fields)
     block = (LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")).upper()
     parquet = ParquetFormat.from_settings(settings).options
-    marker = "APPEND" if table.layout_version < 2 else "CREATE"
+    marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
     wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
     return LogSettings(
@@ -203,7 +203,7 @@ def merger_name(config: TableConfig) -> str:
         return mode
     if mode:
         return strategy or mode
-    if payload and config.version != 8:
+    if payload and config.traits.payload_is_merger:
         return payload
     if strategy or payload:
         return strategy or str(payload)

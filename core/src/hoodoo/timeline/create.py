@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import chain
 
 from hoodoo.errors import CorruptTableError, TableExistsError
 from hoodoo.model.config import TableConfig
+from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DROP_COLUMNS, HIVE_STYLE, URL_ENCODE
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import names, properties
+from hoodoo.timeline import properties
+from hoodoo.timeline.layouts import LAYOUTS, layout_of
 
 _COMMON = {
     "hoodie.table.type": "COPY_ON_WRITE",
@@ -19,19 +22,13 @@ _COMMON = {
     # Java takes an absent zone for LOCAL, other readers for UTC: say which.
     "hoodie.table.timeline.timezone": "UTC",
 }
-_LAYOUT_2 = {
-    "hoodie.timeline.path": "timeline",
-    "hoodie.timeline.history.path": "history",
-}
-
-_KEEP = ".keep"
 
 
 def init_table(storage: Storage, config: TableConfig, now: datetime | None = None) -> TableConfig:
     """Make the table that ``config`` describes; the settings as written, defaults filled in.
 
     Needs at least name and version. The properties file makes the table; before it only an empty file
-    is put that implies the directories of layout 2. Raises :class:`~hoodoo.errors.TableExistsError`, or
+    is put, where the layout wants it, that implies directories. Raises :class:`~hoodoo.errors.TableExistsError`, or
     :class:`~hoodoo.errors.CorruptTableError` where a table has lost its properties.
     """
     filled = with_defaults(config)
@@ -41,35 +38,21 @@ def init_table(storage: Storage, config: TableConfig, now: datetime | None = Non
             "there is a table already.",
             "Use hoodoo.open(...), or choose another path.",
         )
-    for layout, directory in (
-        (1, ".hoodie"),
-        (2, filled.timeline_path),
-        (2, ".hoodie/timeline"),
-    ):
-        for entry in storage.list(directory):
-            if not entry.is_dir and names.parse_instant(entry.name, layout):
+    for layout in LAYOUTS.values():
+        for entry in chain.from_iterable(map(storage.list, layout.folders(filled))):
+            if not entry.is_dir and layout.parse_instant(entry.name):
                 raise CorruptTableError(
                     f"{storage.root}/{entry.path}",
                     "the timeline of a table is here, but its hoodie.properties is not.",
                     "Restore hoodie.properties, or delete the whole directory first.",
                 )
-    if filled.layout_version > 1:
-        # Java lists the timeline directory of a table without commits, and fails if there is none.
-        history = filled.get("hoodie.timeline.history.path") or "history"
-        storage.put_if_absent(f"{filled.timeline_path}/{history}/{_KEEP}", b"")
+    for path in layout_of(filled).first_files(filled):
+        storage.put_if_absent(path, b"")
     return properties.create(storage, filled, now)
 
 
 def with_defaults(config: TableConfig) -> TableConfig:
     """``config`` with the properties that Hudi writes for its version; what is set stays."""
-    version = config.version
-    defaults = dict(_COMMON)
-    layout = properties.LAYOUTS.get(version)
-    if layout is not None:
-        defaults["hoodie.timeline.layout.version"] = str(layout)
-    if layout == 2:
-        defaults.update(_LAYOUT_2)
-        defaults["hoodie.table.initial.version"] = str(version)
-    if version >= 9:
-        defaults["hoodie.table.format"] = "native"
-    return TableConfig({**defaults, **config.properties})
+    known = VERSIONS.get(config.version)
+    own = {} if known is None else known.properties
+    return TableConfig({**_COMMON, **own, **config.properties})

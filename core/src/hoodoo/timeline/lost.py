@@ -145,9 +145,7 @@ def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> boo
     start = order_key(slice_.base_file.instant)
     if isinstance(file, BaseFile):
         return order_key(file.instant) > start
-    if timeline.layout == 1:
-        return order_key(file.instant) >= start
-    return order_key(timeline.completion_time(file.instant)) >= start
+    return order_key(timeline.log_time(file)) >= start
 
 
 def _named(storage: Storage, timeline: Timeline, instants: Sequence[Instant]) -> Iterator[Named]:

@@ -1,10 +1,12 @@
-"""Names on disk: instants (format page 2.2), base files (3.1) and log files (4.1)."""
+"""Names on disk: instants (format page 2.2), base files (3.1) and log files (4.1).
+
+What differs between table versions is in :mod:`hoodoo.timeline.layouts`.
+"""
 
 from __future__ import annotations
 
 import re
 
-from hoodoo.errors import HoodooError
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 
@@ -43,52 +45,28 @@ def completed_action(action: str) -> str:
     return COMPLETES_AS.get(action, action)
 
 
-def parse_instant(name: str, layout: int) -> Instant | None:
-    """The instant that a file of the active timeline stands for; None for any other file.
-
-    ``layout`` is the timeline layout, 1 (table version 6) or 2 (8, 9). The action is as the name
-    says it: a completed compaction is a ``commit``.
-    """
-    if match := _PENDING.fullmatch(name):
-        requested, action, state = match.groups()
-        if action is None:
-            if state == "requested":
-                return None
-            action = "commit"
-        if action not in ACTIONS:
+def parse_pending(name: str) -> Instant | None:
+    """The pending instant that a file of this name stands for; None for any other file."""
+    match = _PENDING.fullmatch(name)
+    if match is None:
+        return None
+    requested, action, state = match.groups()
+    if action is None:
+        if state == "requested":
             return None
-        return Instant(requested, action, State(state.upper()))
-    if match := _COMPLETED.fullmatch(name):
-        requested, completed, action = match.groups()
-        if action not in ACTIONS or action in COMPLETES_AS or (completed is None) != (layout == 1):
-            return None
-        return Instant(requested, action, State.COMPLETED, completed)
-    return None
+        action = "commit"
+    return Instant(requested, action, State(state.upper())) if action in ACTIONS else None
 
 
-def instant_file_name(instant: Instant, layout: int) -> str:
-    """The inverse of :func:`parse_instant`.
-
-    On layout 1 a pending clustering is filed as ``replacecommit``. Raises
-    :class:`~hoodoo.errors.HoodooError` for a completed instant of layout 2 without completion time.
-    """
-    action = instant.action
-    if instant.state is State.COMPLETED:
-        action = completed_action(action)
-        if layout == 1:
-            return f"{instant.requested}.{action}"
-        if instant.completed is None:
-            raise HoodooError(
-                f"instant {instant}",
-                "on timeline layout 2 the name of a completed instant holds its completion time.",
-                "Set Instant.completed.",
-            )
-        return f"{instant.requested}_{instant.completed}.{action}"
-    if layout == 1 and action == "clustering":
-        action = "replacecommit"
-    if instant.state is State.INFLIGHT and action == "commit":
-        return f"{instant.requested}.inflight"
-    return f"{instant.requested}.{action}.{instant.state.value.lower()}"
+def parse_completed(name: str) -> Instant | None:
+    """The same for a completed instant, with or without a completion time."""
+    match = _COMPLETED.fullmatch(name)
+    if match is None:
+        return None
+    requested, completed, action = match.groups()
+    if action not in ACTIONS or action in COMPLETES_AS:
+        return None
+    return Instant(requested, action, State.COMPLETED, completed)
 
 
 def parse_data_file(partition: str, name: str, size: int = 0) -> BaseFile | LogFile | None:

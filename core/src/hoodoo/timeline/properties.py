@@ -23,6 +23,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.model.config import TableConfig
+from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import javaprops
@@ -33,7 +34,6 @@ BACKUP = ".hoodie/hoodie.properties.backup"
 # Hadoop's local file system keeps a checksum beside each file it writes, and refuses to read a file
 # that does not agree with it: whoever replaces the file has to take the checksum away.
 _HADOOP_CHECKSUM = ".hoodie/.hoodie.properties.crc"
-LAYOUTS = {6: 1, 8: 2, 9: 2}  # table version -> timeline layout version
 _NAME, _VERSION = "hoodie.table.name", "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
 Changes = Mapping[str, "str | None"]
@@ -87,17 +87,18 @@ def load(storage: Storage) -> TableConfig:
 def check_supported(config: TableConfig, where: str) -> None:
     """Raise UnsupportedTableError unless version and layout are a pair that Hoodoo reads."""
     version = _integer(config, _VERSION, where)
-    layout = _integer(config, _LAYOUT, where, default=LAYOUTS.get(version))
-    if version not in LAYOUTS:
+    known = VERSIONS.get(version)
+    layout = _integer(config, _LAYOUT, where, default=None if known is None else known.layout)
+    if known is None:
         raise UnsupportedTableError(
             where,
-            f"table version {version}; versions 6, 8 and 9 are read.",
+            f"table version {version}; versions {', '.join(map(str, VERSIONS))} are read.",
             "Upgrade or downgrade the table with Hudi (CALL upgrade_table / downgrade_table).",
         )
-    if layout != LAYOUTS[version]:
+    if layout != known.layout:
         raise UnsupportedTableError(
             where,
-            f"table version {version} goes with timeline layout {LAYOUTS[version]}, not {layout}.",
+            f"table version {version} goes with timeline layout {known.layout}, not {layout}.",
             f"Finish the interrupted upgrade with Hudi, or correct {_LAYOUT}.",
         )
 

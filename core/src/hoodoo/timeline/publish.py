@@ -221,7 +221,7 @@ def complete(
         if instant.action not in _INDIFFERENT:
             _refuse_unkept(timeline, fresh, instant)
         completed = None
-        if fresh.layout > 1:
+        if fresh.layout.names_completion:
             after = [fresh.last_instant_time(), None if beside is None else beside.newest()]
             newest = max(filter(None, after), key=order_key, default=None)
             completed = next_instant(_at(now), newest, fresh.config.timezone)

@@ -13,12 +13,14 @@ from attrs import Factory, evolve, field, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.names import completed_action, instant_file_name, parse_instant
+from hoodoo.timeline.layouts import TimelineLayout, layout_of
+from hoodoo.timeline.names import completed_action
 
 _USUAL = (".hoodie", ".hoodie/timeline")
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
@@ -33,7 +35,7 @@ class Timeline:
     """
 
     instants: tuple[Instant, ...]
-    layout: int
+    layout: TimelineLayout
     config: TableConfig
     start: str | None = None
     _metadata: dict[str, CommitMetadata] = field(
@@ -81,7 +83,7 @@ class Timeline:
 
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
-        return instant_file_name(instant, self.layout) in self._names
+        return self.layout.file_name(instant) in self._names
 
     def undone_since(self, before: Timeline) -> tuple[Instant, ...]:
         """Completed writes of the older look ``before`` that are neither here nor archived."""
@@ -99,6 +101,10 @@ class Timeline:
         found = self._writes.get(instant)
         return found.completion_order if found else instant
 
+    def log_time(self, log: LogFile) -> str:
+        """The instant by which ``log`` is placed: it belongs to the newest slice that began by then."""
+        return self.layout.log_time(log, self)
+
     def last_instant_time(self) -> str | None:
         """The greatest requested or completion time: the next instant has to be past it."""
         times = [i.requested for i in self.instants]
@@ -108,11 +114,11 @@ class Timeline:
     # --- contents ---------------------------------------------------------------------------------
     def path(self, instant: Instant) -> str:
         """The file of ``instant`` in its state, relative to the table root."""
-        return f"{self.config.timeline_path}/{instant_file_name(instant, self.layout)}"
+        return f"{self.config.timeline_path}/{self.layout.file_name(instant)}"
 
     def metadata(self, storage: Storage, instant: Instant) -> CommitMetadata:
-        """What a write instant says of itself; read once. An empty file is legal on layout 1 only, and
-        not for a replacecommit.
+        """What a write instant says of itself; read once. An empty file is legal on some layouts, and not
+        for a replacecommit.
 
         Raises :class:`~hoodoo.errors.CorruptTableError` naming the file.
         """
@@ -122,7 +128,7 @@ class Timeline:
             data = storage.get(path)
             where = f"{storage.root}/{path}"
             replaces = instant.is_completed and instant.action == "replacecommit"
-            if not data and instant.is_completed and (self.layout > 1 or replaces):
+            if not data and instant.is_completed and (replaces or not self.layout.allows_empty):
                 raise corrupt(where, "a completed instant with an empty file")
             found = codec.decode_commit(data, where, replaces=replaces) if data else _NOTHING
             if instant.is_completed:  # pending files come and go
@@ -202,10 +208,10 @@ def reload(storage: Storage, timeline: Timeline) -> Timeline:
 def from_names(names: Iterable[str], config: TableConfig) -> Timeline:
     """The timeline that a directory with these file names shows; foreign names are passed over."""
     names = frozenset(names)
-    layout = config.layout_version
+    layout = layout_of(config)
     furthest: dict[tuple[str, str], Instant] = {}
     for name in sorted(names):
-        instant = parse_instant(name, layout)
+        instant = layout.parse_instant(name)
         if instant is None:
             continue
         # A savepoint has the requested time of the commit it keeps: the action is part of the key.

@@ -3,8 +3,8 @@
 A reader sees the newest slice of each group; files of uncommitted instants and groups that a
 replacecommit took out are left out. Costs one listing and a few operations per file.
 
-Two things are left to who reads the logs: version 6 puts blocks of several instants, committed or
-not, into one log, so they are told apart block by block; and a slice names its ``.cdc`` logs too
+Two things are left to who reads the logs: where log files are named after their slice, blocks of several
+instants, committed or not, are in one log, so they are told apart block by block; and a slice names its ``.cdc`` logs too
 (``LogFile.suffix``), which cleaning needs and merging passes over.
 """
 
@@ -38,7 +38,7 @@ class FileSystemView:
     _groups: Mapping[Key, FileGroup]
     _replaced: Mapping[Key, str]
     _files: tuple[DataFile, ...]
-    _layout: int
+    _logs_name_slice: bool
 
     def groups(self, replaced: bool = False) -> tuple[FileGroup, ...]:
         """All groups with all committed slices, newest first; also replaced groups if asked for."""
@@ -69,12 +69,12 @@ class FileSystemView:
     def orphans(self, instant: str) -> tuple[DataFile, ...]:
         """The files that ``instant`` wrote, committed or not, by their names.
 
-        Version 6 names logs by the base instant: they don't say who wrote them, and are left out.
+        Log files that are named after their slice don't say who wrote them, and are left out.
         """
         return tuple(
             f
             for f in self._files
-            if f.instant == instant and (self._layout > 1 or isinstance(f, BaseFile))
+            if f.instant == instant and (isinstance(f, BaseFile) or not self._logs_name_slice)
         )
 
 
@@ -118,6 +118,8 @@ def from_files(
 ) -> FileSystemView:
     """The view that these files make; ``storage`` is asked for commit metadata only."""
     visible = _Visibility(timeline, as_of)
+    # A name that says no writer can't say whether he has committed either: the log's blocks do.
+    counts = visible.reached if timeline.layout.log_names_slice else visible.committed
     bases: dict[Key, list[BaseFile]] = {}
     logs: dict[Key, list[LogFile]] = {}
     for file in files:
@@ -125,20 +127,16 @@ def from_files(
         if isinstance(file, BaseFile):
             if visible.committed(file.instant):
                 bases.setdefault(key, []).append(file)
-        elif timeline.layout == 1:
-            if visible.reached(file.instant):
-                logs.setdefault(key, []).append(file)
-        elif visible.committed(file.instant):
+        elif counts(file.instant):
             logs.setdefault(key, []).append(file)
-    attach = _attach_by_base if timeline.layout == 1 else _attach_by_completion
     groups: dict[Key, FileGroup] = {}
     for key in sorted(bases.keys() | logs.keys()):
         by_instant = _one_base_each(storage, timeline, bases.get(key, ()))
-        slices = attach(timeline, key, by_instant, logs.get(key, ()))
+        slices = _attached(timeline, key, by_instant, logs.get(key, ()))
         groups[key] = FileGroup(key[0], key[1], slices)
     replaced = timeline.replaced_file_groups(storage, as_of)
     latest = tuple(g.slices[0] for k, g in groups.items() if k not in replaced)
-    return FileSystemView(latest, groups, replaced, files, timeline.layout)
+    return FileSystemView(latest, groups, replaced, files, timeline.layout.log_names_slice)
 
 
 class _Visibility:
@@ -186,38 +184,20 @@ def _named_in_commit(storage: Storage, timeline: Timeline, *rivals: BaseFile) ->
     )
 
 
-def _attach_by_base(
+def _attached(
     timeline: Timeline, key: Key, bases: Mapping[str, BaseFile], logs: Iterable[LogFile]
 ) -> tuple[FileSlice, ...]:
-    """Version 6: the name of a log holds the instant of its slice.
+    """The slices of a group: each log file in the newest one that began by its time.
 
-    Where that slice has no base file yet (a compaction is pending, or the base is not visible) the
-    log continues the slice before. Logs older than any base file make one slice.
+    Where log files are named after their slice, and that has no base file yet (a compaction is pending, or
+    the base is not visible), the log continues the slice before. Logs older than every base file make
+    one slice, which starts with the first of them.
     """
     starts = sorted(bases, key=order_key)
     found: dict[str, list[LogFile]] = {start: [] for start in starts}
     early: list[LogFile] = []
     for log in logs:
-        position = bisect_right(starts, order_key(log.instant), key=order_key)
-        (found[starts[position - 1]] if position else early).append(log)
-    if early:
-        found[min((log.instant for log in early), key=order_key)] = early
-    return _slices(key, bases, found)
-
-
-def _attach_by_completion(
-    timeline: Timeline, key: Key, bases: Mapping[str, BaseFile], logs: Iterable[LogFile]
-) -> tuple[FileSlice, ...]:
-    """Versions 8 and 9: the slice with the greatest base instant at or before the log's completion.
-
-    Logs older than every base file make one slice, which starts with the first of them.
-    """
-    starts = sorted(bases, key=order_key)
-    found: dict[str, list[LogFile]] = {start: [] for start in starts}
-    early: list[LogFile] = []
-    for log in logs:
-        completed = order_key(timeline.completion_time(log.instant))
-        position = bisect_right(starts, completed, key=order_key)
+        position = bisect_right(starts, order_key(timeline.log_time(log)), key=order_key)
         (found[starts[position - 1]] if position else early).append(log)
     if early:
         found[min((log.instant for log in early), key=order_key)] = early

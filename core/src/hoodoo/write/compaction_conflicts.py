@@ -32,14 +32,14 @@ def refuse_under_compaction(
     files = tuple(stats)
     rewritten = {(s.partition_path, s.file_id) for s in files if s.log_version is None}
     logs = {(s.partition_path, s.file_id) for s in files if s.log_version is not None}
-    exposed = rewritten | (logs if now.layout == 1 else set())
+    exposed = rewritten | (logs if now.layout.log_names_slice else set())
     old, new = _compactions(before), _compactions(now)
     for requested in sorted(new.keys() - old.keys()) if exposed else ():
         planned = read_plan(storage, now, new[requested]).slices
         if any((s.partition_path, s.file_id) in exposed for s in planned):
             raise _conflict(instant, f"compaction {requested} was planned")
     gone = {i.requested for i in pending_compactions(before)} - new.keys()
-    if gone and logs and now.layout == 1:
+    if gone and logs and now.layout.log_names_slice:
         raise _conflict(instant, f"compaction {min(gone)} was given up")
 
 

@@ -83,7 +83,7 @@ def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
     made = timeline.find(slice_.base_file.instant)
     if made is None or made.action != "commit":
         return ()  # archived long ago, or no compaction
-    if timeline.layout == 1:
+    if not timeline.layout.names_completion:
         return logs  # neither the names nor the timeline say when
     limit = order_key(made.completion_order)
     return tuple(log for log in logs if order_key(log.instant) < limit)

@@ -32,7 +32,7 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import batches, codec, partitions, placement, properties, publish
+from hoodoo.timeline import batches, partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
@@ -315,7 +315,7 @@ def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Instant:
 
 
 def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> Instant:
-    content = codec.encode_inflight(begun, target.config.layout_version)
+    content = target.timeline.layout.encode_inflight(begun)
     return publish.inflight(target.storage, target.timeline, instant, content)
 
 
@@ -362,7 +362,7 @@ def _publish(
         if target.keeping is not None:
             told = {**told, **target.keeping.noted}
         whole = evolve(metadata, extra={"schema": text, **told})
-        return codec.encode_commit(whole, instant.action, target.config.layout_version)
+        return target.timeline.layout.encode_commit(whole, instant.action)
 
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema

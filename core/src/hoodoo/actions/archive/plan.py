@@ -7,7 +7,7 @@ at its end: readers take all that is older than the first active write for commi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 
 from attrs import frozen
 
@@ -15,7 +15,7 @@ from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.hookspecs.cleaning import CleaningPolicy, History
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.instants import from_datetime, order_key
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, parse_path
 from hoodoo.timeline.plans.clean import CLEAN, last_clean
 from hoodoo.timeline.savepoints import SAVEPOINT
@@ -118,7 +118,7 @@ def _bounds(
 def _before(storage: Storage, timeline: Timeline, pending: str) -> str:
     """The first write that has to stay while ``pending`` is: it looks at commit at all that it could
     not see when it began, and the write before these stays as well."""
-    times = put_times(storage, timeline) if timeline.layout == 1 else {}
+    times = timeline.layout.put_times(storage, timeline.config)
     limit = order_key(pending)
     stay = [pending]
     for write in timeline.writes():
@@ -127,16 +127,6 @@ def _before(storage: Storage, timeline: Timeline, pending: str) -> str:
     first = min(stay, key=order_key)
     older = [w.requested for w in timeline.writes() if _at(w) < order_key(first)]
     return older[-1] if older else first
-
-
-def put_times(storage: Storage, timeline: Timeline) -> dict[str, str]:
-    """When the files of the timeline were put, as instants: path -> instant. In version 6 nothing else
-    tells when an instant completed."""
-    zone = timeline.config.timezone
-    return {
-        entry.path: from_datetime(datetime.fromtimestamp(entry.modified, timezone.utc), zone)
-        for entry in storage.list(timeline.config.timeline_path)
-    }
 
 
 def _for_compaction(timeline: Timeline, deltas: int) -> Iterable[str]:
@@ -183,11 +173,11 @@ def _replaced_files(
 def _between(storage: Storage, timeline: Timeline, chosen: Sequence[Instant]) -> Instant | None:
     """The first deltacommit whose log files belong behind a base file younger than its request.
 
-    From version 8 on a log file belongs to the slice that was the newest when it completed. An archived
+    A log file that does not name its slice belongs to the slice that was the newest when it completed. An archived
     instant does not tell when that was, so it has to wait until what stays on the timeline begins with
     a later compaction of all the file groups that it wrote to.
     """
-    if timeline.layout == 1 or timeline.config.table_type != "MERGE_ON_READ":
+    if timeline.layout.log_names_slice or timeline.config.table_type != "MERGE_ON_READ":
         return None
     bases = [_at(i) for i in timeline.instants if completed_action(i.action) == "commit"]
     writes = timeline.writes()

@@ -7,13 +7,13 @@ instants that both timelines tell of, but none that neither does, and none that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from attrs import field, frozen
 
-from hoodoo.actions.archive.plan import ArchivePlan, make_plan, put_times
+from hoodoo.actions.archive.plan import ArchivePlan, make_plan
 from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
@@ -26,7 +26,7 @@ from hoodoo.timeline.archive import levels as history_levels
 from hoodoo.timeline.archive import log_files as archived_log
 from hoodoo.timeline.archive import writer as history_write
 from hoodoo.timeline.archive.writer import HistoryRow
-from hoodoo.timeline.names import COMPLETES_AS, instant_file_name
+from hoodoo.timeline.names import COMPLETES_AS
 from hoodoo.timeline.savepoints import savepointed
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -88,7 +88,7 @@ def archive(
             gone += [b.instant for b in taken]
             if len(taken) < len(bundles):
                 break
-    if timeline.layout > 1:
+    if timeline.layout.has_history:
         history_levels.tidy(storage, timeline.config, settings.levels)
     notify(Event("archive.done", timeline.config.name, "", {"instants": len(gone)}))
     return Archived(tuple(gone), plan.held)
@@ -119,8 +119,8 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
     for state in _STATES[:2]:
         for action in actions:
             step = Instant(instant.requested, action, state)
-            if timeline.has_file(step):  # layout 1 has one name for two actions
-                found.setdefault(instant_file_name(step, timeline.layout), step)
+            if timeline.has_file(step):  # a layout may have one name for two actions
+                found.setdefault(timeline.layout.file_name(step), step)
     return [*found.values(), instant]
 
 
@@ -128,13 +128,13 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
 def _keep(
     storage: Storage, timeline: Timeline, settings: ArchiveSettings, bundles: Sequence[_Bundle]
 ) -> None:
-    if timeline.layout > 1:
+    if timeline.layout.has_history:
         history_write.add(storage, timeline.config, [_row(b) for b in bundles])
         return
     # A run that was cut short has put them, at the end.
     newest = archived_log.read(storage, timeline.config, newest=True)
     known = {(read.requested, read.action) for read in newest}
-    moved = put_times(storage, timeline)
+    moved = timeline.layout.put_times(storage, timeline.config)
     records = [
         record
         for b in bundles
@@ -160,7 +160,7 @@ def _row(bundle: _Bundle) -> HistoryRow:
 
 
 def _entries(
-    storage: Storage, timeline: Timeline, bundle: _Bundle, moved: dict[str, str]
+    storage: Storage, timeline: Timeline, bundle: _Bundle, moved: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     found = []
     for step, data in bundle.files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 from attrs import frozen
 
@@ -12,7 +12,7 @@ from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import from_datetime, order_key
-from hoodoo.timeline.names import COMPLETES_AS, completed_action, instant_file_name
+from hoodoo.timeline.names import COMPLETES_AS, completed_action
 from hoodoo.timeline.partitions import FILE_NAME
 from hoodoo.timeline.plans.compaction import read_plan
 from hoodoo.timeline.savepoints import kept_files
@@ -86,11 +86,11 @@ def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) ->
     if not begun:
         return None
     first = min(begun, key=order_key)
-    completed = _completions(storage, timeline)
+    put = timeline.layout.put_times(storage, timeline.config)
     late = [
         w.requested
         for w in timeline.writes()
-        if order_key(completed.get(w.requested, w.completion_order)) > order_key(first)
+        if order_key(put.get(timeline.path(w), w.completion_order)) > order_key(first)
     ]
     pending = [i.requested for i in timeline.pending() if _changes_files(i)]
     return min([*late, *pending], key=order_key, default=None)
@@ -98,21 +98,6 @@ def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) ->
 
 def _changes_files(instant: Instant) -> bool:
     return completed_action(instant.action) in WRITE_ACTIONS
-
-
-def _completions(storage: Storage, timeline: Timeline) -> dict[str, str]:
-    """When writes completed where their names do not say it (version 6): their files' own times."""
-    if timeline.layout > 1:
-        return {}
-    names = {instant_file_name(w, timeline.layout): w for w in timeline.writes()}
-    zone = timeline.config.timezone
-    return {
-        names[entry.name].requested: from_datetime(
-            datetime.fromtimestamp(entry.modified, timezone.utc), zone
-        )
-        for entry in storage.list(timeline.config.timeline_path)
-        if entry.name in names
-    }
 
 
 def _planned(storage: Storage, timeline: Timeline) -> frozenset[str]:

@@ -53,7 +53,7 @@ from hoodoo.options.services import COMPACT_EVERY, COMPACT_INLINE
 from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import codec, publish
+from hoodoo.timeline import publish
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans.clustering import clustered_groups, is_clustering
@@ -217,7 +217,7 @@ def _publish(
     check: publish.Check,
     beside: publish.CoupledCommit | None,
 ) -> Commit:
-    content = codec.encode_commit(metadata, instant.action, timeline.layout)
+    content = timeline.layout.encode_commit(metadata, instant.action)
     outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
     if outcome.result is Result.CONFLICTED:
         raise CommitConflictError(
@@ -257,7 +257,7 @@ def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timel
     """OvertakenError where the plan is not right any more; CommitConflictError under writes of version 6."""
     refuse_stale_plan(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
     refuse_undoing(storage, now, COMPACTION)
-    for other in now.pending() if now.layout == 1 else ():
+    for other in now.pending() if now.layout.log_names_slice else ():
         if other.action in WRITE_ACTIONS and not is_clustering(storage, now, other):
             raise CommitConflictError(
                 f"{storage.root}: compaction",

@@ -45,7 +45,5 @@ def slices_now(
 
 
 def _before(timeline: Timeline, log: LogFile, requested: str) -> bool:
-    """Whether ``log`` belongs to the slice before ``requested``: by its name in version 6, by its
-    completion from 8 on."""
-    said = log.instant if timeline.layout == 1 else timeline.completion_time(log.instant)
-    return order_key(said) < order_key(requested)
+    """Whether ``log`` belongs to the slice before ``requested``."""
+    return order_key(timeline.log_time(log)) < order_key(requested)

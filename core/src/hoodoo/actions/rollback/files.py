@@ -22,7 +22,7 @@ from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.names import completed_action, parse_instant, parse_path
+from hoodoo.timeline.names import completed_action, parse_path
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
@@ -69,7 +69,7 @@ class Removed:
 def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool) -> RollbackFiles:
     """Of ``instant`` as the timeline shows it. ``sliced``: nothing that was written into the slices
     that it began is to stay."""
-    old = timeline.layout == 1
+    old = timeline.layout.log_names_slice
     groups: frozenset[Group] = frozenset()
     if not instant.is_completed:
         if old:
@@ -86,9 +86,9 @@ def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFi
     files of the file groups are opened."""
     parsed = (parse_path(e.path, e.size) for e in list_data(storage, where.partitions))
     named = [f for f in parsed if f is not None and f.instant == requested]
-    if timeline.layout > 1:
+    if not timeline.layout.log_names_slice:
         return Found(tuple(named))
-    # In version 6 the name of a log file says its slice, and not who wrote it; but for change data.
+    # Here the name of a log file says its slice, and not who wrote it; but for change data.
     whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
     left = failed_logs(storage, where.groups, requested) if where.groups else FailedLogs()
     whole += [log for log in left.whole if log not in whole]
@@ -111,7 +111,7 @@ def take_away(
     unpublish(storage, timeline, instant)
     # Before the instant leaves the timeline: what is unknown there counts in the metadata table.
     forget(storage, timeline.config, requested)
-    if timeline.layout == 1:
+    if timeline.layout.log_names_slice:
         planned = {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in requests}
         where = evolve(where, groups=where.groups | {g for g in planned if g[1]})
     found = find(storage, timeline, requested, where)
@@ -181,7 +181,7 @@ def _pending_files(storage: Storage, timeline: Timeline, instant: Instant) -> li
 def _timeline_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
     """Each file of ``instant``, under whichever name its action has in that state."""
     entries = storage.list(timeline.config.timeline_path)
-    parsed = (parse_instant(e.name, timeline.layout) for e in entries if not e.is_dir)
+    parsed = (timeline.layout.parse_instant(e.name) for e in entries if not e.is_dir)
     action = completed_action(instant.action)
     return [
         i for i in parsed

@@ -143,7 +143,7 @@ def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
 def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
     """Data files of the instants ``undone``, which tasks put after the rollback."""
     files = [f for e in list_data(storage) if (f := parse_path(e.path, e.size)) is not None]
-    if timeline.layout > 1:
+    if not timeline.layout.log_names_slice:
         return [file.path for file in files if file.instant in undone]
     found = [f.path for f in files if isinstance(f, BaseFile) and f.instant in undone]
     logs = left_behind(storage, (f for f in files if isinstance(f, LogFile)), undone)

@@ -108,7 +108,7 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
 def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) -> None:
     """Raises ConfigError if log files are named after the pending compaction ``instant`` (version 6):
     without its base files other readers would take them for the whole slice."""
-    if timeline.layout > 1 or instant.action != "compaction":
+    if not timeline.layout.log_names_slice or instant.action != "compaction":
         return
     if any(isinstance(f, LogFile) and f.instant == instant.requested for f in data_files(storage)):
         raise ConfigError(
@@ -125,7 +125,7 @@ def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -
     and what completed after it is not in them."""
     if order_key(one.requested) > order_key(other.requested):
         return True
-    if timeline.layout == 1 or one.completion_order <= other.completion_order:
+    if one.completion_order <= other.completion_order:
         return False
     if one.action == "replacecommit":
         return timeline.metadata(storage, one).operation is not Operation.CLUSTER

@@ -16,6 +16,7 @@ from hoodoo.inspect.verify.files import DataFile, Instants
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.plans.files import reading_order
 from hoodoo.timeline.view import FileSystemView
 
@@ -46,8 +47,9 @@ def check_contents(
     readable = [b for b in bases if file_format and b.extension == file_format.extension]
     logs = [log for s in slices for log in s.log_files]
     todo = [partial(_base, storage, file_format, history, b) for b in readable if file_format]
-    # From version 8 on a log file's name says its writer; one of before says its slice.
-    says_writer = instants.before.layout > 1 and instants.before.config.initial_version >= 8
+    # An upgraded table has log files of before, too.
+    layouts = (instants.before.layout, first_layout_of(instants.before.config))
+    says_writer = not any(layout.log_names_slice for layout in layouts)
     todo += [partial(_log, storage, says_writer, log) for log in logs]
     findings: list[Finding] = []
     scanned: list[_Opened] = []
@@ -56,7 +58,7 @@ def check_contents(
         findings += opened.findings
         if isinstance(opened.file, LogFile):
             scanned.append(opened)
-    if instants.before.layout == 1:
+    if instants.before.layout.log_names_slice:
         findings += _stray_blocks(scanned, instants)
     return Found(
         tuple(findings),

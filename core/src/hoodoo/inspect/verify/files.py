@@ -64,7 +64,7 @@ def check_named(
     history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
 ) -> Iterator[Finding]:
     """Files that the timeline names: are they there, and as long as it says?"""
-    layout = instants.before.layout
+    shared = instants.before.layout.log_names_slice
     for path, named in history.named.items():
         file = files.get(path)
         who = f"commit {named.instant}" if named.instant else "a savepoint"
@@ -74,13 +74,13 @@ def check_named(
             if stands and not (named.instant and history.was_removed(path)):
                 rule = f"{who} names it, and no clean has removed it"
                 yield Finding("file.missing", path, rule, _FROM_COPY)
-        elif named.size and not _as_long(file, named.size, layout):
+        elif named.size and not _as_long(file, named.size, shared):
             rule = f"it has {file.size} bytes, and {who} says {named.size}"
             yield Finding("file.size", path, rule, _FROM_COPY)
 
 
-def _as_long(file: DataFile, size: int, layout: int) -> bool:
-    if layout == 1 and isinstance(file, LogFile):
+def _as_long(file: DataFile, size: int, shared: bool) -> bool:
+    if shared and isinstance(file, LogFile):
         return file.size >= size  # a writer that failed may have appended to it
     return file.size == size
 
@@ -90,12 +90,12 @@ def check_strays(
 ) -> Iterator[Finding]:
     """Files that no commit names. In version 6 the name of a log file does not say who wrote it."""
     groups: dict[tuple[str, str, str], list[BaseFile]] = {}
-    layout = instants.before.layout
+    shared = instants.before.layout.log_names_slice
     known: dict[str, bool] = {}
     for path, file in files.items():
         if isinstance(file, BaseFile):
             groups.setdefault((file.partition_path, file.file_id, file.instant), []).append(file)
-        elif layout == 1:
+        elif shared:
             continue
         instant = file.instant
         if instant not in known:

@@ -20,8 +20,8 @@ from hoodoo.inspect.named import NamedFiles
 from hoodoo.inspect.verify.files import DataFile, Instants
 from hoodoo.inspect.verify_growing import check_growing, may_outlive_rows
 from hoodoo.metadata.definitions import is_partitioned
-from hoodoo.metadata.file_index.listing import told_files
-from hoodoo.metadata.layout import FILES, GROWING_INDEX, RECORD_INDEX
+from hoodoo.metadata.file_index.listing import is_told, told_files
+from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.metadata.record_index.groups import IndexGroups
 from hoodoo.metadata.record_index.locations import decode_locations
 from hoodoo.metadata.schema import record_schema
@@ -44,7 +44,7 @@ def check_listing(
 ) -> Iterator[Finding]:
     """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at before these
     were listed."""
-    if timeline.layout < 2 or FILES not in timeline.config.metadata_partitions:
+    if not is_told(timeline):
         return
     try:
         table = MetadataTable.open(storage, timeline)

@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.model.table_version import version_of
+
 # A bound, without its type: of a decimal the unscaled number, of a date, time or timestamp what Arrow
 # counts in the type's unit. Bounds of one type compare as the values do (strings by code point).
 Raw = bool | int | float | str | bytes
@@ -89,7 +91,7 @@ class Wrapping:
 
 def is_stored(kind: pa.DataType, version: int) -> bool:
     """Whether bounds of columns of this type are kept in tables of ``version``, as Hudi keeps them."""
-    if version < 9 and pa.types.is_decimal(kind):
+    if not version_of(version).has_typed_ranges and pa.types.is_decimal(kind):
         scale = OLD_DECIMAL.scale
         return kind.scale <= scale and kind.precision + scale - kind.scale <= OLD_DECIMAL.precision
     return _ordinal(kind) is not None
@@ -100,7 +102,7 @@ def wrapping(kind: pa.DataType | None, version: int) -> Wrapping:
 
     ``kind`` :func:`is_stored`.
     """
-    is_typed = version >= 9
+    is_typed = version_of(version).has_typed_ranges
     if kind is None:  # nothing to wrap
         return Wrapping("", _info(_NOTHING) if is_typed else None)
     ordinal = _ordinal(kind)

@@ -85,7 +85,7 @@ def build_whole(storage: Storage, timeline: Timeline) -> view.FileSystemView:
 
 def is_told(timeline: Timeline) -> bool:
     """Whether the metadata table tells the files: one that is lost is told of, and missed when it is opened."""
-    return timeline.layout > 1 and FILES in timeline.config.metadata_partitions
+    return timeline.layout.has_metadata and FILES in timeline.config.metadata_partitions
 
 
 def told_files(

@@ -104,7 +104,7 @@ def plan_changes(
     spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
     history = CleanedFiles.of(evolve(source, timeline=window.timeline))
     if not is_told(source.timeline):
-        bound = window.until if window.then.layout == 1 else None
+        bound = window.then.layout.request_bound(window.until)
         state = from_files(source.storage, window.then, history.files, bound)
         refuse_lost(source.storage, window.then, state, bound)
     planner = _Planner(source, window, history, history.by_group(), spec, f"since={since!r}")
@@ -218,7 +218,7 @@ class _Planner:
 
     def _slices(self, timeline: Timeline, keys: Iterable[Key], bound: str) -> dict[Key, FileSlice]:
         files = tuple(file for key in keys for file in self.files.get(key, ()))
-        as_of = bound if timeline.layout == 1 else None
+        as_of = timeline.layout.request_bound(bound)
         slices = from_files(self.source.storage, timeline, files, as_of).slices
         slices = tuple(evolve(s, log_files=s.row_logs) for s in slices)
         self.history.check(slices, self.asked)

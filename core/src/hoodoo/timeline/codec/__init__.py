@@ -1,6 +1,7 @@
 """The bytes of a timeline file, whatever the table version: JSON for 6, Avro for 8 and 9.
 
-Reading goes by the bytes, not by the version: version 6 has Avro files too (plans, rollbacks).
+Reading goes by the bytes, not by the version: version 6 has Avro files too (plans, rollbacks). How commits
+are written is a matter of the timeline layout.
 """
 
 from __future__ import annotations
@@ -12,26 +13,6 @@ from hoodoo.timeline import stats
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec import json as codec_json
 from hoodoo.timeline.codec.errors import corrupt
-from hoodoo.timeline.names import completed_action
-
-
-def encode_commit(metadata: CommitMetadata, action: str, layout: int) -> bytes:
-    """The completed file of a commit, deltacommit or replacecommit (or of a service ending as one).
-
-    ``layout`` is the timeline layout version: 1 writes JSON, 2 Avro.
-    """
-    if completed_action(action) == "replacecommit":
-        if layout == 1:
-            return codec_json.encode_replace_commit(metadata)
-        return codec_avro.encode_replace_commit(metadata)
-    return encode_inflight(metadata, layout)
-
-
-def encode_inflight(metadata: CommitMetadata, layout: int) -> bytes:
-    """The workload profile in an inflight file; its stats have an empty ``path``."""
-    if layout == 1:
-        return codec_json.encode_commit(metadata)
-    return codec_avro.encode_commit(metadata)
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:

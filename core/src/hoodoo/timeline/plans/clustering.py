@@ -94,8 +94,8 @@ def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> C
 def pending_clusterings(
     storage: Storage, timeline: Timeline
 ) -> tuple[tuple[Instant, ClusteringPlan], ...]:
-    """Those that are planned and not completed, the oldest first. Layout 1 files them as replacecommits."""
-    action = CLUSTERING if timeline.layout > 1 else "replacecommit"
+    """Those that are planned and not completed, the oldest first."""
+    action = timeline.layout.pending_action(CLUSTERING)
     found = []
     for instant in timeline.pending():
         if instant.action == action:
@@ -116,7 +116,7 @@ def clustered_groups(storage: Storage, timeline: Timeline) -> dict[tuple[str, st
 
 def is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:
     """Whether the pending ``instant`` is a clustering."""
-    if timeline.layout > 1 or instant.action != "replacecommit":
+    if instant.action == CLUSTERING or instant.action != timeline.layout.pending_action(CLUSTERING):
         return instant.action == CLUSTERING
     return _plan_of(storage, timeline, instant) is not None
 

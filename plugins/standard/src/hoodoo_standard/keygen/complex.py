@@ -12,6 +12,7 @@ from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.table_version import version_of
 
 from hoodoo_standard.keygen.ambiguity import refuse_keys
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
@@ -27,7 +28,8 @@ class ComplexKeyGenerator:
     """Keys ``f1:v1,f2:v2``; the path is made of all partition columns, joined by ``/``.
 
     A key of one column is ``f:v`` too, or the bare value with ``bare_single``. None: the table does not
-    say which, ``wanted`` is what the writer says, if he does, and :meth:`settled` finds out. ``virtual``:
+    say which, ``wanted`` is what the writer says, if he does, and :meth:`settled` finds out. ``one_form``: the
+    table version has the first form alone, but for keys of before an upgrade. ``virtual``:
     keys are not stored, so that any form will do to read the table by.
     """
 
@@ -35,7 +37,7 @@ class ComplexKeyGenerator:
     paths: PartitionPaths
     bare_single: bool | None = False
     wanted: bool | None = None
-    version: int = 9
+    one_form: bool = True
     virtual: bool = False
     can_be_virtual = True
 
@@ -47,20 +49,22 @@ class ComplexKeyGenerator:
         table = settings.table
         wanted = COMPLEX_ENCODING.given(settings.options)
         bare = _encoding(table.get(STORED_ENCODING))
-        if bare is None and table.version >= 9:
+        one_form = table.traits.has_one_key_form
+        if bare is None and one_form:
             # One that was upgraded keeps the keys of older releases, and their form.
-            bare = None if table.initial_version < 9 and table.populate_meta_fields else False
+            made_so = version_of(table.initial_version).has_one_key_form
+            bare = False if made_so or not table.populate_meta_fields else None
             if wanted or COMPLEX_ENCODING.stored(table.properties):
                 raise ConfigError(
                     f"option {COMPLEX_ENCODING.key}",
                     "is for table versions up to 8; version 9 writes column:value.",
                     "leave it out.",
                 )
-        if bare is None and table.version < 9:
+        if bare is None and not one_form:
             bare = COMPLEX_ENCODING.stored(table.properties)
         if len(keys) > 1:
-            return cls(keys, paths, False, version=table.version)
-        return cls(keys, paths, bare, wanted, table.version, not table.populate_meta_fields)
+            return cls(keys, paths, False, one_form=one_form)
+        return cls(keys, paths, bare, wanted, one_form, not table.populate_meta_fields)
 
     @property
     def partition_fields(self) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ class ComplexKeyGenerator:
             return self
         row = stored()
         if row is None or not row.num_rows or row.column(RECORD_KEY).null_count:
-            if self.version >= 9:
+            if self.one_form:
                 return evolve(self, bare_single=False)
             if self.wanted is None:
                 raise self._unknown("no key is stored that would tell")
@@ -137,7 +141,7 @@ class ComplexKeyGenerator:
         """The encoding, where the table version does not say it."""
         if len(self.record_key_fields) > 1:
             return {}
-        if self.version >= 9:
+        if self.one_form:
             return {STORED_ENCODING: "VALUE_ONLY"} if self.bare_single else {}
         bare = self.bare_single if self.bare_single is not None else self.wanted
         return {COMPLEX_ENCODING.key: "true" if bare else "false"}

@@ -1,0 +1,169 @@
+"""What a timeline layout is: the seam between table versions and all that goes by the timeline."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Protocol
+
+from attrs import frozen
+
+from hoodoo.model.commit import CommitMetadata
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.archive.archived import ArchivedInstant
+from hoodoo.timeline.names import completed_action, parse_pending
+
+
+class Codec(Protocol):
+    """How the metadata of commits are written."""
+
+    def encode_commit(self, metadata: CommitMetadata) -> bytes: ...
+
+    def encode_replace_commit(self, metadata: CommitMetadata) -> bytes: ...
+
+
+class Writes(Protocol):
+    """What a layout has to know of a timeline."""
+
+    def find(self, requested: str) -> Instant | None: ...
+
+    def writes(self) -> tuple[Instant, ...]: ...
+
+    def completion_time(self, instant: str) -> str: ...
+
+
+@frozen
+class NewLog:
+    """A log file that a write adds to a file group, and what its write stat says: the instant and the base
+    file of the slice, and the names of the slice's log files with the new one."""
+
+    file: LogFile
+    prev_commit: str
+    base_file: str
+    files: tuple[str, ...]
+
+
+class TimelineLayout(ABC):
+    """How the timeline of a table is laid out, and all that follows from it.
+
+    ``names_completion``: the file of a completed instant says when it completed, and readers go by that;
+    else they go by when it was requested. ``log_names_slice``: the name of a log file says which slice it
+    belongs to, for good, and not who wrote it: blocks of several writers, committed or not, may be in one
+    file. Else it says the instant that wrote it.
+    ``allows_empty``: the file of a completed commit may be empty. ``has_history``: the archived timeline
+    is a tree of Parquet files, else a log. ``has_metadata``: the metadata table may be read. ``log_marker``:
+    the type of the marker of a log file.
+    """
+
+    number: ClassVar[int]
+    names_completion: ClassVar[bool]
+    log_names_slice: ClassVar[bool]
+    allows_empty: ClassVar[bool]
+    has_history: ClassVar[bool]
+    has_metadata: ClassVar[bool]
+    log_marker: ClassVar[str]
+    _codec: ClassVar[Codec]
+    _pending_as: ClassVar[Mapping[str, str]] = {}
+
+    def __eq__(self, other: object) -> bool:  # a copy in another process is the same layout
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"<timeline layout {self.number}>"
+
+    # --- names of instants ------------------------------------------------------------------------
+    def parse_instant(self, name: str) -> Instant | None:
+        """The instant that a file of the active timeline stands for; None for any other file.
+
+        The action is as the name says it: a completed compaction is a ``commit``.
+        """
+        return parse_pending(name) or self._parse_completed(name)
+
+    def file_name(self, instant: Instant) -> str:
+        """The inverse of :meth:`parse_instant`. Raises :class:`~hoodoo.errors.HoodooError` for a completed
+        instant without completion time where its name says that."""
+        if instant.state is State.COMPLETED:
+            return self._completed_name(instant, completed_action(instant.action))
+        action = self.pending_action(instant.action)
+        if instant.state is State.INFLIGHT and action == "commit":
+            return f"{instant.requested}.inflight"
+        return f"{instant.requested}.{action}.{instant.state.value.lower()}"
+
+    def pending_action(self, action: str) -> str:
+        """The action that a pending ``action`` is filed under."""
+        return self._pending_as.get(action, action)
+
+    @abstractmethod
+    def _parse_completed(self, name: str) -> Instant | None: ...
+
+    @abstractmethod
+    def _completed_name(self, instant: Instant, action: str) -> str: ...
+
+    # --- contents ---------------------------------------------------------------------------------
+    def encode_commit(self, metadata: CommitMetadata, action: str) -> bytes:
+        """The completed file of a commit, deltacommit or replacecommit (or of a service ending as one)."""
+        if completed_action(action) == "replacecommit":
+            return self._codec.encode_replace_commit(metadata)
+        return self.encode_inflight(metadata)
+
+    def encode_inflight(self, metadata: CommitMetadata) -> bytes:
+        """The workload profile in an inflight file; its stats have an empty ``path``."""
+        return self._codec.encode_commit(metadata)
+
+    # --- places -----------------------------------------------------------------------------------
+    @abstractmethod
+    def folders(self, config: TableConfig) -> tuple[str, ...]:
+        """Where a timeline of this layout may be, relative to the table root."""
+
+    @abstractmethod
+    def first_files(self, config: TableConfig) -> tuple[str, ...]:
+        """Empty files that a new table begins with."""
+
+    @abstractmethod
+    def archived(
+        self, storage: Storage, config: TableConfig, since: str | None
+    ) -> Iterable[ArchivedInstant]:
+        """The archived instants, perhaps some of them twice; with ``since``, those of files whose instants
+        were all requested before may be left out."""
+
+    @abstractmethod
+    def oldest_archived(self, storage: Storage, config: TableConfig) -> str | None:
+        """When the first of the archived instants was requested; None if nothing is archived."""
+
+    @abstractmethod
+    def put_times(self, storage: Storage, config: TableConfig) -> Mapping[str, str]:
+        """Where the timeline does not say when an instant completed: path of a file of the active timeline ->
+        the instant at which it was put. Else nothing, at no cost."""
+
+    # --- log files --------------------------------------------------------------------------------
+    @abstractmethod
+    def log_time(self, log: LogFile, timeline: Writes) -> str:
+        """The instant by which ``log`` is placed: it belongs to the newest slice that began by then."""
+
+    @abstractmethod
+    def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
+        """The completed writes that may have written to log files with the instants ``names``."""
+
+    @abstractmethod
+    def new_log(
+        self,
+        place: tuple[str, str, int],
+        instant: str,
+        slice_: FileSlice | None,
+        pending: str | None,
+        tells_slice: bool,
+    ) -> NewLog:
+        """The log file that the write ``instant`` adds. ``place``: partition path, file id, number of the task;
+        ``slice_``: the latest slice of the group; ``pending``: the instant of the compaction that is planned
+        for it; ``tells_slice``: the stat names the slice where the name of the file does not."""
+
+    def request_bound(self, point: str | None) -> str | None:
+        """The requested time up to which log files count for a reader that sees the timeline as of ``point``;
+        None where the timeline itself says which count."""
+        return point if self.log_names_slice else None

@@ -1,0 +1,94 @@
+"""Timeline layout 1: table version 6 (format page 2.2, "version 6").
+
+Requested times order everything. A log file is named after the slice that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import ClassVar
+
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.archive import archived
+from hoodoo.timeline.archive.archived import ArchivedInstant
+from hoodoo.timeline.codec import json
+from hoodoo.timeline.instants import from_datetime, order_key
+from hoodoo.timeline.layouts.base import Codec, NewLog, TimelineLayout, Writes
+from hoodoo.timeline.names import parse_completed
+
+
+class Layout1(TimelineLayout):
+    number = 1
+    names_completion = False
+    log_names_slice = True
+    allows_empty = True
+    has_history = False
+    has_metadata = False
+    log_marker = "APPEND"
+    _codec: ClassVar[Codec] = json
+    _pending_as: ClassVar[Mapping[str, str]] = {"clustering": "replacecommit"}
+
+    def _parse_completed(self, name: str) -> Instant | None:
+        found = parse_completed(name)
+        return found if found is not None and found.completed is None else None
+
+    def _completed_name(self, instant: Instant, action: str) -> str:
+        return f"{instant.requested}.{action}"
+
+    def folders(self, config: TableConfig) -> tuple[str, ...]:
+        return (".hoodie",)
+
+    def first_files(self, config: TableConfig) -> tuple[str, ...]:
+        return ()
+
+    def archived(
+        self, storage: Storage, config: TableConfig, since: str | None
+    ) -> Iterable[ArchivedInstant]:
+        return archived.of_log(storage, config, since)
+
+    def oldest_archived(self, storage: Storage, config: TableConfig) -> str | None:
+        return archived.oldest_of_log(storage, config)
+
+    def put_times(self, storage: Storage, config: TableConfig) -> Mapping[str, str]:
+        return {
+            entry.path: from_datetime(
+                datetime.fromtimestamp(entry.modified, timezone.utc), config.timezone
+            )
+            for entry in storage.list(config.timeline_path)
+        }
+
+    def log_time(self, log: LogFile, timeline: Writes) -> str:
+        return log.instant
+
+    def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
+        """A name says what its writers came after."""
+        oldest = min(map(order_key, names), default=None)
+        deltas = (i for i in timeline.writes() if i.action == "deltacommit")
+        return [i for i in deltas if oldest is not None and order_key(i.requested) >= oldest]
+
+    def new_log(
+        self,
+        place: tuple[str, str, int],
+        instant: str,
+        slice_: FileSlice | None,
+        pending: str | None,
+        tells_slice: bool,
+    ) -> NewLog:
+        path, file_id, slot = place
+        base = slice_.base_file if slice_ else None
+        logs = slice_.log_files if slice_ else ()
+        # Behind what is there, also where a compaction that named some of the logs was given up; and behind
+        # a compaction that is planned, under which the rows would be lost.
+        names = [slice_.instant, *(log.instant for log in logs)] if slice_ else [instant]
+        start = max([*names, pending or names[0]], key=order_key)
+        version = 1 + max((log.version for log in logs if log.instant == start), default=0)
+        # A name says nothing of who wrote it: the time of day in the token keeps a task that outlived
+        # a failed write from being taken for one of this write.
+        file = LogFile(path, file_id, start, version, f"{slot}-0-{int(instant[8:])}")
+        named = base.name if base is not None and base.instant == start else ""
+        files = (*(log.name for log in logs if log.instant == start), file.name)
+        return NewLog(file, start, named, files)

@@ -1,0 +1,87 @@
+"""Timeline layout 2: table versions 8 and 9 (format page 2.2).
+
+Completion times order everything, and the name of a completed instant holds its own. A log file is named
+after the instant that wrote it, and belongs to the slice that was the newest when that completed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from hoodoo.errors import HoodooError
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.archive import archived, manifest
+from hoodoo.timeline.archive.archived import ArchivedInstant
+from hoodoo.timeline.codec import avro
+from hoodoo.timeline.layouts.base import Codec, NewLog, TimelineLayout, Writes
+from hoodoo.timeline.names import parse_completed
+
+_KEEP = ".keep"
+
+
+class Layout2(TimelineLayout):
+    number = 2
+    names_completion = True
+    log_names_slice = False
+    allows_empty = False
+    has_history = True
+    has_metadata = True
+    log_marker = "CREATE"
+    _codec: ClassVar[Codec] = avro
+
+    def _parse_completed(self, name: str) -> Instant | None:
+        found = parse_completed(name)
+        return found if found is not None and found.completed is not None else None
+
+    def _completed_name(self, instant: Instant, action: str) -> str:
+        if instant.completed is None:
+            raise HoodooError(
+                f"instant {instant}",
+                "on timeline layout 2 the name of a completed instant holds its completion time.",
+                "Set Instant.completed.",
+            )
+        return f"{instant.requested}_{instant.completed}.{action}"
+
+    def folders(self, config: TableConfig) -> tuple[str, ...]:
+        return (config.timeline_path, ".hoodie/timeline")
+
+    def first_files(self, config: TableConfig) -> tuple[str, ...]:
+        # Java lists the timeline directory of a table without commits, and fails if there is none.
+        return (f"{manifest.folder(config)}/{_KEEP}",)
+
+    def archived(
+        self, storage: Storage, config: TableConfig, since: str | None
+    ) -> Iterable[ArchivedInstant]:
+        return archived.of_history(storage, config, since)
+
+    def oldest_archived(self, storage: Storage, config: TableConfig) -> str | None:
+        return archived.oldest_of_history(storage, config)
+
+    def put_times(self, storage: Storage, config: TableConfig) -> Mapping[str, str]:
+        return {}
+
+    def log_time(self, log: LogFile, timeline: Writes) -> str:
+        return timeline.completion_time(log.instant)
+
+    def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
+        return [found for name in names if (found := timeline.find(name)) is not None]
+
+    def new_log(
+        self,
+        place: tuple[str, str, int],
+        instant: str,
+        slice_: FileSlice | None,
+        pending: str | None,
+        tells_slice: bool,
+    ) -> NewLog:
+        path, file_id, slot = place
+        file = LogFile(path, file_id, instant, 1, f"{slot}-0-0")
+        if not tells_slice or slice_ is None:
+            return NewLog(file, instant, "", (file.name,))
+        named = slice_.base_file.name if slice_.base_file else ""
+        files = (*(log.name for log in slice_.log_files), file.name)
+        return NewLog(file, slice_.instant, named, files)
