@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
-from hoodoo.inspect.layout.files import table_layout
 from hoodoo.kernel.registry import kernel
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_cli.reports.layout.files import table_layout
 
 FORMATS = ("ipc", "ranged_ipc", "veiled")
 SCHEMA = pa.schema(

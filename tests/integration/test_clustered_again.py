@@ -10,8 +10,8 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.cli import main
 from hoodoo.timeline.plans.clustering import LEFT_OUT, pending_clusterings
+from hoodoo_cli.commandline import main
 
 SMALL = "hoodie.clustering.plan.strategy.small.file.limit"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("text", pa.string())])

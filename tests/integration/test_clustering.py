@@ -13,7 +13,6 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.cli import main
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -30,6 +29,7 @@ from hoodoo.timeline import codec, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans.clustering import pending_clusterings
+from hoodoo_cli.commandline import main
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("x", pa.int64()), ("y", pa.string())]

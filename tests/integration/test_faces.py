@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.cli import main
 from hoodoo.errors import (
     CallError,
     ConfigError,
@@ -26,6 +25,7 @@ from hoodoo.errors import (
     SchemaError,
 )
 from hoodoo.read.rows import Rows
+from hoodoo_cli.commandline import main
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("day", pa.date32())])
 ROWS = pa.table([[1, 2, 3], ["oslo", "rome", None], [date(2024, 1, 1)] * 3], schema=SCHEMA)

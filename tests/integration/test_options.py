@@ -11,11 +11,11 @@ import hoodoo
 import pyarrow as pa
 import pytest
 import typer.main
-from hoodoo.cli import main
-from hoodoo.cli.app import build
 from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_cli.commandline import main
+from hoodoo_cli.commandline.app import build
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 ROWS = pa.table([[1, 2], ["oslo", "rome"], [1, 1]], schema=SCHEMA)

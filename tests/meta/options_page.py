@@ -20,7 +20,7 @@ from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs/options.md"
-OURS = ("hoodoo-core", "hoodoo-standard", "hoodoo-spark")
+OURS = ("hoodoo-core", "hoodoo-cli", "hoodoo-standard", "hoodoo-spark")
 HEAD = """\
 # Options
 

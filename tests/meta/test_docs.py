@@ -33,6 +33,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.report import Reporter
 from hoodoo.kernel import load
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.protocols import PROTOCOLS
@@ -200,7 +201,7 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
 def test_the_guide_shows_what_hoodoo_plugins_prints(
     keep_first: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo.cli import main
+    from hoodoo_cli.commandline import main
 
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit):
@@ -332,6 +333,8 @@ TYPES: dict[str, tuple[type, ...]] = {
         cleaning_family.History,
         cleaning_family.Aged,
     ),
+    "report": (Reporter,),
+    "command": (),
     "observer": (Event,),
 }
 REGISTRATION = (Registration, Option, Settings)
@@ -347,7 +350,7 @@ def signature(name: str, what: Any) -> str:
 
 
 def _argument(found: inspect.Parameter) -> str:
-    star = "*" if found.kind is found.VAR_POSITIONAL else ""
+    star = {found.VAR_POSITIONAL: "*", found.VAR_KEYWORD: "**"}.get(found.kind, "")
     text = f"{star}{found.name}: {_text(found.annotation)}"
     if found.default is found.empty:
         return text

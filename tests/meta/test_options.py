@@ -15,7 +15,7 @@ from hoodoo.options.core import CORE_OPTIONS
 from hoodoo.options.kinds import TEXT
 
 REPO = Path(__file__).parents[2]
-OURS = ("hoodoo-core", "hoodoo-standard", "hoodoo-spark")
+OURS = ("hoodoo-core", "hoodoo-cli", "hoodoo-standard", "hoodoo-spark")
 # What declares options, and what judges them.
 DECLARING = (
     "core/src/hoodoo/options/",

@@ -442,6 +442,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 NO_ANSWER = {
     ("BoundSerializer", "create"): "promises to raise",
     ("StoredIndex", "entries"): "called where indexes are compared: test_answers_of_plugins.py",
+    ("Reporter", "report"): "whatever it is called for",
     ("Held", "release"): "comes after the decision: a warning names the plugin",
     ("Step", "out_schema"): "a step is core's, or the index's: see locate",
 }

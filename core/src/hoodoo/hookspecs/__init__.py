@@ -8,7 +8,8 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> conflict -> lock -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> observer
+-> conflict -> lock -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> command -> observer
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hoodoo.hookspecs.clustering import (
     ClusteringPlanHooks,
     ClusteringUpdatesHooks,
 )
+from hoodoo.hookspecs.command import CommandHooks
 from hoodoo.hookspecs.compaction import CompactionHooks
 from hoodoo.hookspecs.conflict import ConflictHooks
 from hoodoo.hookspecs.engine import EngineHooks
@@ -32,6 +34,7 @@ from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.merger import MergerHooks
 from hoodoo.hookspecs.observer import ObserverHooks
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs.report import ReportHooks
 from hoodoo.hookspecs.serializer import SerializerHooks
 from hoodoo.hookspecs.storage import StorageHooks
 
@@ -53,6 +56,8 @@ FAMILIES: dict[str, type] = {
     "clustering": ClusteringHooks,
     "clustering_updates": ClusteringUpdatesHooks,
     "cleaning": CleaningHooks,
+    "report": ReportHooks,
+    "command": CommandHooks,
     "observer": ObserverHooks,
 }
 

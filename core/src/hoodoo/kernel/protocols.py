@@ -16,12 +16,13 @@ from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.report import Reporter
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import Lock
 
-# Family -> its Protocol; where there are several, one of them is enough. Observers have none: they
-# are called through their hook.
+# Family -> its Protocol; where there are several, one of them is enough. Observers have none, as they are
+# called through their hook, and commands are whatever their command line runs.
 PROTOCOLS: dict[str, tuple[type, ...]] = {
     "storage": (Storage,),
     "engine": (Engine,),
@@ -39,6 +40,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "clustering": (Clustering,),
     "clustering_updates": (ClusteringUpdates,),
     "cleaning": (CleaningPolicy,),
+    "report": (Reporter,),
 }
 
 

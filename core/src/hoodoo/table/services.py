@@ -25,13 +25,11 @@ from hoodoo.actions.rollback.run import RolledBack, rollback, undoable
 from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.inspect.findings import Progress, Report, silent
-from hoodoo.inspect.stats import TableStats, table_stats
-from hoodoo.inspect.verify.run import verify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
+from hoodoo.model.figures import TableStats
+from hoodoo.model.findings import Progress, Report, silent
 from hoodoo.model.instant import Instant
-from hoodoo.options.files import SMALL_FILE_LIMIT
 from hoodoo.options.services import COMPACTION
 from hoodoo.table import settings as tables
 from hoodoo.table.opened import OpenTable
@@ -225,6 +223,14 @@ class Services(OpenTable):
         return restore.run(self._storage, self._config, instant)
 
     # --- looking ----------------------------------------------------------------------------------
+    def report(self, name: str, **arguments: Any) -> Any:
+        """What the report ``name`` says of the table now; changes nothing. hoodoo-cli brings ``timeline``,
+        ``files``, ``stats``, ``layout`` and ``verify``; ``arguments`` are those of the report.
+
+        Raises PluginError where no plugin offers it.
+        """
+        return resolve("report", name, self._settings).instance.report(self._source(), **arguments)
+
     def stats(self, progress: Progress = silent) -> TableStats:
         """How large the files are, how much of them is old, what writing has cost; see
         docs/command-line.md. ``progress`` is told step, done and total."""
@@ -235,8 +241,8 @@ class Services(OpenTable):
             cleanable = None  # a table that is only read, a policy that is not installed
         else:
             cleanable = () if plan is None else plan.files
-        small = SMALL_FILE_LIMIT.read(self._options)
-        return table_stats(self._source(), small, cleanable, progress)
+        found: TableStats = self.report("stats", cleanable=cleanable, progress=progress)
+        return found
 
     def verify(
         self, *, quick: bool = False, keys: bool = True, progress: Progress = silent
@@ -247,8 +253,9 @@ class Services(OpenTable):
             in_table = self._plugins().index.is_global
         except HoodooError:
             in_table = False  # no plugin for this table's index
-        source = self._source()
-        return verify(source, quick=quick, keys=keys, in_table=in_table, progress=progress)
+        arguments = {"quick": quick, "keys": keys, "in_table": in_table, "progress": progress}
+        found: Report = self.report("verify", **arguments)
+        return found
 
     # --- cleaning ---------------------------------------------------------------------------------
     def _cleaning(self, policy: Any = None, settings: Mapping[str, Any] | None = None) -> Cleaning:

@@ -24,7 +24,6 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.inspect import foreign
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model.config import STORED_UNTIL, TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -37,6 +36,7 @@ from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.read.stored_row import stored_row
 from hoodoo.storage.api import Storage
+from hoodoo.table import foreign
 from hoodoo.table import settings as tables
 from hoodoo.table.clustering import Clusterings
 from hoodoo.table.indexing import with_metadata

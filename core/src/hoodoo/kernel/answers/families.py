@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
         clustering.ORDER,
         clustering.UPDATES,
         planning.CLEANING,
+        Kind("report", methods={"report": None}),  # whatever it is called for
     )
 }
 # A store may be one that this process alone can see; it is no fault until a worker needs it.

@@ -1,1 +1,0 @@
-"""One module per command, with a function ``add(app: typer.Typer) -> None``."""

@@ -1,1 +1,0 @@
-"""Looking at a table without changing it: its timeline, files and sizes, and whether all is right."""

@@ -1,0 +1,89 @@
+"""Puts the subcommands together that plugins contribute. One is imported when it runs, not before."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import Annotated, Any
+
+import typer
+import typer.core
+import typer.main
+from hoodoo import __version__
+from hoodoo.errors import HoodooError, PluginError
+from hoodoo.kernel.registry import Offer, kernel
+
+
+class Listed(typer.core.TyperCommand):
+    """A subcommand as the list of ``hoodoo --help`` shows it: its name, and one line."""
+
+    def __init__(self, offer: Offer) -> None:
+        super().__init__(offer.name, help=offer.registration.summary)
+        self.offer = offer
+
+    def load(self) -> Any:
+        """The subcommand itself. PluginError, which names the distribution, if it can't be imported."""
+        factory = self.offer.registration.factory
+        try:
+            found = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
+            return _command(self.offer.name, found)
+        except HoodooError:
+            raise
+        except Exception as exc:
+            raise PluginError(
+                str(self.offer),
+                f"it can't be loaded: {type(exc).__name__}: {exc}.",
+                f"Repair the distribution {self.offer.plugin.distribution}, or install it again; "
+                "other subcommands work.",
+            ) from exc
+
+
+class Subcommands(typer.core.TyperGroup):
+    """All subcommands that plugins offer, by name."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        offers = sorted(kernel().offers("command"), key=lambda offer: offer.name)
+        self.commands.update({offer.name: Listed(offer) for offer in offers})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, Listed) else command, rest
+
+
+def build() -> typer.Typer:
+    """The application."""
+    app = typer.Typer(
+        name="hoodoo",
+        cls=Subcommands,
+        help="Apache Hudi tables in Python.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,  # a HoodooError is one sentence; others are bugs
+    )
+    app.callback()(_root)
+    return app
+
+
+def _command(name: str, found: Any) -> Any:
+    """What typer makes of a function, or of an application with subcommands of its own."""
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(add_completion=False)
+        found.command(name)(function)
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    pass

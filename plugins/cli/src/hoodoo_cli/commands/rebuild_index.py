@@ -1,0 +1,39 @@
+"""``hoodoo rebuild-index`` and ``hoodoo compact-metadata``: the metadata table, made anew and compacted."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hoodoo_cli.toolkit import arguments, show
+
+
+def rebuild_index(
+    path: arguments.Path,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A partition of the metadata table, such as record_index; by default all."
+        ),
+    ] = None,
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Make the metadata table anew from the table's files, or one partition of it. Writers may go on."""
+    made = arguments.opened(path, options).rebuild_index(name)
+    line = f"Made anew: {', '.join(made)}."
+    arguments.answer({"partitions": made}, as_json, line)
+
+
+def compact_metadata(
+    path: arguments.Path, options: arguments.Options = None, as_json: arguments.Json = False
+) -> None:
+    """Make base files of the log files of the metadata table. Writes do it by themselves, now and then."""
+    done = arguments.opened(path, options).compact_metadata()
+    line = (
+        f"{show.count(len(done), 'compaction')} of the metadata table."
+        if done
+        else "Nothing to compact."
+    )
+    arguments.answer({"instants": done}, as_json, line)

@@ -1,0 +1,23 @@
+"""``hoodoo switch-index``: the table gets another index, once it is proven to know where all rows lie."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hoodoo_cli.toolkit import arguments
+
+
+def switch_index(
+    path: arguments.Path,
+    index: Annotated[str, typer.Argument(help="The new one, such as record_index.")],
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Give the table another index, for all writers. Says what differs, and changes nothing, where rows are not
+    as the index needs them. Writers may go on."""
+    table = arguments.opened(path, options)
+    found = table.switch_index(index)
+    line = f"The index of {table.config.name} is now {index}; it knows where all {found.found[0]} keys lie."
+    arguments.answer({"index": index, "keys": found.found[0]}, as_json, line)

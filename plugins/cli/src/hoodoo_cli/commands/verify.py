@@ -1,0 +1,87 @@
+"""``hoodoo verify``: is all of a table as it should be?"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Annotated
+
+import typer
+from hoodoo.model.findings import Finding, Report
+from rich.console import Console
+from rich.padding import Padding
+
+from hoodoo_cli.reports.verify.kinds import KINDS
+from hoodoo_cli.toolkit import arguments, show
+
+_SHOWN = 20  # findings of one kind
+
+
+def verify(
+    path: arguments.Path,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Timeline and listings only: opens no data file.")
+    ] = False,
+    keys: Annotated[
+        bool, typer.Option(help="Read record keys and meta columns: all rows of the table.")
+    ] = True,
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Look whether all of a table is as it should be. Changes nothing. Exit code 1: it is not."""
+    from hoodoo.table.settings import open_storage, typed_options
+
+    from hoodoo_cli.reports.verify.properties import check_properties
+    from hoodoo_cli.reports.verify.run import unopened
+
+    storage = open_storage(path, typed_options(arguments.pairs(options)))
+    config, findings = check_properties(storage)
+    if config is None:
+        report = unopened(storage.root, findings)
+    else:
+        with show.progress() as told:
+            report = arguments.opened(path, options).verify(quick=quick, keys=keys, progress=told)
+    if as_json:
+        show.put_json(report.to_dict())
+    else:
+        _print(show.console(), report, quick)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def _print(out: Console, report: Report, quick: bool) -> None:
+    for kind, found in groupby(report.findings, key=lambda finding: finding.kind):
+        _print_kind(out, kind, list(found))
+    for one in report.pending:
+        line = f"pending  {one.requested} {one.action} {one.state}, for {show.age(one.age)}"
+        show.say(out, line, "yellow")
+    for note in report.notes:
+        show.say(out, f"note     {note}", "dim")
+    for reason in report.skipped:
+        show.say(out, f"skipped  {reason}", "yellow")
+    if report.ok:
+        show.say(out, f"{report.table}: nothing wrong is found.", "green")
+    else:
+        number = show.count(len(report.findings), "finding")
+        show.say(out, f"{report.table}: {number}.", "bold red")
+    show.say(out, f"looked at {_checked(report, quick)}", "dim")
+
+
+def _print_kind(out: Console, kind: str, found: list[Finding]) -> None:
+    show.say(out, f"{kind}: {KINDS[kind]}", "bold red")
+    for finding in found[:_SHOWN]:
+        out.print(Padding(show.text(finding.obj), (0, 0, 0, 2), expand=False))
+        out.print(Padding(show.text(f"{finding.rule}.", "dim"), (0, 0, 0, 4), expand=False))
+    if len(found) > _SHOWN:
+        show.say(out, f"  ... and {len(found) - _SHOWN:,} more (--json has all)", "dim")
+    for fix in dict.fromkeys(finding.fix for finding in found if finding.fix):
+        out.print(Padding(show.text(f"Fix: {fix}"), (0, 0, 0, 2), expand=False))
+    show.say(out)
+
+
+def _checked(report: Report, quick: bool) -> str:
+    checked = report.checked
+    parts = [show.count(checked.instants, "instant"), show.count(checked.files, "file")]
+    if not quick:
+        parts.append(show.count(checked.base_files, "footer"))
+        parts.append(show.count(checked.log_files, "log file"))
+        parts.append(show.count(checked.keys, "record key"))
+    return ", ".join(parts)

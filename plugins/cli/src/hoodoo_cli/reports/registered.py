@@ -1,0 +1,81 @@
+"""The reports by their names: what ``table.report(name)`` finds here, each a function of the open table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from inspect import signature
+from typing import Any
+
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs import Settings
+from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.read.source import ReadSource
+from hoodoo.timeline.archive.instants import load_archived
+
+from hoodoo_cli.reports.files import SliceRow, slice_rows
+from hoodoo_cli.reports.timeline import TimelinePage, timeline_page
+
+
+@frozen
+class FunctionReport:
+    """A report that a function makes."""
+
+    name: str
+    function: Callable[..., Any]
+
+    def report(self, source: ReadSource, **arguments: Any) -> Any:
+        """What the function answers. ConfigError for arguments that it does not have."""
+        known = signature(self.function)
+        try:
+            known.bind(source, **arguments)
+        except TypeError as exc:
+            names = ", ".join(list(known.parameters)[1:])
+            raise ConfigError(f"report {self.name!r}", f"{exc}.", f"Arguments: {names}.") from None
+        return self.function(source, **arguments)
+
+
+def timeline(settings: Settings) -> FunctionReport:
+    return FunctionReport("timeline", _timeline)
+
+
+def files(settings: Settings) -> FunctionReport:
+    return FunctionReport("files", _files)
+
+
+def stats(settings: Settings) -> FunctionReport:
+    from hoodoo_cli.reports.stats import table_stats
+
+    small = SMALL_FILE_LIMIT.read(settings.options)
+    return FunctionReport("stats", partial(table_stats, small_file=small))
+
+
+def layout(settings: Settings) -> FunctionReport:
+    from hoodoo_cli.reports.layout.files import table_layout
+
+    return FunctionReport("layout", table_layout)
+
+
+def verify(settings: Settings) -> FunctionReport:
+    from hoodoo_cli.reports.verify.run import verify
+
+    return FunctionReport("verify", verify)
+
+
+def _timeline(
+    source: ReadSource, *, every: bool = False, limit: int | None = None, pending: bool = False
+) -> TimelinePage:
+    """``every``: archived instants too."""
+    archived = load_archived(source.storage, source.config) if every else ()
+    return timeline_page(source.storage, source.timeline, archived, limit, pending)
+
+
+def _files(
+    source: ReadSource,
+    *,
+    partition: str | None = None,
+    as_of: Any = None,
+    every: bool = False,
+) -> tuple[SliceRow, ...]:
+    return slice_rows(source.storage, source.timeline, partition, as_of, every)

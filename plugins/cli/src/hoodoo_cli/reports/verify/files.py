@@ -1,0 +1,158 @@
+"""Verify: the files that are there against those that the timeline names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import frozen
+from hoodoo.errors import CorruptTableError
+from hoodoo.model.filegroup import BaseFile, LogFile
+from hoodoo.model.findings import Finding
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline import partitions
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_cli.reports.verify.named_files import NamedFiles
+
+DataFile = BaseFile | LogFile
+_FROM_COPY = "restore it from a copy, or restore the table to an instant before that commit."
+
+
+@frozen
+class Instants:
+    """Which instants are known. ``before`` and ``after``: the timeline before and after the listing of
+    the files, as writers may go on meanwhile. ``archived``: requested times of archived instants;
+    None where they do not reach back far enough to say anything."""
+
+    before: Timeline
+    after: Timeline
+    active: frozenset[str]
+    archived: frozenset[str] | None = None
+
+    @classmethod
+    def of(
+        cls, before: Timeline, after: Timeline, archived: frozenset[str] | None = None
+    ) -> Instants:
+        active = frozenset(i.requested for t in (before, after) for i in t.instants)
+        return cls(before, after, active, archived)
+
+    def is_committed(self, instant: str) -> bool:
+        found = self.before.find(instant) or self.after.find(instant)
+        return found is not None or self.is_archived(instant)
+
+    def is_archived(self, instant: str) -> bool:
+        """Older than the active timeline; readers take its files for committed."""
+        start = self.before.start
+        return start is not None and order_key(instant) < order_key(start)
+
+    def is_known(self, instant: str) -> bool:
+        """On the timeline in any state, or archived."""
+        if instant in self.active:
+            return True
+        return self.is_archived(instant) and (self.archived is None or instant in self.archived)
+
+
+def parsed(entries: Iterable[Entry]) -> dict[str, DataFile]:
+    """The base and log files among ``entries``, by path."""
+    found = ((entry.path, parse_path(entry.path, entry.size)) for entry in entries)
+    return {path: file for path, file in found if file is not None}
+
+
+def check_named(
+    history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
+) -> Iterator[Finding]:
+    """Files that the timeline names: are they there, and as long as it says?"""
+    shared = instants.before.layout.log_names_slice
+    for path, named in history.named.items():
+        file = files.get(path)
+        who = f"commit {named.instant}" if named.instant else "a savepoint"
+        if file is None:
+            # A commit that is not there any more was undone since, with its files.
+            stands = instants.after.contains_or_before_start(named.instant or "0")
+            if stands and not (named.instant and history.was_removed(path)):
+                rule = f"{who} names it, and no clean has removed it"
+                yield Finding("file.missing", path, rule, _FROM_COPY)
+        elif named.size and not _as_long(file, named.size, shared):
+            rule = f"it has {file.size} bytes, and {who} says {named.size}"
+            yield Finding("file.size", path, rule, _FROM_COPY)
+
+
+def _as_long(file: DataFile, size: int, shared: bool) -> bool:
+    if shared and isinstance(file, LogFile):
+        return file.size >= size  # a writer that failed may have appended to it
+    return file.size == size
+
+
+def check_strays(
+    history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
+) -> Iterator[Finding]:
+    """Files that no commit names. In version 6 the name of a log file does not say who wrote it."""
+    groups: dict[tuple[str, str, str], list[BaseFile]] = {}
+    shared = instants.before.layout.log_names_slice
+    known: dict[str, bool] = {}
+    for path, file in files.items():
+        if isinstance(file, BaseFile):
+            groups.setdefault((file.partition_path, file.file_id, file.instant), []).append(file)
+        elif shared:
+            continue
+        instant = file.instant
+        if instant not in known:
+            known[instant] = instants.is_known(instant)
+        if path in history.named:
+            continue
+        if not known[instant]:
+            yield _stray(path, f"its instant {instant}", instants.is_archived(instant))
+        elif instants.before.find(instant) and instant not in history.unread:
+            yield Finding(
+                "file.unnamed",
+                path,
+                f"commit {instant} is completed and does not name it; readers may see its rows",
+                "delete it.",
+            )
+    for rivals in groups.values():
+        # Those of a write that is not completed are sorted out by its writer.
+        if len(rivals) > 1 and instants.is_committed(rivals[0].instant):
+            yield Finding(
+                "file.twice",
+                rivals[0].path,
+                f"instant {rivals[0].instant} has {len(rivals)} base files of this file group: "
+                + ", ".join(file.name for file in rivals),
+                "delete those that the commit does not name.",
+            )
+
+
+def _stray(path: str, what: str, visible: bool) -> Finding:
+    if visible:
+        rule = f"{what} is not on the timeline, nor archived; readers take it for committed"
+    else:
+        rule = f"{what} is not on the timeline: unknown or undone; once the timeline has been archived up to there, readers will see its rows"
+    return Finding("file.stray", path, rule, "delete it.")
+
+
+def check_partitions(
+    storage: Storage, entries: Iterable[Entry], instants: Instants
+) -> Iterator[Finding]:
+    """Directories with committed data files that Hudi does not recognise as partitions. (A write makes the
+    partition file last.)"""
+    marked = {e.path for e in entries if e.name.startswith(partitions.FILE_NAME)}
+    # Instead of the plain file there may be one in the base file format.
+    known = {path.rpartition("/")[0] for path in marked}
+    files = (f for f in parsed(entries).values() if instants.is_committed(f.instant))
+    for partition in sorted({f.partition_path for f in files}):
+        where = partitions.path_of(partition)
+        if partition not in known:
+            yield Finding(
+                "partition.metadata",
+                where,
+                "is missing; Hudi passes over a directory without it",
+                "write to the partition once: that makes it.",
+            )
+        elif where in marked:
+            try:
+                partitions.parse(storage.get(where), where)
+            except FileNotFoundError:
+                continue  # cleaned away meanwhile
+            except CorruptTableError as error:
+                yield Finding("partition.metadata", where, error.rule.rstrip("."), error.fix)

@@ -1,0 +1,195 @@
+"""Verify: record keys occur once, and the meta columns say what is true.
+
+Memory: the record keys of one partition; where keys are unique in the whole table, eight bytes for
+each of its keys besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+from hoodoo.errors import HoodooError
+from hoodoo.files.record_keys import KeyFilter
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.findings import Checked, Finding, Found, Progress
+from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
+from hoodoo.read.plan import ScanPlan, plan_scan
+from hoodoo.read.prefetch import in_order
+from hoodoo.read.source import ReadSource, check_readable
+from hoodoo.timeline.instants import order_key
+
+from hoodoo_cli.reports.verify import doubles
+from hoodoo_cli.reports.verify.files import DataFile, Instants
+from hoodoo_cli.reports.verify.metadata import LocationsCheck
+
+_AT_ONCE = 4
+_REWRITE = "rewrite the rows of the file group with an upsert."
+
+
+@frozen
+class _Keys:
+    """The keys of one slice (strings), and what is wrong with its base file."""
+
+    slice: FileSlice
+    keys: pa.ChunkedArray = field(factory=lambda: pa.chunked_array([], pa.string()))
+    findings: tuple[Finding, ...] = ()
+
+
+def check_keys(
+    source: ReadSource,
+    instants: Instants,
+    in_table: bool,
+    progress: Progress,
+    locations: LocationsCheck,
+) -> Found:
+    """Read keys and meta columns of the newest slices. ``in_table``: a key occurs once in the whole
+    table, not only in its partition path (a global index). ``locations`` compares them with a record index."""
+    config = source.config
+    if not source.timeline.writes():
+        return Found()
+    if not config.record_key_fields:
+        return Found(skipped=("record keys: the table has none",))
+    if not config.populate_meta_fields and source.key_generator is None:
+        reason = f"record keys: they are virtual, and no plugin offers {config.key_generator}"
+        return Found(skipped=(reason,))
+    try:
+        plan = plan_scan(source, columns=doubles.columns(source))
+        file_format = check_readable(source)
+    except HoodooError as error:
+        finding = Finding("read.failed", error.obj, error.rule.rstrip("."), error.fix)
+        return Found((finding,), skipped=("record keys: the table can't be read",))
+    return _check(source, plan, file_format, instants, in_table, progress, locations)
+
+
+def _check(
+    source: ReadSource,
+    plan: ScanPlan,
+    file_format: BaseFileFormat,
+    instants: Instants,
+    in_table: bool,
+    progress: Progress,
+    locations: LocationsCheck,
+) -> Found:
+    findings: list[Finding] = []
+    todo = [partial(_read, source, plan, file_format, instants, s) for s in plan.slices]
+    rows = done = partitions = 0
+    hashes: list[doubles.Hashes] = []
+    told: list[Finding | str] = []
+    each = in_order(todo, _AT_ONCE)
+    for partition, group in groupby(each, key=lambda k: k.slice.partition_path):
+        partitions += 1
+        found: list[_Keys] = []
+        for one in group:
+            done += 1
+            progress("keys", done, len(todo))
+            findings += one.findings
+            found.append(one)
+            locations.see(one.slice, one.keys)
+        rows += sum(len(one.keys) for one in found)
+        if doubled := doubles.repeated(doubles.joined(one.keys for one in found)):
+            slices = [one.slice for one in found]
+            told += doubles.in_partition(source, plan, partition, slices, doubled)
+        if in_table:
+            hashes.append(doubles.hashed(pc.unique(doubles.joined(one.keys for one in found))))
+    if in_table and partitions > 1:
+        suspect = doubles.common(hashes)
+        told += doubles.in_table(source, plan, suspect)
+    findings += (one for one in told if isinstance(one, Finding))
+    findings += locations.findings()
+    notes = tuple(one for one in told if isinstance(one, str))
+    return Found(tuple(findings), Checked(partitions=partitions, keys=rows), notes=notes)
+
+
+def _read(
+    source: ReadSource,
+    plan: ScanPlan,
+    file_format: BaseFileFormat,
+    instants: Instants,
+    slice_: FileSlice,
+) -> Iterator[_Keys]:
+    """The keys of the slice's merged rows. The base file is looked at by itself, too."""
+    findings: list[Finding] = []
+    base = slice_.base_file
+    stored = source.config.populate_meta_fields
+    try:
+        keys: list[pa.Array] = []
+        if stored and base is not None:
+            keys, findings = _base(source, file_format, instants, base)
+        if slice_.log_files or not stored:
+            keys = [key for key, _ in doubles.rows(source, plan, slice_)]
+    except HoodooError as error:
+        files: list[DataFile] = [*slice_.log_files, *([base] if base is not None else [])]
+        if all(source.storage.head(file.path) for file in files):  # else cleaned away meanwhile
+            rule = f"its rows can't be read: {error.obj}: {error.rule.rstrip('.')}"
+            findings.append(Finding("read.failed", files[-1].path, rule, error.fix))
+        yield _Keys(slice_, findings=tuple(findings))
+        return
+    yield _Keys(slice_, pa.chunked_array(keys, pa.string()), tuple(findings))
+
+
+def _base(
+    source: ReadSource, file_format: BaseFileFormat, instants: Instants, base: BaseFile
+) -> tuple[list[pa.Array], list[Finding]]:
+    """The keys of a base file, and whether its meta columns and its footer are right."""
+    said: dict[str, set[str | None]] = {COMMIT_TIME: set(), PARTITION_PATH: set(), FILE_NAME: set()}
+    keys: list[pa.Array] = []
+    denied: list[str] = []
+    nulls = 0
+    with file_format.reader(source.storage, base.path) as reader:
+        known = KeyFilter.from_footer(reader.metadata, f"base file {base.path}")
+        for batch in reader.batches([*said, RECORD_KEY], encoded=True):
+            for name in said:
+                if name in batch.schema.names:
+                    said[name] |= set(pc.unique(batch.column(name)).to_pylist())
+            if RECORD_KEY not in batch.schema.names:
+                nulls += batch.num_rows
+                continue
+            column = batch.column(RECORD_KEY)
+            nulls += column.null_count
+            column = column.drop_null()
+            keys.append(column)
+            if len(column):
+                denied += column.filter(pc.invert(known.might_contain(column)))[
+                    : doubles.SHOWN
+                ].to_pylist()
+    return keys, list(_about(base, said, nulls, denied, instants))
+
+
+def _about(
+    base: BaseFile,
+    said: dict[str, set[str | None]],
+    nulls: int,
+    denied: list[str],
+    instants: Instants,
+) -> Iterator[Finding]:
+    if nulls:
+        rule = f"{nulls} of its rows have no record key"
+        yield Finding(
+            "key.null", base.path, rule, "delete the file group's rows, and write them anew."
+        )
+    if denied:
+        rule = f"its footer denies record keys that it has, for example {doubles.some(denied)}; writers then insert them again"
+        yield Finding("key.filter", base.path, rule, _REWRITE)
+    for kind, column, right in (
+        ("meta.file_name", FILE_NAME, base.name),
+        ("meta.partition_path", PARTITION_PATH, base.partition_path),
+    ):
+        wrong = said[column] - {right}
+        if wrong:
+            rule = f"{column} is {doubles.some(wrong)} in some rows, and {right!r} is right"
+            yield Finding(kind, base.path, rule, _REWRITE)
+    limit = order_key(base.instant)
+    wrong = {
+        time
+        for time in said[COMMIT_TIME]
+        if time is None or order_key(time) > limit or not instants.is_committed(time)
+    }
+    if wrong:
+        rule = f"{COMMIT_TIME} is {doubles.some(wrong)} in some rows, no committed instant up to {base.instant}"
+        yield Finding("meta.commit_time", base.path, rule, _REWRITE)

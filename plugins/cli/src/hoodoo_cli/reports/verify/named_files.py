@@ -1,0 +1,144 @@
+"""History: what the instants of the active timeline say of files, read once for a verification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from attrs import evolve, frozen
+from hoodoo.errors import HoodooError
+from hoodoo.model.commit import CommitMetadata, WriteStat
+from hoodoo.model.findings import Finding, Progress
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.read.prefetch import in_order
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.archive.instants import ArchivedInstant
+from hoodoo.timeline.removed import Removed, removed_by, was_removed
+from hoodoo.timeline.savepoints import kept_files
+from hoodoo.timeline.timeline import Timeline
+
+AT_ONCE = 8
+
+
+@frozen
+class Named:
+    """A file that a commit names. ``size`` in bytes (0: not said), ``rows`` of a base file (None: not
+    said); ``instant`` is empty where a savepoint names it."""
+
+    path: str
+    instant: str = ""
+    size: int = 0
+    rows: int | None = None
+
+
+@frozen
+class NamedFiles:
+    """``named``: by path, what completed commits and savepoints say of a file. ``removed``: what
+    cleans took away or are about to. ``unread``: requested times of commits of which is not known
+    what they name."""
+
+    named: Mapping[str, Named]
+    removed: frozenset[Removed]
+    unread: frozenset[str]
+    findings: tuple[Finding, ...] = ()
+
+    def was_removed(self, path: str) -> bool:
+        return was_removed(self.removed, path)
+
+
+def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> NamedFiles:
+    """Read every instant file of the active timeline that says something, several at a time."""
+    findings = list(_of_names(storage, timeline))
+    named: dict[str, Named] = {}
+    removed: set[Removed] = set()
+    unread: set[str] = set()
+    todo = [i for i in timeline.instants if i.is_completed or i.action == "clean"]
+    answers = in_order([partial(_one, storage, timeline, i) for i in todo], AT_ONCE)
+    for done, (instant, said) in enumerate(answers, 1):
+        progress("timeline", done, len(todo))
+        if isinstance(said, Finding):
+            findings.append(said)
+            unread.add(instant.requested)
+        elif isinstance(said, CommitMetadata):
+            for one in files_of(said, instant.requested):
+                # In version 6 several commits may append to one log file: the largest size counts.
+                before = named.get(one.path, one)
+                named[one.path] = evolve(one, size=max(one.size, before.size))
+        elif said is None:
+            unread.add(instant.requested)
+        elif instant.action == "clean":
+            removed |= removed_by(said)
+    if not any(finding.kind == "timeline.unreadable" for finding in findings):
+        for path in kept_files(storage, timeline):
+            named.setdefault(path, Named(path))
+    return NamedFiles(named, frozenset(removed), frozenset(unread), tuple(findings))
+
+
+def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:
+    """The files that a commit names, its change data logs among them."""
+    for stat in metadata.stats:
+        if stat.path:
+            rows = None if stat.log_version is not None else stat.num_writes
+            yield Named(stat.path, instant, stat.file_size, rows)
+        for path, size in _change_logs(stat).items():
+            yield Named(path, instant, size)
+
+
+def archived_cleans(archived: Iterable[ArchivedInstant]) -> frozenset[Removed]:
+    """What archived cleans took away: a clean may be archived before the commits that it cleaned."""
+    cleans = (i.contents() for i in archived if i.action == "clean")
+    return frozenset(removed for said in cleans for removed in removed_by(said))
+
+
+def _one(
+    storage: Storage, timeline: Timeline, instant: Instant
+) -> Iterator[tuple[Instant, CommitMetadata | Mapping[str, Any] | Finding | None]]:
+    # A pending clean may have removed some of what its plan names already.
+    at = instant if instant.is_completed else instant.at(State.REQUESTED)
+    try:
+        if instant.is_completed and instant.action in WRITE_ACTIONS:
+            yield instant, timeline.metadata(storage, instant)
+        else:
+            yield instant, timeline.contents(storage, at)
+    except FileNotFoundError:
+        yield instant, None  # archived, undone or ended since the listing
+    except HoodooError as error:
+        path = timeline.path(at)
+        yield instant, Finding("timeline.unreadable", path, error.rule.rstrip("."), error.fix)
+
+
+def _of_names(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
+    """What the names of the timeline's files alone show."""
+    names = {e.name for e in storage.list(timeline.config.timeline_path) if not e.is_dir}
+    done: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(names):
+        found = timeline.layout.parse_instant(name)
+        if found is not None and found.is_completed:
+            done.setdefault((found.requested, found.action), []).append(name)
+    for (requested, _), files in done.items():
+        if len(files) > 1:
+            yield Finding(
+                "timeline.twice",
+                requested,
+                f"is completed twice: {', '.join(files)}",
+                "compare the files, and delete the later one.",
+            )
+    for instant in timeline.pending():
+        if instant.state is State.INFLIGHT and instant.action != "savepoint":
+            path = timeline.path(instant.at(State.REQUESTED))
+            # Asked for the second time: it may have been undone since.
+            if path.rpartition("/")[2] not in names and storage.head(timeline.path(instant)):
+                yield Finding(
+                    "timeline.inflight",
+                    timeline.path(instant),
+                    f"its requested file {path} is missing; Hudi can't roll it back",
+                    "write an empty file of that name, then roll the instant back.",
+                )
+
+
+def _change_logs(stat: WriteStat) -> dict[str, int]:
+    found = stat.extra.get("cdcStats")
+    if not isinstance(found, Mapping):
+        return {}
+    return {str(path): int(size or 0) for path, size in found.items()}

@@ -1,0 +1,214 @@
+"""Verify: is everything as it should be? Files against timeline, properties, bytes, keys.
+
+Nothing is changed, and writers may go on meanwhile: what they bring or take away is no finding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+
+from attrs import evolve
+from hoodoo.errors import HoodooError, HoodooWarning, UnsupportedTableError
+from hoodoo.metadata.partition_state import unlisted
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.findings import (
+    Checked,
+    Finding,
+    Found,
+    Pending,
+    Progress,
+    Report,
+    silent,
+)
+from hoodoo.model.meta import without_meta
+from hoodoo.read.plan import plan_scan
+from hoodoo.read.source import ReadSource
+from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
+from hoodoo.timeline.instants import order_key, to_datetime
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.view import FileSystemView, from_files, list_data
+
+from hoodoo_cli.reports.verify.contents import check_contents
+from hoodoo_cli.reports.verify.files import (
+    DataFile,
+    Instants,
+    check_named,
+    check_partitions,
+    check_strays,
+    parsed,
+)
+from hoodoo_cli.reports.verify.keys import check_keys
+from hoodoo_cli.reports.verify.kinds import KINDS
+from hoodoo_cli.reports.verify.metadata import LocationsCheck, check_listing
+from hoodoo_cli.reports.verify.named_files import NamedFiles, archived_cleans, read_history
+from hoodoo_cli.reports.verify.placement import check_placement
+from hoodoo_cli.reports.verify.properties import check_columns, check_properties
+
+
+def verify(
+    source: ReadSource,
+    *,
+    quick: bool = False,
+    keys: bool = True,
+    in_table: bool = False,
+    progress: Progress = silent,
+    now: datetime | None = None,
+) -> Report:
+    """Look at everything of a table.
+
+    ``quick``: listings and timeline only, no base or log file is opened. ``keys`` False: their footers
+    and frames, no rows. ``in_table``: a record key occurs once in the whole table, not only in its
+    partition path. Raises StorageError where the store fails; what is wrong with the table is told.
+    """
+    storage, told = source.storage, source.timeline
+    source = _listing(source)  # what the metadata table says is checked, and not gone by
+    before = source.timeline
+    config, findings = check_properties(storage)
+    parts = [Found(findings)]
+    history = read_history(storage, before, progress)
+    entries = list(list_data(storage))
+    after = reload(storage, before)
+    newer = read_history(storage, after, silent) if after != before else history
+    # A clean that was planned meanwhile removes what `before` names.
+    history = evolve(history, removed=history.removed | newer.removed)
+    files = parsed(entries)
+    archived = _archived(source, after, files.values())
+    instants = Instants.of(before, after, _reaching(archived, files.values()))
+    if any(path not in files and not history.was_removed(path) for path in history.named):
+        more = archived_cleans(load_archived(storage, source.config))
+        history = evolve(history, removed=history.removed | more)
+    parts.append(
+        Found(
+            (
+                *history.findings,
+                *check_named(history, files, instants),
+                *check_strays(history, files, instants),
+                *check_partitions(storage, entries, instants),
+                *check_listing(storage, told, files, history, instants),
+            ),
+            Checked(instants=len(before.instants), files=len(files)),
+        )
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HoodooWarning)  # damaged logs are told as findings
+        if not quick:
+            locations = LocationsCheck(storage, told)
+            parts += _opened(source, history, files, instants, keys, in_table, progress, locations)
+    return _report(config.name if config else "", storage.root, parts, _pending(before, now))
+
+
+def _listing(source: ReadSource) -> ReadSource:
+    """``source``, whose files are found by listing."""
+    config = unlisted(source.config)
+    timeline = evolve(source.timeline, config=config)
+    return evolve(source, config=config, timeline=timeline, whole=False)
+
+
+def unopened(name: str, findings: Sequence[Finding]) -> Report:
+    """The report on a table whose properties can't be gone by."""
+    return _report(name, name, [Found(tuple(findings), skipped=("all but the properties",))], ())
+
+
+def _opened(
+    source: ReadSource,
+    history: NamedFiles,
+    files: dict[str, DataFile],
+    instants: Instants,
+    keys: bool,
+    in_table: bool,
+    progress: Progress,
+    locations: LocationsCheck,
+) -> list[Found]:
+    found = []
+    try:
+        view = _view(source, history, files)
+    except HoodooError as error:
+        if history.unread:
+            return [Found(skipped=("contents of files: the timeline can't be read",))]
+        finding = Finding("read.failed", error.obj, error.rule.rstrip("."), error.fix)
+        return [Found((finding,), skipped=("contents of files: see read.failed",))]
+    contents = (source.storage, source.file_format, view, history, instants, progress)
+    found.append(check_contents(*contents))
+    if not instants.before.writes():
+        return found
+    try:
+        schema = without_meta(plan_scan(source).stored)
+    except UnsupportedTableError as error:
+        return [*found, Found(skipped=(f"rows: {error.rule.rstrip('.')}",))]
+    except HoodooError as error:
+        if history.unread:
+            return [*found, Found(skipped=("rows: the timeline can't be read",))]
+        finding = Finding("read.failed", error.obj, error.rule.rstrip("."), error.fix)
+        return [*found, Found((finding,), skipped=("rows: see read.failed",))]
+    found.append(Found(tuple(check_columns(source.config, schema))))
+    if keys:
+        found.append(check_keys(source, instants, in_table, progress, locations))
+        found.append(check_placement(source, progress))
+    return found
+
+
+def _view(source: ReadSource, history: NamedFiles, files: dict[str, DataFile]) -> FileSystemView:
+    """The view without the rivals of base files that commits name: they have been told."""
+    named = {
+        (f.partition_path, f.file_id, f.instant)
+        for path, f in files.items()
+        if isinstance(f, BaseFile) and path in history.named
+    }
+    kept = tuple(
+        f
+        for path, f in files.items()
+        if not isinstance(f, BaseFile)
+        or path in history.named
+        or (f.partition_path, f.file_id, f.instant) not in named
+    )
+    return from_files(source.storage, source.timeline, kept)
+
+
+def _archived(
+    source: ReadSource, timeline: Timeline, files: Iterable[DataFile]
+) -> tuple[ArchivedInstant, ...]:
+    """What has been archived; looked at only where files are older than the active timeline."""
+    start = timeline.start
+    if start is None or all(order_key(f.instant) >= order_key(start) for f in files):
+        return ()
+    return load_archived(source.storage, source.config)
+
+
+def _reaching(
+    archived: Sequence[ArchivedInstant], files: Iterable[DataFile]
+) -> frozenset[str] | None:
+    """The archived instants that files may be of. Those older than all of them may have been thrown
+    away: nothing can be said of their files, so they count as archived."""
+    if not archived:
+        return None
+    first = order_key(archived[0].requested)
+    older = {f.instant for f in files if order_key(f.instant) < first}
+    return frozenset(i.requested for i in archived) | older
+
+
+def _pending(timeline: Timeline, now: datetime | None) -> tuple[Pending, ...]:
+    moment = now or datetime.now(timezone.utc)
+    zone = timeline.config.timezone
+    return tuple(
+        Pending(
+            i.requested,
+            i.action,
+            i.state.value.lower(),
+            max(0.0, (moment - to_datetime(i.requested, zone)).total_seconds()),
+        )
+        for i in timeline.pending()
+    )
+
+
+def _report(name: str, root: str, parts: Sequence[Found], pending: tuple[Pending, ...]) -> Report:
+    order = list(KINDS)
+    findings = {f: None for part in parts for f in part.findings}
+    found = sorted(findings, key=lambda f: (order.index(f.kind), f.obj))
+    checked = Checked(
+        *(sum(getattr(p.checked, a.name) for p in parts) for a in Checked.__attrs_attrs__)
+    )
+    skipped = tuple(dict.fromkeys(reason for part in parts for reason in part.skipped))
+    notes = tuple(note for part in parts for note in part.notes)
+    return Report(name or root, tuple(found), pending, checked, skipped, notes)

@@ -1,0 +1,1 @@
+"""What subcommands are made with, those that other distributions contribute too: arguments, printing."""

@@ -1,0 +1,124 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+
+import hoodoo
+import pytest
+from hoodoo.errors import HoodooWarning, PluginError
+from hoodoo_cli.commandline import main
+
+pytest.importorskip("typer")
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def one(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        said = capsys.readouterr()
+        code = caught.value.code
+        return (code if isinstance(code, int) else 0), said.out, said.err
+
+    return one
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"{hoodoo.__version__}\n", "")
+
+
+def test_plugins(run: Run) -> None:
+    code, out, _ = run("plugins")
+    assert code == 0
+    lines = out.splitlines()
+    assert "file_format" in lines
+    (parquet,) = (line for line in lines if line.startswith("  PARQUET "))
+    assert lines.index(parquet) == lines.index("file_format") + 1
+    assert "hoodoo-core" in parquet
+
+
+def test_plugins_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run("plugins")
+    lines, rows = out.splitlines(), json.loads(run("plugins", "--json")[1])
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == len(rows) + len({row["family"] for row in rows}) + 1
+    for row in rows:
+        assert any(line.split()[0] == row["name"] for line in lines)
+
+
+def test_plugins_of_a_family_or_a_name(run: Run) -> None:
+    _, family, _ = run("plugins", "file_format")
+    _, name, _ = run("plugins", "parquet")
+    assert family == name
+    assert f"from     hoodoo-core {hoodoo.__version__}" in family
+    assert "hoodie.parquet.compression.codec" in family
+    assert json.loads(run("plugins", "parquet", "--json")[1])[0]["family"] == "file_format"
+    code, _, err = run("plugins", "file_fromat")
+    assert code == 2 and "Did you mean file_format" in err
+
+
+def test_plugins_as_json(run: Run) -> None:
+    code, out, _ = run("plugins", "--json")
+    assert code == 0
+    rows = json.loads(out)
+    assert {"storage", "engine", "file_format"} <= {row["family"] for row in rows}
+    (file,) = (row for row in rows if (row["family"], row["name"]) == ("storage", "file"))
+    assert file["aliases"] == ["", "local"] and file["distribution"] == "hoodoo-core"
+
+
+def test_wrong_usage(run: Run) -> None:
+    code, _, err = run("nothing-of-the-kind")
+    assert code == 2 and "nothing-of-the-kind" in err
+
+
+def test_our_errors_are_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise PluginError("plugin [x]", "it is broken.", "Repair it.")
+
+    monkeypatch.setattr("hoodoo_cli.commands.plugins.report", failing)
+    assert run("plugins") == (2, "", "plugin [x]: it is broken. Fix: Repair it.\n")
+
+
+def test_warnings_are_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warning() -> list[object]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("table [x]: look out.", HoodooWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr("hoodoo_cli.commands.plugins.report", warning)
+    code, _, err = run("plugins")
+    assert (code, err) == (0, "table [x]: look out.\n")
+
+
+def test_other_errors_are_bugs_and_show_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("hoodoo_cli.commands.plugins.report", failing)
+    with pytest.raises(ZeroDivisionError):
+        main(["plugins"])
+
+
+@pytest.mark.parametrize("lacking", ["typer", "rich"])
+def test_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
+    for name in list(sys.modules):
+        if name.startswith(("hoodoo_cli.commandline.app", "hoodoo_cli.commands")):
+            monkeypatch.delitem(sys.modules, name)
+        elif name == lacking or name.startswith(f"{lacking}."):
+            monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, lacking, None)
+    if lacking == "rich":
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    code, out, err = run("plugins")
+    assert (code, out) == (2, "")
+    assert "hoodoo-cli" in err and lacking in err

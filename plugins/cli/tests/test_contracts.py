@@ -1,0 +1,50 @@
+"""The reports and subcommands of hoodoo-cli keep the contracts."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hoodoo.hookspecs import Registration
+from hoodoo.hookspecs.report import Reporter
+from hoodoo.kernel.resolve import resolve
+from hoodoo.testing.contracts.command import CommandContract
+from hoodoo.testing.contracts.report import ReportContract
+from hoodoo_cli.registrations import hoodoo_commands, hoodoo_reports
+
+COMMANDS = hoodoo_commands()
+ARGUMENTS: dict[str, Mapping[str, Any]] = {"layout": {"columns": ["city"]}}
+
+
+@pytest.fixture(params=[one.name for one in hoodoo_reports()])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class TestReports(ReportContract):
+    @pytest.fixture
+    def reporter(self, name: str) -> Reporter:
+        found: Reporter = resolve("report", name).instance
+        return found
+
+    @pytest.fixture
+    def arguments(self, name: str) -> Mapping[str, Any]:
+        return ARGUMENTS.get(name, {})
+
+
+class TestCommands(CommandContract):
+    @pytest.fixture
+    def registrations(self) -> list[Registration]:
+        return COMMANDS
+
+
+@pytest.mark.parametrize("one", COMMANDS, ids=lambda one: one.name)
+def test_the_list_says_what_the_help_says(one: Registration) -> None:
+    assert isinstance(one.factory, str)
+    said = inspect.getdoc(pkgutil.resolve_name(one.factory)) or ""
+    assert " ".join(said.split()).startswith(one.summary.rstrip(".")), said
+    assert re.search(r"[.]$", one.summary)
