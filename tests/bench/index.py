@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.metered import MeteredEngine
+from hoodoo.indexes.lookup import KEYED, locations_of
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.index_lookup import KEYED, locations_of
 from hoodoo.metadata.record_index import index as record_index
 from hoodoo.table import settings as tables
 from hoodoo.table.table import Table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hoodoo.hookspecs import Registration, Settings, hookimpl
 from hoodoo.options.files import PARQUET_OPTIONS
+from hoodoo.options.metadata import METADATA_OPTIONS
 from hoodoo.options.table import STORAGE_URI
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import SERIALIZER, THREADS
@@ -54,6 +55,18 @@ def hoodoo_file_formats() -> list[Registration]:
             "hoodoo.files.parquet.format:ParquetFormat.from_settings",
             options=(*PARQUET_OPTIONS, *VIRTUAL_OPTIONS),
             summary="Parquet with Hudi's footer: bloom filter and record-key range.",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_participants() -> list[Registration]:
+    return [
+        Registration(
+            "metadata_table",
+            "hoodoo.metadata.participant:MetadataParticipant.from_settings",
+            options=METADATA_OPTIONS,
+            summary="The metadata table: files, ranges of columns, record indexes.",
         )
     ]
 

@@ -18,11 +18,11 @@ from hoodoo.clustering import bounds
 from hoodoo.clustering.bounds import with_bounds
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.parquet.format import ParquetFormat
-from hoodoo.metadata.file_index.listing import build
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.participants.listing import build
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.timeline import Timeline

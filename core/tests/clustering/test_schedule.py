@@ -19,12 +19,12 @@ from hoodoo.clustering.settings import ClusteringSettings
 from hoodoo.errors import PluginError
 from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
-from hoodoo.metadata.file_index.listing import build
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.options.clustering import SORT_COLUMNS
+from hoodoo.participants.listing import build
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.layouts import LAYOUTS

@@ -48,6 +48,7 @@ from hoodoo.timeline.plans.clustering import (
 )
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.changed import begin_joined
 from hoodoo.write.commit import Commit
 from hoodoo.write.conflicts import change_of
 from hoodoo.write.target import WriteTarget
@@ -205,7 +206,7 @@ def _told(
         "bytes_after": sum(stat.file_size for stat in after),
         "rows": sum(stat.num_writes for stat in after),
     }
-    noted = {} if target.keeping is None else target.keeping.noted
+    noted = {} if target.joined is None else target.joined.noted
     return {
         **how.strategy.told(groups),
         "schema": avro_text(schema, target.config.name),
@@ -227,9 +228,7 @@ def _publish(
 ) -> Commit:
     order.before_publish()
     storage, timeline = target.storage, target.timeline
-    beside = None
-    if target.keeping is not None:
-        beside = target.keeping.begin(target, instant, metadata, written)
+    beside = begin_joined(target, instant, metadata, written)
     check = _NobodyElse(target, instant, plan.file_groups, order.conflicts)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
     with order.turns.let_others_first(storage, time.monotonic() - began):

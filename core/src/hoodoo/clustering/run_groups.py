@@ -48,7 +48,7 @@ def run_groups(
                 f"the table has no such column (it has {', '.join(schema.names)}).",
                 "Cancel the clustering (table.rollback) and schedule it by columns that there are.",
             )
-    tells = target.keeping is not None and target.keeping.keys
+    tells = target.joined is not None and target.joined.keys
     step = RewriteGroups(
         target.storage,
         target.file_format,

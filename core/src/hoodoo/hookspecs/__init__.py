@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> conflict -> lock -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> conflict -> lock -> participant -> pruner -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
@@ -33,6 +33,8 @@ from hoodoo.hookspecs.lock import LockHooks
 from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.merger import MergerHooks
 from hoodoo.hookspecs.observer import ObserverHooks
+from hoodoo.hookspecs.participant import ParticipantHooks
+from hoodoo.hookspecs.pruner import PrunerHooks
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs.report import ReportHooks
 from hoodoo.hookspecs.serializer import SerializerHooks
@@ -51,6 +53,8 @@ FAMILIES: dict[str, type] = {
     "file_format": FileFormatHooks,
     "conflict": ConflictHooks,
     "lock": LockHooks,
+    "participant": ParticipantHooks,
+    "pruner": PrunerHooks,
     "compaction": CompactionHooks,
     "clustering_plan": ClusteringPlanHooks,
     "clustering": ClusteringHooks,

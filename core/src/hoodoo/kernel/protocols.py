@@ -16,6 +16,8 @@ from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.participant import Participant
+from hoodoo.hookspecs.pruner import Pruner
 from hoodoo.hookspecs.report import Reporter
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
@@ -35,6 +37,8 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "file_format": (BaseFileFormat,),
     "conflict": (ConflictStrategy,),
     "lock": (Lock,),
+    "participant": (Participant,),
+    "pruner": (Pruner,),
     "compaction": (CompactionStrategy,),
     "clustering_plan": (ClusteringPlanner,),
     "clustering": (Clustering,),

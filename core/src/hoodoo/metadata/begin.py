@@ -8,12 +8,11 @@ from functools import partial
 import pyarrow as pa
 
 from hoodoo.hookspecs.engine import Stream
-from hoodoo.hookspecs.index import LookupIndex
+from hoodoo.hookspecs.participant import TableState
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
 from hoodoo.metadata.file_index.deltas import FileChange, entries
 from hoodoo.metadata.file_index.rows import ALL_PARTITIONS, encode_files, encode_partitions
-from hoodoo.metadata.index_lookup import all_keys, locations_of
 from hoodoo.metadata.keys import file_key
 from hoodoo.metadata.layout import (
     COLUMN_STATS,
@@ -30,20 +29,19 @@ from hoodoo.metadata.record_index.rows import GroupFiles, places, write_index_ro
 from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
-from hoodoo.metadata.writer import columns_of, key_rows
+from hoodoo.metadata.writer import columns_of
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import with_meta
 from hoodoo.produce.key_changes import INDEX_ROWS
 from hoodoo.produce.pending import Pending
 from hoodoo.timeline import view
-from hoodoo.write.target import WriteTarget
 
 # Below so many bytes of base files the least number of groups is right, whatever the rows.
 _FEW_BYTES = 256 << 20
 
 
 def begin_files(
-    target: WriteTarget, table: MetadataTable, pending: Pending, size: IndexSize
+    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize
 ) -> tuple[WriteStat, ...]:
     """Every file of a committed instant, of all file slices."""
     found: dict[str, dict[str, int]] = {}
@@ -57,7 +55,7 @@ def begin_files(
 
 
 def begin_ranges(
-    target: WriteTarget, table: MetadataTable, pending: Pending, size: IndexSize, partition: str
+    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize, partition: str
 ) -> tuple[WriteStat, ...]:
     """What the files of the newest slices hold."""
     added: dict[str, dict[str, int]] = {}
@@ -86,7 +84,7 @@ def begin_ranges(
 
 
 def begin_index(
-    target: WriteTarget, table: MetadataTable, pending: Pending, size: IndexSize
+    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize
 ) -> tuple[WriteStat, ...]:
     """Every record key. Its location's time is that of the file slice it lies in."""
     zone = target.config.timezone
@@ -104,16 +102,16 @@ def begin_index(
     if not groups.file_ids:
         return ()
     files = GroupFiles(table.storage, pending, text, groups, base=True)
-    keys = key_rows(target.engine, target, target.slices)
+    keys = target.keys_of(target.slices)
     if size.source is not None:
-        keys, known = asked_of(target, size.source)
+        keys, known = asked_of(target, size.source(target))
     stats, repeated = write_index_rows(target.engine, keys, places(known), files, target.serializer)
     size.told(repeated)
     return stats
 
 
 def begin_growing(
-    target: WriteTarget, table: MetadataTable, pending: Pending, size: IndexSize
+    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize
 ) -> tuple[WriteStat, ...]:
     """Every record key, in one file group for each bucket."""
     growing = Growing.of(target.config)
@@ -132,19 +130,16 @@ def begin_growing(
         buckets=((),) * growing.buckets,
         cap=growing.cap,
     )
-    keys = key_rows(target.engine, target, target.slices)
+    keys = target.keys_of(target.slices)
     if size.source is not None:
-        keys, known = asked_of(target, size.source)
+        keys, known = asked_of(target, size.source(target))
     stats, repeated = write_index_rows(target.engine, keys, places(known), files, target.serializer)
     size.told(repeated)
     return stats
 
 
-def asked_of(
-    target: WriteTarget, index: LookupIndex
-) -> tuple[Stream, list[tuple[int, str, str, int]]]:
-    """INDEX_ROWS, and the places of their files, as ``index`` says where the keys of the table lie."""
-    found = locations_of(target, index, all_keys(target))
+def asked_of(target: TableState, found: pa.Table) -> tuple[Stream, list[tuple[int, str, str, int]]]:
+    """INDEX_ROWS, and the places of their files, of ``found``, where the keys of the table lie."""
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     zone = target.config.timezone
     instants = {(s.partition_path, s.file_id): s.instant for s in target.slices}
@@ -161,7 +156,7 @@ def asked_of(
     return target.engine.source(pa.table(columns, schema=INDEX_ROWS)), known
 
 
-def _rows_by_path(target: WriteTarget) -> dict[str, int]:
+def _rows_by_path(target: TableState) -> dict[str, int]:
     """Rows of base files in each partition path; 0 where these are so small that it does not matter."""
     bases = [s.base_file for s in target.slices if s.base_file is not None]
     rows = {s.partition_path: 0 for s in target.slices}
@@ -173,7 +168,7 @@ def _rows_by_path(target: WriteTarget) -> dict[str, int]:
 
 
 def _put(
-    target: WriteTarget,
+    target: TableState,
     table: MetadataTable,
     pending: Pending,
     partition: str,
@@ -184,7 +179,7 @@ def _put(
     return put_base(table.storage, pending, partition, file_id, batches, text, group)
 
 
-Begin = Callable[[WriteTarget, MetadataTable, Pending, IndexSize], tuple[WriteStat, ...]]
+Begin = Callable[[TableState, MetadataTable, Pending, IndexSize], tuple[WriteStat, ...]]
 # The partitions that can be made.
 BEGIN: dict[str, Begin] = {
     FILES: begin_files,

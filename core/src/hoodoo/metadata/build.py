@@ -17,6 +17,7 @@ from attrs import evolve
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.participant import TableState
 from hoodoo.kernel.events import notify
 from hoodoo.metadata.begin import BEGIN
 from hoodoo.metadata.catch_up import Behind, catch_up, covers
@@ -53,7 +54,6 @@ from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
-from hoodoo.write.target import WriteTarget
 
 _ATTEMPTS = 50
 _MILLISECOND = timedelta(milliseconds=1)
@@ -63,7 +63,7 @@ def build(
     storage: Storage,
     config: TableConfig,
     wanted: Sequence[str],
-    look: Callable[[], WriteTarget],
+    look: Callable[[], TableState],
     settings: IndexSize,
 ) -> TableConfig:
     """Make the partitions ``wanted`` anew; the table's properties as they are then. ``look`` answers the
@@ -92,7 +92,7 @@ def build(
             columns = _build(storage, mine, wanted, look, evolve(settings, told=told))
         except BaseException as error:
             with suppress(HoodooError):
-                withdraw(storage, timeline, mine)
+                publish.withdraw(storage, timeline, mine)
             if isinstance(error, FileNotFoundError) or NOT_THERE in str(error):
                 raise CommitConflictError(
                     f"metadata table of {config.name}",
@@ -176,17 +176,11 @@ def retire(storage: Storage, config: TableConfig) -> TableConfig:
     return config
 
 
-def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
-    """Take the pending indexing action ``mine`` off the timeline; its partitions stay as they are, unread."""
-    for state in (State.INFLIGHT, State.REQUESTED):
-        storage.delete(timeline.path(mine.at(state)))
-
-
 def _build(
     storage: Storage,
     mine: Instant,
     wanted: Sequence[str],
-    look: Callable[[], WriteTarget],
+    look: Callable[[], TableState],
     settings: IndexSize,
 ) -> list[str]:
     """The columns whose ranges are kept."""
@@ -235,7 +229,7 @@ def _build(
 
 
 def _begin(
-    target: WriteTarget,
+    target: TableState,
     table: MetadataTable,
     wanted: Sequence[str],
     settings: IndexSize,
@@ -325,7 +319,7 @@ def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None =
             raise CommitConflictError(
                 f"{storage.root}: indexing {other.requested}", "is under way.", "Wait for its end."
             )
-        withdraw(storage, timeline, other)
+        publish.withdraw(storage, timeline, other)
 
 
 def _infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.hookspecs.participant import TableState
 from hoodoo.metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
 from hoodoo.metadata.commit import PendingDeltaCommit
 from hoodoo.metadata.deltas import put_deltas
@@ -17,7 +18,7 @@ from hoodoo.metadata.record_index.rows import GroupFiles, places, write_index_ro
 from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.table import MetadataTable
-from hoodoo.metadata.writer import columns_of, grown, key_rows
+from hoodoo.metadata.writer import columns_of, grown
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant
@@ -26,7 +27,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.target import WriteTarget
 
 _CLEAN = "clean"
 # What changes neither files nor keys.
@@ -57,8 +57,8 @@ def _told(timeline: Timeline) -> frozenset[tuple[str, str]]:
 
 
 def catch_up(
-    before: WriteTarget,
-    now: WriteTarget,
+    before: TableState,
+    now: TableState,
     partitions: Sequence[str],
     groups: list[str],
     size: IndexSize,
@@ -88,7 +88,7 @@ def catch_up(
         _add_keys(before, now, new[-1], groups, size, index)
 
 
-def _begun(target: WriteTarget, instant: Instant) -> PendingDeltaCommit:
+def _begun(target: TableState, instant: Instant) -> PendingDeltaCommit:
     table = MetadataTable.open(target.storage, target.timeline)
     text = record_schema(target.config.version)
     done = table.timeline.find(instant.requested)
@@ -105,7 +105,7 @@ def _complete(begun: PendingDeltaCommit, stats: Sequence[WriteStat]) -> None:
         begun.complete_alone(stats)
 
 
-def _add_files(target: WriteTarget, instant: Instant, partitions: Sequence[str]) -> None:
+def _add_files(target: TableState, instant: Instant, partitions: Sequence[str]) -> None:
     if instant.action == _CLEAN:
         told = target.timeline.contents(target.storage, instant)
         change = FileChange.deleted(deleted_by(told))
@@ -132,7 +132,7 @@ def _add_files(target: WriteTarget, instant: Instant, partitions: Sequence[str])
     _complete(begun, stats)
 
 
-def _still_there(target: WriteTarget, change: FileChange) -> dict[str, dict[str, int]]:
+def _still_there(target: TableState, change: FileChange) -> dict[str, dict[str, int]]:
     """The added files that nothing has cleaned since."""
     return {
         path: {
@@ -156,8 +156,8 @@ def deleted_by(told: dict[str, object]) -> list[str]:
 
 
 def _add_keys(
-    before: WriteTarget,
-    now: WriteTarget,
+    before: TableState,
+    now: TableState,
     newest: Instant,
     groups: list[str],
     size: IndexSize,
@@ -173,8 +173,8 @@ def _add_keys(
     begun = _begun(now, newest)
     rows = now.engine.union(
         [
-            key_rows(now.engine, now, came),
-            key_rows(now.engine, now, went, len(came), deleted=True),
+            now.keys_of(came),
+            now.keys_of(went, len(came), deleted=True),
         ]
     )
     if index == GROWING_INDEX:
@@ -196,7 +196,7 @@ def _add_keys(
     _complete(begun, stats)
 
 
-def _known(slices: Sequence[FileSlice], target: WriteTarget) -> list[tuple[int, str, str, int]]:
+def _known(slices: Sequence[FileSlice], target: TableState) -> list[tuple[int, str, str, int]]:
     zone = target.config.timezone
     return [
         (n, s.partition_path, s.file_id, millis_of(s.instant, zone)) for n, s in enumerate(slices)

@@ -21,6 +21,9 @@ PARTITION_FIELDS = "hoodie.table.partition.fields"
 HUDI_INDEX = table.INDEX_TYPE.key
 OWN_INDEX = "hoodoo.index.type"
 POPULATE = virtual.POPULATE.key
+# The partitions of the metadata table that may be read, and those that are being built.
+USABLE_METADATA = "hoodie.table.metadata.partitions"
+BUILT_METADATA = "hoodie.table.metadata.partitions.inflight"
 # RFC-21's own setting, kept as a property beside the one that shipped.
 VIRTUAL = virtual.VIRTUAL.key
 # Of a table with virtual keys: the requested time up to which its files were made with stored ones.
@@ -175,4 +178,4 @@ class TableConfig:
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
         """Usable partitions of the metadata table; empty means there is none."""
-        return _names(self.get("hoodie.table.metadata.partitions"))
+        return _names(self.get(USABLE_METADATA))

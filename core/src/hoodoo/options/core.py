@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from hoodoo.options.clustering import CLUSTERING_OPTIONS
 from hoodoo.options.files import FILE_OPTIONS
-from hoodoo.options.metadata import METADATA_OPTIONS
 from hoodoo.options.option import Option
 from hoodoo.options.services import SERVICE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
@@ -15,7 +14,6 @@ CORE_OPTIONS: tuple[Option, ...] = (
     *TABLE_OPTIONS,
     *WRITE_OPTIONS,
     *FILE_OPTIONS,
-    *METADATA_OPTIONS,
     *SERVICE_OPTIONS,
     *CLUSTERING_OPTIONS,
 )

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from attrs import define, field, frozen
 
 from hoodoo.hookspecs.engine import Engine, Stream, Task, Workspace
+from hoodoo.hookspecs.participant import KEY_CHANGES
 from hoodoo.model.commit import WriteStat
 from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
 # ``file`` tells files apart, within one write. ``deleted``: the key is gone from it.
-INDEX_ROWS = pa.schema([("record_key", pa.string()), ("file", pa.int64()), ("deleted", pa.bool_())])
+INDEX_ROWS = KEY_CHANGES
 WRITTEN = pa.schema([("stat", pa.binary()), *INDEX_ROWS])
 # File groups that one task of an index write tells apart; a task writes far fewer files.
 _FILES_PER_TASK = 1 << 24

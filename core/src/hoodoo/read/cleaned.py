@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
-from hoodoo.metadata.file_index.listing import list_data
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
+from hoodoo.participants.listing import list_data
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
 
-from hoodoo.metadata.file_index.listing import is_told
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
+from hoodoo.participants.listing import is_known
 from hoodoo.read.cleaned import CleanedFiles, Key, check_stats
 from hoodoo.read.plan import ScanPlan, plan_scan
 from hoodoo.read.project import or_untimed
@@ -47,7 +47,7 @@ def plan_incremental(
     then = evolve(source, timeline=window.then)
     bound = window.then.layout.request_bound(window.until)
     view = from_files(source.storage, window.then, history.files, bound)
-    if source.whole and not window.bounded and not is_told(source.timeline):
+    if source.whole and not window.bounded and not is_known(source.timeline):
         refuse_lost(source.storage, source.timeline, view)
     everything = window.from_the_beginning and not window.bounded
     touched, changed = ({}, []) if everything else _touched(source, window)

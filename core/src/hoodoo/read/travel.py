@@ -7,8 +7,8 @@ put beside the listing; where the older state has one of these files, it can't b
 from __future__ import annotations
 
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.metadata.file_index.listing import is_told, list_data
 from hoodoo.model.instant import Instant, State
+from hoodoo.participants.listing import is_known, list_data
 from hoodoo.read.cleaned import deleted_by, undone_meanwhile
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.instants import order_key
@@ -60,7 +60,7 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
             "ask for a later point; to keep more, give hoodie.clean.commits.retained, or "
             "hoodie.clean.policy by_hours, or make a savepoint.",
         )
-    if source.whole and not is_told(source.timeline):
+    if source.whole and not is_known(source.timeline):
         refuse_lost(source.storage, source.timeline, view, bound)
     return view
 

@@ -32,13 +32,13 @@ from hoodoo.hookspecs.registration import Registration, Settings
 from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.file_index.listing import build_whole
 from hoodoo.model.brief import listed
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.options import clustering as keys
 from hoodoo.options.option import Option
+from hoodoo.participants.listing import build_whole
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.table import settings as tables
 from hoodoo.table.switching import Switching
@@ -235,7 +235,7 @@ class Clusterings(Switching):
             how=partial(self._how, given),
             conflicts=tables.conflict_strategy(self._settings),
             undo=self._undo,
-            before_publish=self._drop_stale_partitions,
+            before_publish=self._drop_stale,
             turns=self._turns,
         )
         return run(wanted)

@@ -16,12 +16,11 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.partition_state import current_partitions, drop_stale_partitions, unlisted
-from hoodoo.metadata.writer import MetadataWriter
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.options.metadata import ENABLED
+from hoodoo.participants.joined import Joined
+from hoodoo.participants.of_table import Participants
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
@@ -84,7 +83,7 @@ class OpenTable:
 
     def _look(self) -> Timeline:
         known = self._timeline
-        config = self._config if self._with_metadata else unlisted(self._config)
+        config = self._participants.reading(self._config)
         now = load(self._storage, config) if known is None else reload(self._storage, known)
         self._timeline = now  # another thread may put an older one there
         return now
@@ -145,6 +144,7 @@ class OpenTable:
                 "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
                 "upgrade it with Hudi 1.1 or newer to version 9.",
             )
+        self._participants.refuse_unanswered(self._config)
 
     def _resolve_engine(self, data: Any, engine: str | Engine | None) -> Engine:
         if engine is None:
@@ -162,23 +162,23 @@ class OpenTable:
         if found != self._config:
             self._config, self._timeline, self._loaded = found, None, None
 
-    def _keeper(self, timeline: Timeline) -> MetadataWriter | None:
-        """Keeps the metadata table of the table that ``timeline`` is of; None if it has none.
-
-        The properties are read after the timeline: of a partition that came before it they tell, and one that
-        comes later is met at the decision."""
-        if not self._with_metadata:
-            return None
-        now = evolve(timeline, config=properties.load(self._storage))
-        partitions = current_partitions(self._storage, now)
-        return MetadataWriter(partitions, self._file_format, self._options) if partitions else None
-
-    def _drop_stale_partitions(self) -> None:
-        """A stale metadata table is a wrong answer: what is not kept of it goes before the first write."""
-        found = drop_stale_partitions(self._storage, self._config, wanted=self._with_metadata)
-        if found != self._config:
-            self._config, self._timeline = found, None
-
     @property
-    def _with_metadata(self) -> bool:
-        return ENABLED.given(self._options) is not False
+    def _participants(self) -> Participants:
+        return Participants.of(self._settings)
+
+    def _join(self, timeline: Timeline) -> Joined | None:
+        """Who takes part in what is made of ``timeline``; None if nobody does.
+
+        The properties are read after the timeline: of what came before it they tell, and what comes later
+        is found at the decision."""
+        now = evolve(timeline, config=properties.load(self._storage))
+        return self._participants.join(self._storage, now)
+
+    def _drop_stale(self) -> None:
+        """What would be wrong after a write, as nobody keeps it, goes before the first one."""
+        self._note(self._participants.stale(self._storage, self._config))
+
+    def _note(self, config: TableConfig) -> None:
+        """The properties may have become others."""
+        if config != self._config:
+            self._config, self._timeline = config, None

@@ -98,9 +98,9 @@ class Services(OpenTable):
             engine=runner,
             merger=plugins.merger,
             file_format=plugins.file_format,
-            before_publish=self._drop_stale_partitions,
+            before_publish=self._drop_stale,
             generator=plugins.generator,
-            keeper=self._keeper,
+            join=self._join,
         )
         return compaction.run(target, instant)
 
@@ -132,8 +132,8 @@ class Services(OpenTable):
         self._check_writable()
         threads = CleanSettings.of(self._options).threads
         return clean_run.run(
-            self._storage, self.timeline(), instant, threads, self._drop_stale_partitions,
-            keeper=self._keeper, schema=self._schema(self._look()),
+            self._storage, self.timeline(), instant, threads, self._drop_stale,
+            join=self._join, schema=self._schema(self._look()),
         )  # fmt: skip
 
     def archive(self) -> Archived:
@@ -160,7 +160,7 @@ class Services(OpenTable):
         self._check_writable()
         timeline = self.timeline()
         found = undoable(self._storage, timeline, instant)
-        self._drop_stale_partitions()
+        self._drop_stale()
         return rollback(self._storage, timeline, found)
 
     def savepoint(self, instant: str | None = None, comment: str = "", user: str = "") -> str:
@@ -212,14 +212,14 @@ class Services(OpenTable):
         """Plan a restore; its instant, or None where nothing came after ``instant``. From here on no
         write that has begun can complete, and the next writer would finish the restore."""
         self._check_writable()
-        self._drop_stale_partitions()
+        self._drop_stale()
         planned = restore.schedule(self._storage, self._config, instant)
         return None if planned is None else planned.requested
 
     def run_restore(self, instant: str) -> Restored:
         """Run the planned restore ``instant``, from the start or where an earlier run stopped."""
         self._check_writable()
-        self._drop_stale_partitions()
+        self._drop_stale()
         return restore.run(self._storage, self._config, instant)
 
     # --- looking ----------------------------------------------------------------------------------
@@ -269,8 +269,8 @@ class Services(OpenTable):
     def _clean(self, how: Cleaning, timeline: Timeline) -> Cleaned:
         def run(timeline: Timeline, requested: str) -> Cleaned:
             return clean_run.run(
-                self._storage, timeline, requested, how.settings.threads, self._drop_stale_partitions,
-                done_is_fine=True, keeper=self._keeper, schema=self._schema(timeline),
+                self._storage, timeline, requested, how.settings.threads, self._drop_stale,
+                done_is_fine=True, join=self._join, schema=self._schema(timeline),
             )  # fmt: skip
 
         cleaned = Cleaned()
@@ -290,7 +290,7 @@ class Services(OpenTable):
             return kept_by_cleaning(timeline, how.policy, how.settings.window, now)
 
         def before() -> None:
-            self._drop_stale_partitions()
+            self._drop_stale()
             # What is older than the timeline's start counts as committed.
             sweep_undone(self._storage, self._look())
 

@@ -28,7 +28,6 @@ from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.merge.virtual import VirtualKeys
-from hoodoo.metadata.record_index.size import IndexSize
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.options import clustering as clustering_options
@@ -37,6 +36,7 @@ from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
 from hoodoo.options.judge import as_text
 from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
+from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
@@ -239,8 +239,7 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
 def _check_together(options: Mapping[str, str]) -> None:
     """Raises ConfigError for options that are right alone, and contradict each other."""
     ArchiveSettings.of(options)
-    for partitioned in (False, True):
-        IndexSize.of(options, partitioned)
+    Participants.of(Settings(options=options)).check()
     runs, plans = clustering_options.INLINE, clustering_options.SCHEDULED
     if runs.read(options) and plans.read(options):
         raise ConfigError(

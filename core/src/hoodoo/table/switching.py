@@ -12,28 +12,22 @@ from attrs import evolve
 from hoodoo.errors import ConfigError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import Tees
+from hoodoo.hookspecs.participant import Rebuilt
+from hoodoo.indexes.compare import Comparison
+from hoodoo.indexes.prove import prove, prove_rows
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, resolve
-from hoodoo.metadata.compare import Comparison
-from hoodoo.metadata.definitions import is_partitioned
-from hoodoo.metadata.first_commit_not_indexed import UNIQUE
-from hoodoo.metadata.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX
-from hoodoo.metadata.partition_state import KEPT
-from hoodoo.metadata.prove import prove, prove_rows
-from hoodoo.metadata.table import FOLDER, building, listed, told_as
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
 from hoodoo.table import settings as tables
-from hoodoo.table.indexing import GROWING, PARTITIONED_INDEX, Indexing, refuse_unable
+from hoodoo.table.indexing import Indexing
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.write.target import WriteTarget
 
-# The indexes that are stored in the metadata table, and the partition of it that holds each.
-_STORED = {RECORD_INDEX: RECORD_INDEX, PARTITIONED_INDEX: RECORD_INDEX, GROWING: GROWING_INDEX}
 # Keeps keys unique in the whole table, and stores nothing.
 _GLOBAL = "global_simple"
 _CHOICES = (HUDI_INDEX, INDEX_CLASS.key)
@@ -65,15 +59,7 @@ class Switching(Indexing):
         see :meth:`switch_index`. Raises ConfigError for a partition that Hoodoo does not keep,
         UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
         """
-        self._check_writable()
-        self._refresh()
-        wanted, index, partitioned = self._wanted(name)
-        self._drop_stale_partitions()
-        repeated: list[int] = []
-        self._build(wanted, engine, source, partitioned, repeated.append)
-        if index is not None and set(repeated) == {0}:
-            self._remember(index, engine)
-        return wanted
+        return self._rebuild(name, source, engine)
 
     def switch_index(self, index: Any, *, engine: str | Engine | None = None) -> Comparison:
         """Give the table another index, a name or an object, for all writers; how it agrees with the files.
@@ -121,61 +107,28 @@ class Switching(Indexing):
         return comparison
 
     # --- inside -----------------------------------------------------------------------------------
-    def _wanted(self, name: str | None) -> tuple[tuple[str, ...], str | None, bool | None]:
-        """The partitions to be made; the index that is made with them, if it is global; and whether a record index
-        is to be of partition paths (None: as it is)."""
-        config = self._config
-        there = {*listed(config), *building(config)}
-        if name is None:
-            refuse_unable(config, False)
-            return tuple(p for p in KEPT if p in there or p == FILES), None, None
-        offer = kernel().find("index", name)
-        index = GROWING if name == GROWING_INDEX else None if offer is None else offer.name
-        partition = _STORED.get(index or "", name)
-        refuse_unable(config, partition in INDEXES)
-        if partition not in KEPT:
-            raise ConfigError(
-                f"metadata table partition {name!r}",
-                f"is none of {', '.join((*KEPT, PARTITIONED_INDEX, GROWING))}",
-                "name one of these.",
-            )
-        partitioned: bool | None = None
-        if partition == RECORD_INDEX:
-            partitioned = self._kind(name, index == PARTITIONED_INDEX, partition in there)
-        if partition == GROWING_INDEX:
-            return (GROWING_INDEX,), GROWING, None
-        made = RECORD_INDEX if partition == RECORD_INDEX and not partitioned else None
-        if partition == FILES or FILES not in config.metadata_partitions:
-            wanted = tuple(p for p in KEPT if p in there or p in (FILES, partition))
-            return wanted, made, partitioned
-        return (partition,), made, partitioned
-
-    def _kind(self, name: str, partitioned: bool, there: bool) -> bool:
-        """Whether the record index that ``name`` asks for is of partition paths. The name of the partition stands
-        for whichever kind is there."""
-        is_so = there and is_partitioned(self._storage)
-        if name == RECORD_INDEX and there:
-            return is_so
-        if partitioned and not self._config.partition_fields:
-            raise ConfigError(
-                f"index {PARTITIONED_INDEX}", "is for tables with partitions, and this one has none.",
-                "Use the global one: record_index.",
-            )  # fmt: skip
-        if (
-            there
-            and is_so != partitioned
-            and self._stored_index() in (RECORD_INDEX, PARTITIONED_INDEX)
-        ):
-            raise ConfigError(
-                f"index {name}", f"would take the place of the table's, {self._stored_index()}.",
-                f"Use table.switch_index({name!r}), or hoodoo switch-index: it makes the one of the other.",
-            )  # fmt: skip
-        return partitioned
+    def _rebuild(
+        self,
+        name: str | None,
+        source: Any = None,
+        engine: str | Engine | None = None,
+        is_index: bool = False,
+    ) -> tuple[str, ...]:
+        self._check_writable()
+        self._refresh()
+        maker = self._participants.maker(name)
+        request = self._request(name, engine, source, self._stored_index(), is_index)
+        done: Rebuilt = maker.rebuild(request)
+        self._config, self._timeline = done.config, None
+        if done.unique_index is not None:
+            self._remember(done.unique_index, engine)
+        return done.made
 
     def _stored_index(self) -> str | None:
-        """The table's own index, if it is one that is stored in the metadata table."""
+        """The table's own index, if a participant stores it."""
         offer = kernel().find("index", index_choice.noted(self._config) or "")
-        return offer.name if offer is not None and offer.name in _STORED else None
+        stored = offer is not None and self._participants.store_of(offer.name) is not None
+        return offer.name if offer is not None and stored else None
 
     def _is_global(self) -> bool:
         """Whether the table's own index is global; of one that nobody offers here, it may be."""
@@ -207,24 +160,20 @@ class Switching(Indexing):
 
     def _lacks(self, name: str) -> bool:
         """Whether ``name`` is an index that is stored, and the table has none of its kind."""
-        partition = _STORED.get(name)
-        if partition is None:
-            return False
-        refuse_unable(self._config, True)
-        if partition not in listed(self._config):
-            return True
-        return partition == RECORD_INDEX and (
-            is_partitioned(self._storage) != (name == PARTITIONED_INDEX)
-        )
+        store = self._participants.store_of(name)
+        return store is not None and bool(store.lacks(self._storage, self._config, name))
 
     def _make_stored(self, name: str, engine: str | Engine | None) -> None:
-        own, kinds = self._stored_index(), (RECORD_INDEX, PARTITIONED_INDEX)
-        if own in kinds and name in kinds and own != name:
+        own, store = self._stored_index(), self._participants.store_of(name)
+        if own is not None and store.shares(own, name):
             # The two have one place: until the other one is made, keys are looked up in the files.
-            between = _GLOBAL if own == RECORD_INDEX else index_choice.DEFAULT
-            self.switch_index(between, engine=engine)
-        alias = {RECORD_INDEX: "global_record_level_index"}
-        self.rebuild_index(alias.get(name, name), engine=engine)
+            self.switch_index(self._unstored(own), engine=engine)
+        self._rebuild(name, engine=engine, is_index=True)
+
+    def _unstored(self, index: str) -> str:
+        """An index that keeps keys as unique as ``index`` does, and stores nothing."""
+        found = resolve("index", index, self._settings).instance
+        return _GLOBAL if found.is_global else index_choice.DEFAULT
 
     def _remember(self, name: str, engine: str | Engine | None) -> None:
         """The global index ``name``, which was made of keys that lie in one place each, becomes the table's, if none
@@ -287,16 +236,10 @@ class Switching(Indexing):
     def _without_stored_index(self) -> Changes:
         """The changes of properties of a table that is to have no record index any more. Keys stay as unique as
         they are: by another index."""
-        changes: dict[str, str | None] = {}
-        if any(p in INDEXES for p in (*listed(self._config), *building(self._config))):
-            ready, begun = (
-                [p for p in found if p not in INDEXES]
-                for found in (listed(self._config), building(self._config))
-            )
-            changes |= {**told_as(ready, begun), UNIQUE: None}
+        changes: dict[str, str | None] = dict(self._participants.keys_are_virtual(self._config))
         own = self._stored_index()
         if own is not None:
-            other = index_choice.DEFAULT if own == PARTITIONED_INDEX else _GLOBAL
+            other = self._unstored(own)
             found = resolve("index", other, self._settings)
             changes |= index_choice.properties_of(found, self._settings)
             warn(
@@ -309,7 +252,4 @@ class Switching(Indexing):
     def _delete_stored_index(self) -> None:
         """Delete the record indexes, which the properties do not name any more."""
         barrier(self._storage, self._look())
-        for partition in INDEXES:
-            self._storage.delete_prefix(f"{FOLDER}/{partition}")
-        if not listed(self._config) and not building(self._config):
-            self._storage.delete_prefix(FOLDER)
+        self._participants.delete_given_up(self._storage, self._config)

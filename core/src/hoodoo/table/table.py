@@ -30,6 +30,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.virtual_keys import kept_columns
 from hoodoo.options.write import DUPLICATES
+from hoodoo.participants.of_table import Participants
 from hoodoo.read.changes.scan import Changes
 from hoodoo.read.incremental import plan_incremental
 from hoodoo.read.scan import Scan
@@ -39,7 +40,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.table import foreign
 from hoodoo.table import settings as tables
 from hoodoo.table.clustering import Clusterings
-from hoodoo.table.indexing import with_metadata
 from hoodoo.table.new_table import new_config
 from hoodoo.table.writing import SNAPSHOT_ATTEMPTS
 from hoodoo.timeline import properties
@@ -221,7 +221,7 @@ class Table(Clusterings):
         columns = key_columns(generator, self.schema)
         rewrite_keys.check_made(generator, stored_row(self._source(), columns), columns)
         pinned = table_properties(generator)
-        self._drop_stale_partitions()
+        self._drop_stale()
         stored = self._without_stored_index()
         self._change({**rewrite_keys.enabling(self.timeline(), kept, pinned), **stored})
         if stored:
@@ -280,7 +280,7 @@ class Table(Clusterings):
             file_format = check_readable(self._source())
             generator = self._plugins().generator
             rewrite_keys.check_all_stored(self._storage, file_format, self._seen()[1], generator)
-            self._drop_stale_partitions()
+            self._drop_stale()
             self._change(rewrite_keys.disabling())
 
     def _change(self, changes: Mapping[str, str | None]) -> None:
@@ -346,7 +346,7 @@ def create(
     )
     tables.check_engine(engine)
     storage = tables.open_storage(path, given)
-    config = with_metadata(config, given)
+    config = Participants.of(Settings(config, given)).new_table(config)
     guarded = tables.guarded(storage, Settings(config, given))
     tables.turns(
         Settings(config, given)
@@ -362,7 +362,7 @@ def create(
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
     table = Table(guarded, config, given, engine, objects)
-    table._begin_metadata()
+    table._created()
     return table
 
 

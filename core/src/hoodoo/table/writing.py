@@ -14,11 +14,10 @@ from hoodoo.errors import CommitConflictError, HoodooError, warn
 from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.file_index import listing
-from hoodoo.metadata.table import building, listed
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.options import write as write_options
 from hoodoo.options.clustering import UNDONE, UPDATES
+from hoodoo.participants.listing import build_whole
 from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.stored_row import stored_row
 from hoodoo.table import settings as tables
@@ -76,7 +75,7 @@ class Writing(Services):
             kind=kind,
             look=look,
             undo=self._undo,
-            before_publish=self._drop_stale_partitions,
+            before_publish=self._drop_stale,
             conflicts=tables.conflict_strategy(self._settings),
             turns=self._turns,
             repeats=tables.repeats(self._options),
@@ -88,7 +87,6 @@ class Writing(Services):
         every = compaction.inline_interval(self._config, self._options)
         cleaning = self._inline_cleaning()
         archiving = self._inline_archiving()
-        metadata = self._metadata_compaction()
         clustering = self._inline_clustering()
 
         def after(engine: Callable[[], Engine]) -> None:
@@ -96,24 +94,20 @@ class Writing(Services):
                 wanted = compaction.commits_since(timeline) >= every
                 return wanted and bool(self.compact(engine=engine()).instant)
 
-            def compacting_metadata(timeline: Timeline) -> bool:
-                return metadata(timeline, engine)
+            def upkeep(timeline: Timeline) -> bool:
+                return bool(participants.service(self._storage, timeline, engine, due=True))
 
             def clustered(timeline: Timeline) -> bool:
                 return clustering is not None and clustering(timeline, engine)
 
-            with_metadata = listed(self._config) or building(self._config)
+            participants = self._participants
             timeline: Timeline | None = None  # one look serves all that have nothing to do
             for what, method, service in (
                 ("compaction", "compact", compacting if every else None),
                 ("clustering", "cluster", clustered if clustering else None),
                 ("cleaning", "clean", cleaning),
                 ("archiving", "archive", archiving),
-                (
-                    "metadata compaction",
-                    "compact_metadata",
-                    compacting_metadata if with_metadata else None,
-                ),
+                ("metadata compaction", "compact_metadata", upkeep),
             ):
                 if service is None:
                     continue
@@ -137,7 +131,7 @@ class Writing(Services):
         mend: bool = True,
         spare: Collection[str] = (),
     ) -> WriteTarget:
-        """``mend``: a metadata table that is not complete is completed first. ``spare``: abandoned clusterings
+        """``mend``: what participants have not complete is completed first. ``spare``: abandoned clusterings
         that are not given up."""
         self._check_writable()
         for _ in range(SNAPSHOT_ATTEMPTS - 1):
@@ -145,16 +139,12 @@ class Writing(Services):
                 return self._looked_at(data, engine, mend, spare)
         return self._looked_at(data, engine, mend, spare)
 
-    def _metadata_compaction(self) -> Callable[[Timeline, Callable[[], Engine]], bool]:
-        """The compaction of the metadata table, should one be due. ConfigError for its options."""
-        return lambda timeline, engine: False
-
     def _inline_clustering(self) -> Callable[[Timeline, Callable[[], Engine]], bool] | None:
         """The clustering that follows a write, should one be due then. ConfigError for its options."""
         return None
 
-    def _repair_metadata(self) -> None:
-        """Complete a metadata table that somebody began to make."""
+    def _repair(self) -> None:
+        """Complete what somebody began to make for a participant."""
 
     def _looked_at(
         self, data: Any, engine: str | Engine | None, mend: bool, spare: Collection[str]
@@ -165,7 +155,7 @@ class Writing(Services):
         plugins = self._plugins()
         recover(self._storage, self._config, spare)
         if mend:
-            self._repair_metadata()
+            self._repair()
         timeline, slices = self._seen()
         settings = self._settings
         schema = self._schema(timeline)
@@ -199,7 +189,7 @@ class Writing(Services):
             serializer=serializer.instance,
             plugins=(*plugins.refs, serializer.ref),
             options=self._options,
-            keeping=self._keeper(timeline),
+            joined=self._join(timeline),
             refuse_inexact=lambda grown: refuse_inexact(
                 evolve(self._source(), timeline=timeline), runner, grown
             ),
@@ -225,7 +215,7 @@ class Writing(Services):
         for _ in range(SNAPSHOT_ATTEMPTS):
             timeline = self._look()
             try:
-                slices = listing.build_whole(self._storage, timeline).slices
+                slices = build_whole(self._storage, timeline).slices
             except CommitConflictError:  # undone since the look
                 continue
             if not taken_since(self._storage, timeline):

@@ -254,6 +254,12 @@ def complete(
     )
 
 
+def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
+    """Take the pending action ``mine`` off the timeline, which has changed nothing that counts before its end."""
+    for state in (State.INFLIGHT, State.REQUESTED):
+        storage.delete(timeline.path(mine.at(state)))
+
+
 def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
     """CommitUnknownError about ``what`` if its end is not known."""
     if outcome.result is Result.UNKNOWN:

@@ -185,7 +185,7 @@ def write(
         target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches,
         ChangeLogs.of(target.config, stored),
-        target.keeping is not None and target.keeping.keys,
+        target.joined is not None and target.joined.keys,
     )
     written = target.engine.map(exchanged, step)
     return collect_written(target.engine, written, target.workspace(f"{instant.requested}/keys"))

@@ -40,6 +40,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
+from hoodoo.write.changed import begin_joined
 from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
@@ -347,11 +348,8 @@ def _publish(
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say. Raises CommitConflictError
     (not published, not undone yet)."""
     order.before_publish()
-    beside = None
-    if target.keeping is not None:
-        beside = target.keeping.begin(
-            target, instant, metadata, written or WriteResult(metadata.stats)
-        )
+    result = written or WriteResult(metadata.stats)
+    beside = begin_joined(target, instant, metadata, result)
     text = avro_text(schema, target.config.name)
 
     def content(fresh: Timeline) -> bytes:
@@ -359,8 +357,8 @@ def _publish(
         told = batches.extra_metadata(target.storage, fresh, instant, order.batch)
         if not misplaced:
             told = {**told, **placement.noted(target.storage, fresh, instant)}
-        if target.keeping is not None:
-            told = {**told, **target.keeping.noted}
+        if target.joined is not None:
+            told = {**told, **target.joined.noted}
         whole = evolve(metadata, extra={"schema": text, **told})
         return target.timeline.layout.encode_commit(whole, instant.action)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 from attrs import Factory, frozen
@@ -16,17 +15,16 @@ from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.participant import Participation
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.merge.rule import MergeRule, Visible
-from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import Instant
-from hoodoo.produce.key_changes import WriteResult
+from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.produce.markers import STAGED
+from hoodoo.produce.slice_keys import ReadKeys, slice_tasks
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -50,22 +48,6 @@ class LogSettings:
     deletes_win: bool = False
     # Whether the table's index knows of a key what it was told of it: that a log file has deleted it, too.
     index_is_told: bool = False
-
-
-class CommitParticipant(Protocol):
-    """What is kept of a table besides its files: its metadata table."""
-
-    @property
-    def keys(self) -> bool:
-        """Whether tasks are to tell which record keys came and went."""
-
-    @property
-    def noted(self) -> Mapping[str, str]:
-        """What commits say of it in their ``extraMetadata``."""
-
-    def begin(self, target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: WriteResult) -> CoupledCommit:  # fmt: skip
-        """Begin to keep what ``metadata``, the commit of ``instant``, says; its completion, which is decided
-        together with that of ``instant``."""
 
 
 @frozen
@@ -98,7 +80,8 @@ class WriteTarget:
     serializer: Serializer | None = None
     plugins: tuple[PluginRef, ...] = ()
     options: Mapping[str, str] = Factory(dict)
-    keeping: CommitParticipant | None = None
+    # Who takes part in what is made of this look at the table.
+    joined: Participation | None = None
     # SchemaError where an integer of the table does not fit its column's floating type in the schema given.
     refuse_inexact: Callable[[pa.Schema], None] = lambda grown: None
 
@@ -134,6 +117,12 @@ class WriteTarget:
         """How all columns of ``stored`` are read from slices with log files."""
         visible = Visible.of(self.timeline, None)
         return MergeRule.of(stored, stored, self.config, self.merger, visible, self.generator)
+
+    def keys_of(self, slices: Sequence[FileSlice], first: int = 0, deleted: bool = False) -> Stream:
+        """KEY_CHANGES of the rows of ``slices``, whose numbers begin with ``first``."""
+        rule = self.merge_rule(with_meta(self.schema)).narrowed([RECORD_KEY])
+        step = ReadKeys(self.storage, self.file_format, rule, deleted)
+        return self.engine.map(slice_tasks(self.engine, slices, first), step)
 
     def workspace(self, instant: str) -> Workspace:
         """Where rows of ``instant`` wait between two steps."""

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
-from hoodoo.metadata.file_index.listing import is_told
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.participants.listing import is_known
 from hoodoo.read.changes.scan import Changes, change_payloads
 from hoodoo.read.missing import explained
 from hoodoo.read.prefetch import in_order
@@ -47,7 +47,7 @@ def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
     schema = spark_schema(step.out_schema)
     frames = []
     if split.native:
-        if is_told(scan.source.timeline):  # else the plan has listed them
+        if is_known(scan.source.timeline):  # else the plan has listed them
             _refuse_lost(step, split.native)
         bases = [s.base_file for s in split.native if s.base_file is not None]
         directories = sorted({base.partition_path for base in bases})

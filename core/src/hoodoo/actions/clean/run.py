@@ -17,9 +17,10 @@ from attrs import field, frozen
 from hoodoo.actions.clean.retained import files_of, heeded, is_beside, needed_files
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import notify
-from hoodoo.metadata.writer import MetadataWriter
 from hoodoo.model.brief import listed
+from hoodoo.model.commit import Operation
 from hoodoo.model.instant import WRITE_ACTIONS, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
@@ -69,7 +70,7 @@ def run(
     threads: int,
     before_delete: Callable[[], None],
     done_is_fine: bool = False,
-    keeper: Callable[[Timeline], MetadataWriter | None] = lambda timeline: None,
+    join: Callable[[Timeline], Participation | None] = lambda timeline: None,
     schema: pa.Schema | None = None,
 ) -> Cleaned:
     """Run a planned clean, or finish one that somebody began.
@@ -81,7 +82,7 @@ def run(
     begun = time.monotonic()
     known = heeded(timeline)
     timeline = reload(storage, timeline)
-    keeping = keeper(timeline)
+    joined = join(timeline)
     found = [i for i in pending_cleans(timeline) if i.requested == requested]
     if not found and done_is_fine:
         return Cleaned()
@@ -112,8 +113,13 @@ def run(
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
     beside = None
-    if keeping is not None:
-        beside = keeping.cleaned(storage, timeline, requested, going, schema or pa.schema([]))
+    if joined is not None:
+        beside = joined.begin(
+            ActionChange(
+                storage, timeline, instant, Operation.UNKNOWN, schema or pa.schema([]),
+                removed=tuple(going), resumed=True,
+            )
+        )  # fmt: skip
     outcome = publish.complete(storage, timeline, instant, content, beside=beside)
     publish.refuse_unknown(
         outcome,

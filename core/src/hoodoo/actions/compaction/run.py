@@ -40,16 +40,16 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import notify
 from hoodoo.merge.rule import MergeRule, Visible
-from hoodoo.metadata.file_index.listing import build_whole
-from hoodoo.metadata.writer import MetadataWriter
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.services import COMPACT_EVERY, COMPACT_INLINE
+from hoodoo.participants.listing import build_whole
 from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
@@ -83,7 +83,8 @@ class CompactionTarget:
     file_format: BaseFileFormat
     before_publish: Callable[[], None]
     generator: KeyGenerator
-    keeper: Callable[[Timeline], MetadataWriter | None] = lambda timeline: None
+    # Who takes part in what is made of a timeline.
+    join: Callable[[Timeline], Participation | None] = lambda timeline: None
 
 
 def schedule(
@@ -143,7 +144,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
             f"compaction {requested}", "is not pending in this table.",
             "table.timeline().pending() lists what is.",
         )  # fmt: skip
-    keeper = target.keeper(timeline)
+    joined = target.join(timeline)
     plan = read_plan(storage, timeline, found[0])
     instant = publish.inflight(storage, timeline, found[0].at(State.REQUESTED))
     notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
@@ -188,8 +189,13 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
     beside = None
-    if keeper is not None:
-        beside = keeper.compacted(storage, timeline, requested, stats, target.engine, schema)
+    if joined is not None:
+        beside = joined.begin(
+            ActionChange(
+                storage, timeline, instant, Operation.COMPACT, schema, stats, engine=target.engine,
+                resumed=True,
+            )
+        )  # fmt: skip
     return _publish(storage, timeline, instant, metadata, check, beside)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from hoodoo.metadata.file_index.listing import build
 from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.participants.listing import build
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key

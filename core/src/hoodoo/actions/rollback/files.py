@@ -14,10 +14,10 @@ from attrs import evolve, frozen
 
 from hoodoo.actions.rollback.failed_logs import FailedLogs, Group, failed_logs, touched_groups
 from hoodoo.files.log.writer import LogWriter
-from hoodoo.metadata.undo import forget
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.participants.of_table import Participants
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
@@ -109,8 +109,8 @@ def take_away(
     The files are looked for once more: a task that outlived its driver may have added some."""
     requested = instant.requested
     unpublish(storage, timeline, instant)
-    # Before the instant leaves the timeline: what is unknown there counts in the metadata table.
-    forget(storage, timeline.config, requested)
+    # Before the instant leaves the timeline: of what is unknown there nobody can tell that it was undone.
+    Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
     if timeline.layout.log_names_slice:
         planned = {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in requests}
         where = evolve(where, groups=where.groups | {g for g in planned if g[1]})

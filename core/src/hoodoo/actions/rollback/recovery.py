@@ -10,11 +10,10 @@ from hoodoo.actions.restore import run as restore
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import RolledBack, resume, rollback
 from hoodoo.errors import CommitConflictError, StorageError
-from hoodoo.metadata.build import withdraw
-from hoodoo.metadata.undo import sweep_forgotten
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import ROLLBACK_ACTIONS, State
+from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.storage.api import Storage
@@ -24,7 +23,7 @@ from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.clustering import PLANNER, is_clustering, pending_clusterings
 from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
-from hoodoo.timeline.publish import INDEXING, target_of
+from hoodoo.timeline.publish import INDEXING, target_of, withdraw
 from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
@@ -111,7 +110,7 @@ def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> 
     for path in _left_behind(storage, timeline, undone) if undone else ():
         storage.delete(path)
     if undone:
-        sweep_forgotten(storage, undone)
+        Participants.of_table(timeline.config).sweep(storage, undone)
 
 
 def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:

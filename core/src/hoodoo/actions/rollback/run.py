@@ -17,7 +17,6 @@ from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, tr
 from hoodoo.actions.rollback.validation import (
     data_files,
     refuse_begun_slices,
-    refuse_kept_for_good,
     refuse_missing,
     refuse_unless_newest,
 )
@@ -31,6 +30,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.brief import listed
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
@@ -139,7 +139,7 @@ def announce(
             )
         if instant.is_completed and not sliced:
             refuse_unless_newest(storage, fresh, instant)
-            refuse_kept_for_good(storage, fresh, instant.requested)
+            Participants.of_table(fresh.config).refuse_undo(storage, fresh, instant.requested)
 
     encoded = codec_avro.encode_rollback_plan(plan)
     named = beats.add if beats is not None else None

@@ -11,13 +11,10 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.metadata.compact import holds
-from hoodoo.metadata.table import MetadataTable, listed
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import properties
 from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_data_file, parse_path
@@ -226,15 +223,3 @@ def _files(named: Iterable[tuple[str, object]]) -> Files:
 def _some(paths: Sequence[str], most: int = 3) -> str:
     more = len(paths) - most
     return ", ".join(paths[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-def refuse_kept_for_good(storage: Storage, timeline: Timeline, requested: str) -> None:
-    """CommitConflictError where base files of the metadata table, which is in use, hold the completed instant
-    ``requested``: it has come there since somebody looked."""
-    now = evolve(timeline, config=properties.load(storage))
-    if listed(now.config) and holds(MetadataTable.open(storage, now), requested):
-        raise CommitConflictError(
-            f"{storage.root}: instant {requested}",
-            "was put into the base files of the metadata table meanwhile.",
-            "Roll it back again: the metadata table is made anew then.",
-        )

@@ -44,6 +44,11 @@ class FileChange:
             removed.setdefault(partition, []).append(name)
         return cls({}, {path: tuple(names) for path, names in removed.items()})
 
+    @classmethod
+    def of(cls, stats: Iterable[WriteStat], removed: Iterable[str]) -> FileChange:
+        """What an action adds and takes away."""
+        return cls(cls.written(stats).added, cls.deleted(removed).removed)
+
     def delta(self) -> Delta:
         rows = {
             file_key(path): encode_files(self.added.get(path, {}), self.removed.get(path, ()))

@@ -20,21 +20,15 @@ from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import State
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
-from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.plans.clean import CLEAN, read_plan
 from hoodoo.timeline.timeline import Timeline
 
 
-def list_data(
+def list_files(
     storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
 ) -> Iterable[Entry]:
-    """The files of the table, or of ``partitions``: from its metadata table where it has one with the
-    partition ``files``, else (and in table version 6) by listing.
-
-    Raises CorruptTableError where the metadata table can't be read.
-    """
-    if not is_told(timeline):
-        return view.list_data(storage, partitions)
+    """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises CorruptTableError where
+    it can't be read."""
     try:
         told = told_files(MetadataTable.open(storage, timeline), partitions)
         return _still_there(storage, timeline, told)
@@ -63,27 +57,7 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
     return [e for e in told if e.path not in doubtful or e.path in there]
 
 
-def build(
-    storage: Storage,
-    timeline: Timeline,
-    as_of: str | None = None,
-    partitions: Iterable[str] | None = None,
-) -> view.FileSystemView:
-    """:func:`hoodoo.timeline.view.build` over :func:`list_data`."""
-    files = view.parsed(list_data(storage, timeline, partitions))
-    return view.from_files(storage, timeline, files, as_of)
-
-
-def build_whole(storage: Storage, timeline: Timeline) -> view.FileSystemView:
-    """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
-    lost that a commit names; CommitConflictError where its commit is undone just then."""
-    found = build(storage, timeline)
-    if not is_told(timeline):
-        refuse_lost(storage, timeline, found)
-    return found
-
-
-def is_told(timeline: Timeline) -> bool:
+def is_listed(timeline: Timeline) -> bool:
     """Whether the metadata table tells the files: one that is lost is told of, and missed when it is opened."""
     return timeline.layout.has_metadata and FILES in timeline.config.metadata_partitions
 

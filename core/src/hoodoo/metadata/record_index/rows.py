@@ -6,7 +6,6 @@ in or went; they meet by file group of the index, which one task then writes as 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,10 +15,7 @@ from attrs import frozen
 
 from hoodoo.files.hfile import ENTRIES
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
-from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.serializer import Serializer
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
 from hoodoo.metadata.base import put_base
 from hoodoo.metadata.deltas import Delta, put_delta
 from hoodoo.metadata.layout import RECORD_INDEX
@@ -27,10 +23,8 @@ from hoodoo.metadata.record_index.bucket import Bucket
 from hoodoo.metadata.record_index.groups import IndexGroups
 from hoodoo.metadata.record_index.growing import open_group
 from hoodoo.metadata.record_index.locations import encode_locations
-from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.meta import RECORD_KEY
 from hoodoo.produce.key_changes import INDEX_ROWS
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
@@ -249,44 +243,6 @@ def _one_each(rows: pa.Table) -> pa.Table:
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     found = column.combine_chunks()
     return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
-
-
-@frozen
-class ReadIndexRows:
-    """Step: slices in (payloads of :func:`slice_tasks`), their record keys out as INDEX_ROWS, read as
-    ``rule`` has it, whose columns hold the record key. ``deleted``: the slices leave the table."""
-
-    storage: Storage
-    file_format: BaseFileFormat
-    rule: MergeRule
-    deleted: bool = False
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return INDEX_ROWS
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for payload in batch.column("payload").to_pylist():
-                number, slices = json.loads(payload)
-                for slice_ in slice_json.unpack(slices.encode()):
-                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                        keys = rows.column(RECORD_KEY)
-                        columns = [
-                            keys,
-                            pa.repeat(pa.scalar(number, pa.int64()), len(keys)),
-                            pa.repeat(pa.scalar(self.deleted), len(keys)),
-                        ]
-                        yield pa.record_batch(columns, schema=INDEX_ROWS)
-
-
-def slice_tasks(engine: Engine, slices: Sequence[FileSlice], first: int = 0) -> Stream:
-    """A task for each slice; their numbers from ``first`` on."""
-    payloads = [
-        json.dumps([number, slice_json.pack([slice_]).decode()]).encode()
-        for number, slice_ in enumerate(slices, first)
-    ]
-    return engine.tasks(payloads)
 
 
 def places(files: Sequence[tuple[int, str, str, int]]) -> pa.Table:

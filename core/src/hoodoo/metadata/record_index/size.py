@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.index import LookupIndex
+from hoodoo.hookspecs.participant import TableState
 from hoodoo.metadata.layout import estimated_groups
 from hoodoo.options import metadata as keys
 
@@ -21,8 +22,8 @@ class IndexSize:
     growth: float = keys.KEYS_GROWTH.initial
     group_bytes: int = keys.KEYS_BYTES.initial
     partitioned: bool = False  # the numbers are then for each partition path
-    # Asked where keys lie, in place of the files, when the index is made.
-    source: LookupIndex | None = None
+    # Answers where all keys lie, in place of the files, when the index is made.
+    source: Callable[[TableState], pa.Table] | None = None
     # Is told how many keys were found in more than one place then.
     told: Callable[[int], None] = lambda repeated: None
 

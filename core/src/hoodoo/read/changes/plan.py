@@ -10,12 +10,12 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from hoodoo.merge.rule import MergeRule
-from hoodoo.metadata.file_index.listing import is_told
 from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.filegroup import FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY, without_meta
+from hoodoo.participants.listing import is_known
 from hoodoo.read import prune
 from hoodoo.read.changes.change_data import has_after, noted
 from hoodoo.read.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
@@ -103,7 +103,7 @@ def plan_changes(
     timed = not source.config.populate_meta_fields
     spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
     history = CleanedFiles.of(evolve(source, timeline=window.timeline))
-    if not is_told(source.timeline):
+    if not is_known(source.timeline):
         bound = window.then.layout.request_bound(window.until)
         state = from_files(source.storage, window.then, history.files, bound)
         refuse_lost(source.storage, window.then, state, bound)

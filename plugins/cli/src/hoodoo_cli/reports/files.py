@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from attrs import frozen
-from hoodoo.metadata.file_index.listing import build
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import parse_point
 from hoodoo.timeline.timeline import Timeline

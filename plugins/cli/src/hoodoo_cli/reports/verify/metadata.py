@@ -14,7 +14,7 @@ from attrs import define, field
 from hoodoo.errors import HoodooError
 from hoodoo.files.hfile import ENTRIES
 from hoodoo.metadata.definitions import is_partitioned
-from hoodoo.metadata.file_index.listing import is_told, told_files
+from hoodoo.metadata.file_index.listing import is_listed, told_files
 from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.metadata.record_index.groups import IndexGroups
 from hoodoo.metadata.record_index.locations import decode_locations
@@ -44,7 +44,7 @@ def check_listing(
 ) -> Iterator[Finding]:
     """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at before these
     were listed."""
-    if not is_told(timeline):
+    if not is_listed(timeline):
         return
     try:
         table = MetadataTable.open(storage, timeline)

@@ -13,10 +13,10 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.indexes.compare import Compared, Comparison
+from hoodoo.indexes.lookup import all_keys, locations_of, places, stale
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
-from hoodoo.metadata.compare import Compared, Comparison
-from hoodoo.metadata.index_lookup import all_keys, locations_of, places, stale
 from hoodoo.model import slice_json
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage

@@ -7,7 +7,7 @@ from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex
-from hoodoo.metadata.index_lookup import locations_of, places, stale
+from hoodoo.indexes.lookup import locations_of, places, stale
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
@@ -44,7 +44,7 @@ class Comparison:
 
 
 def compared(target: WriteTarget, one: Compared, other: Compared, keys: Stream) -> Comparison:
-    """``keys``: as :data:`hoodoo.metadata.index_lookup.KEYED`; read twice."""
+    """``keys``: as :data:`hoodoo.indexes.lookup.KEYED`; read twice."""
     first, second = (locations_of(target, index, keys) for index in (one, other))
     return Comparison((first.num_rows, second.num_rows), different(first, second))
 

@@ -1,0 +1,52 @@
+"""Pruner: which files a read may leave out, without opening one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class PruneRequest:
+    """A read that has a filter. ``where``: the filter; ``schema``: the stored columns, ``columns`` those that the
+    filter looks at and that hold values. ``as_of``: the requested time that the read is of, None for now.
+    ``key_generator``: None where no plugin offers the table's."""
+
+    storage: Storage
+    timeline: Timeline
+    where: pc.Expression
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    as_of: str | None = None
+    key_generator: KeyGenerator | None = None
+
+
+@runtime_checkable
+class Pruner(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.pruner``. Asked on the driver alone."""
+
+    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        """Those of ``slices`` that may hold a row for which the filter is true; all of them where it does not
+        know. A slice that is left out on a guess is a wrong answer. CorruptTableError where what it goes by
+        can't be read."""
+
+
+class PrunerHooks:
+    @hookspec
+    def hoodoo_pruners(self) -> Iterable[Registration]:
+        """Offer pruners. When: a read with a filter is planned, each of them is asked, about what those before it
+        left. Default: none, partition paths alone are pruned.
+
+        The factory returns a :class:`Pruner`.
+        """

@@ -1,0 +1,56 @@
+"""Listing: the files of a table, as whoever knows them says; else by listing its directories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hoodoo.participants.of_table import Participants
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline import view
+from hoodoo.timeline.lost import refuse_lost
+from hoodoo.timeline.timeline import Timeline
+
+
+def list_data(
+    storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
+) -> Iterable[Entry]:
+    """The files of the table, or of ``partitions``. CorruptTableError where what is known of them can't be
+    read."""
+    lister = _lister(timeline)
+    if lister is None:
+        return view.list_data(storage, partitions)
+    found: Iterable[Entry] = lister.list_files(storage, timeline, partitions)
+    return found
+
+
+def build(
+    storage: Storage,
+    timeline: Timeline,
+    as_of: str | None = None,
+    partitions: Iterable[str] | None = None,
+) -> view.FileSystemView:
+    """:func:`hoodoo.timeline.view.build` over :func:`list_data`."""
+    files = view.parsed(list_data(storage, timeline, partitions))
+    return view.from_files(storage, timeline, files, as_of)
+
+
+def build_whole(storage: Storage, timeline: Timeline) -> view.FileSystemView:
+    """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
+    lost that a commit names; CommitConflictError where its commit is undone just then."""
+    found = build(storage, timeline)
+    if not is_known(timeline):
+        refuse_lost(storage, timeline, found)
+    return found
+
+
+def is_known(timeline: Timeline) -> bool:
+    """Whether somebody knows the files: one that is lost is named then, and missed when it is opened."""
+    return _lister(timeline) is not None
+
+
+def _lister(timeline: Timeline) -> Any:
+    for one in Participants.of_table(timeline.config).each:
+        if hasattr(one, "lists") and one.lists(timeline):
+            return one
+    return None

@@ -1,0 +1,171 @@
+"""Participants of a table: who takes part in what happens to it, each asked in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from attrs import evolve, frozen
+
+from hoodoo.errors import PluginError, UnsupportedTableError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.participant import Changes, Participant, RebuildRequest
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import make
+from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
+from hoodoo.participants.joined import Joined
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+# Properties that say that more is kept of a table than its files and its timeline: what is written without whoever
+# answers for them makes them wrong.
+_ANSWERED = (USABLE_METADATA, BUILT_METADATA)
+_BRINGS = "the distribution `hoodoo` brings one"
+
+
+@frozen
+class Participants:
+    """``each``, in the order in which their plugins were discovered."""
+
+    each: tuple[Participant, ...]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Participants:
+        """All that are installed, made for the table and the options of ``settings``. PluginError for one that
+        fails, ConfigError for an option that it refuses."""
+        return cls(tuple(make(offer, settings) for offer in kernel().offers("participant")))
+
+    @classmethod
+    def of_table(cls, config: TableConfig) -> Participants:
+        """The same, where no options are known."""
+        return cls.of(Settings(config))
+
+    # --- properties -------------------------------------------------------------------------------
+    def refuse_unanswered(self, config: TableConfig) -> None:
+        """UnsupportedTableError for a table with a property that nobody here answers for."""
+        answered = {name for one in self.each for name in getattr(one, "properties", ())}
+        for name in _ANSWERED:
+            if config.get(name) and name not in answered:
+                raise UnsupportedTableError(
+                    f"table {config.name}",
+                    f"has {name} = {config.get(name)}, and no installed participant keeps that right when rows "
+                    "are written.",
+                    f"Install a plugin that does ({_BRINGS}); reading works without.",
+                )
+
+    def hidden(self, config: TableConfig) -> TableConfig:
+        """``config`` as of a table that nobody has a part in."""
+        return self._folded("hidden", config)
+
+    def reading(self, config: TableConfig) -> TableConfig:
+        """``config`` as reads go by it."""
+        return self._folded("reading", config)
+
+    def check(self) -> None:
+        """ConfigError for options that contradict each other."""
+        for check in self._having("check"):
+            check()
+
+    def new_table(self, config: TableConfig) -> TableConfig:
+        """The properties of a table that is about to be made."""
+        return self._folded("new_table", config)
+
+    def created(self, storage: Storage, config: TableConfig) -> None:
+        """The table is there."""
+        for created in self._having("created"):
+            created(storage, config)
+
+    def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
+        """Before a write is decided, what would be wrong after it goes; the properties as they are then."""
+        for stale in self._having("stale"):
+            config = stale(storage, config)
+        return config
+
+    # --- life of actions --------------------------------------------------------------------------
+    def join(self, storage: Storage, timeline: Timeline) -> Joined | None:
+        """Who takes part in what is made of ``timeline``, whose properties were read after it; None if nobody
+        does."""
+        found = [one.join(storage, timeline) for one in self.each]
+        joined = tuple(one for one in found if one is not None)
+        return Joined(joined) if joined else None
+
+    def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        """The action of ``requested`` is being undone."""
+        for undone in self._having("undone"):
+            undone(storage, config, requested)
+
+    def sweep(self, storage: Storage, undone: Collection[str]) -> None:
+        """What late tasks put for instants that were undone goes."""
+        for sweep in self._having("sweep"):
+            sweep(storage, undone)
+
+    def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
+        """Whether the completed ``requested`` can't be taken out of all of them."""
+        return any([holds(storage, timeline, requested) for holds in self._having("holds")])
+
+    def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
+        """CommitConflictError where ``requested`` may not be undone now."""
+        for refuse in self._having("refuse_undo"):
+            refuse(storage, timeline, requested)
+
+    def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
+        """Nobody goes by what they say until it is made anew."""
+        for retire in self._having("retire"):
+            config = retire(storage, config)
+        return config
+
+    def repair(self, request: RebuildRequest) -> TableConfig:
+        """What was begun to be made is completed."""
+        for repair in self._having("repair"):
+            request = evolve(request, config=repair(request))
+        return request.config
+
+    def service(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        engine: Callable[[], Engine],
+        due: bool,
+    ) -> tuple[str, ...]:
+        """The upkeep of all of them; what was done."""
+        found = self._having("service")
+        return tuple(done for serve in found for done in serve(storage, timeline, engine, due))
+
+    # --- indexes ----------------------------------------------------------------------------------
+    def maker(self, name: str | None) -> Any:
+        """Who makes ``name`` anew; without a name, the first who makes anything. PluginError if nobody does."""
+        for one in self.each:
+            if hasattr(one, "rebuild") and (name is None or one.makes(name)):  # type: ignore[attr-defined]
+                return one
+        raise PluginError(
+            f"rebuilding {name or 'what is stored of a table'!r}",
+            "no installed participant makes it.",
+            f"Install a plugin that does ({_BRINGS} for record indexes).",
+        )
+
+    def store_of(self, index: str) -> Any:
+        """Who stores the entries of the index of this name; None if nobody does."""
+        for one in self.each:
+            if hasattr(one, "stores") and one.stores(index):
+                return one
+        return None
+
+    def keys_are_virtual(self, config: TableConfig) -> Changes:
+        """The changes of properties of a table that stores record keys no longer."""
+        found = self._having("keys_are_virtual")
+        return {key: value for changes in found for key, value in changes(config).items()}
+
+    def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
+        """What the properties do not name any more is deleted."""
+        for delete in self._having("delete_given_up"):
+            delete(storage, config)
+
+    # --- inside -----------------------------------------------------------------------------------
+    def _having(self, member: str) -> Iterator[Any]:
+        return (getattr(one, member) for one in self.each if hasattr(one, member))
+
+    def _folded(self, member: str, config: TableConfig) -> TableConfig:
+        for change in self._having(member):
+            config = change(config)
+        return config
