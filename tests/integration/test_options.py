@@ -201,7 +201,7 @@ def test_options_are_judged_before_a_storage_is_asked(
 
 def test_every_command_about_a_table_takes_options() -> None:
     commands = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
-    about = {name: {p.name for p in command.params} for name, command in commands.items()}
+    about = {name: {p.name for p in one.load().params} for name, one in commands.items()}
     of_tables = {name for name, names in about.items() if "path" in names}
     assert len(of_tables) >= 15
     assert [name for name in sorted(of_tables) if "options" not in about[name]] == []

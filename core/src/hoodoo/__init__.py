@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hoodoo.hookspecs import hookimpl
-
 if TYPE_CHECKING:
+    from hoodoo.hookspecs import hookimpl
     from hoodoo.table.table import Table, create, open
 
 __version__ = "0.1.0"
@@ -15,7 +14,11 @@ __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
 
 
 def __getattr__(name: str) -> Any:
-    # A worker that imports a plugin module needs `hookimpl` and nothing of the rest.
+    # Importing the package costs nothing; a worker that imports a plugin needs `hookimpl` and nothing of the rest.
+    if name == "hookimpl":
+        from hoodoo.hookspecs import hookimpl
+
+        return hookimpl
     if name in ("Table", "create", "open"):
         from hoodoo.table import table
 

@@ -8,9 +8,10 @@ name, where they are quiet unless the application asks for them.
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
-import structlog
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 
 class Log:
@@ -29,11 +30,18 @@ class Log:
         self._emit("warning", event, values)
 
     def _emit(self, level: str, event: str, values: dict[str, Any]) -> None:
-        if structlog.is_configured():
-            logger = structlog.get_logger(self._name)
+        # structlog takes longer to import than all of Hoodoo. Who configured it has imported it.
+        imported = sys.modules.get("structlog")
+        if imported is not None and imported.is_configured():
+            logger = imported.get_logger(self._name)
         else:
+            plain = logging.getLogger(self._name)
+            if not plain.isEnabledFor(_LEVELS[level]):
+                return
+            import structlog
+
             logger = structlog.wrap_logger(
-                logging.getLogger(self._name),
+                plain,
                 processors=[structlog.stdlib.filter_by_level,
                             structlog.processors.KeyValueRenderer(key_order=["event"])],
                 wrapper_class=structlog.stdlib.BoundLogger,
