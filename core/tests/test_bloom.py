@@ -242,7 +242,7 @@ def test_a_filter_that_is_carried_over_knows_old_and_new_keys(kind: str) -> None
     grown.add(old.slice(1), known=True)
     grown.add(new)
     asked = KeyFilter.from_footer(_footer(grown))
-    assert (asked.low, asked.high) == ("k00001", "n00499")  # of the rows that were written
+    assert asked.range == ("k00001", "n00499")  # of the rows that were written
     assert all(asked.might_contain(old.slice(1)).to_pylist())
     assert all(asked.might_contain(new).to_pylist())
     strange = pa.array([f"l{i:05}" for i in range(5000)])

@@ -286,6 +286,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "storage": (Storage, Entry),
     "engine": (
         engine_family.Engine,
+        engine_family.KnowsStorage,
         engine_family.Step,
         engine_family.Stream,
         engine_family.Side,
@@ -311,6 +312,9 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.HasColumnRanges,
         format_family.ColumnBounds,
         format_family.BaseFileReader,
+        format_family.KnowsKeys,
+        format_family.MembershipFilter,
+        format_family.FindsValues,
         format_family.BaseFileWriter,
     ),
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
-from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.clustering import Bounds, Clusterable
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.metadata.base_ranges import base_ranges
@@ -132,11 +131,10 @@ def _looked(
     # What version 9 keeps bounds of is all that can be compared.
     found = base_ranges(storage, file_format, base.path, columns)
     ranges = dict(found.ranges)
-    least, greatest = found.footer.get(MIN_KEY), found.footer.get(MAX_KEY)
-    if RECORD_KEY in columns and least is not None and greatest is not None:
+    if RECORD_KEY in columns and found.keys is not None:
         # Exact, where statistics may have been left out.
         ranges[RECORD_KEY] = ColumnRange(
-            RECORD_KEY, base.name, least, greatest, pa.string(), found.rows
+            RECORD_KEY, base.name, *found.keys, pa.string(), found.rows
         )
     yield Known(ranges, found.rows)
 

@@ -69,7 +69,7 @@ class RewriteGroups:
         blocks: Iterator[pa.Table]
         if self.order.columns:
             order = self._fitted(rows)
-            found = sort_rows(rows.batches(), order.keys, self.memory)
+            found = sort_rows(rows.batches(), order.keys, self.memory, self.storage)
             blocks, counted = found.blocks, found.rows
         else:
             blocks = (pa.Table.from_batches([batch]) for batch in rows.batches())

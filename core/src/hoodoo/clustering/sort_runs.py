@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 
 from hoodoo.clustering.places import Places, places
 from hoodoo.engine.spill import Spill
+from hoodoo.storage.api import Storage
 
 Keys = Callable[[pa.Table], Sequence[pa.ChunkedArray | pa.Array]]
 # Offsets of strings are 32 bits: a column of what is sorted at once has to stay below.
@@ -33,9 +34,11 @@ class Sorted:
     runs: int = 0
 
 
-def sort_rows(batches: Iterator[pa.RecordBatch], keys: Keys, memory: int) -> Sorted:
+def sort_rows(
+    batches: Iterator[pa.RecordBatch], keys: Keys, memory: int, storage: Storage | None = None
+) -> Sorted:
     """All rows in ascending order of their keys (see :func:`~hoodoo.clustering.places.places`), holding
-    about ``memory`` bytes of them. Raises EngineError where the local disk is full."""
+    about ``memory`` bytes of them; others wait in the scratch directory of ``storage``. Raises EngineError where the local disk is full."""
     spill: Spill | None = None
     held: list[pa.RecordBatch] = []
     runs = rows = size = 0
@@ -45,7 +48,7 @@ def sort_rows(batches: Iterator[pa.RecordBatch], keys: Keys, memory: int) -> Sor
         held.append(batch)
         del batch
         if size >= min(memory // _RUN, _MOST):
-            spill = spill or Spill()
+            spill = spill or Spill(storage)
             _spill(spill, runs, held, keys, memory)
             runs, size = runs + 1, 0
     if spill is None:

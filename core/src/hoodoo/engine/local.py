@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.declared import returned
@@ -24,6 +24,7 @@ from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.options.write import THREADS
+from hoodoo.storage.api import Storage
 
 
 @frozen
@@ -50,7 +51,7 @@ class _Exchange:
     upstream: LocalStream
     count: int
     crossing: Crossing
-    spill: Spill = field(factory=Spill)
+    spill: Spill
     lock: threading.Lock = field(factory=threading.Lock)
     index: list[Places] | None = None
 
@@ -74,15 +75,20 @@ class _Exchange:
 
 @frozen
 class LocalEngine:
-    """``threads`` partitions at a time."""
+    """``threads`` partitions at a time. ``storage``: of the table, whose scratch directory takes the rows that
+    wait between two steps; None: the system's directory for temporary files."""
 
     threads: int = field(factory=lambda: os.cpu_count() or 1)
     name: str = "local"
+    storage: Storage | None = field(default=None, eq=False, repr=False)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalEngine:
         threads = THREADS.given(settings.options)
         return cls() if threads is None else cls(threads)
+
+    def on(self, storage: Storage) -> LocalEngine:
+        return evolve(self, storage=storage)
 
     @property
     def parallelism(self) -> int:
@@ -118,7 +124,7 @@ class LocalEngine:
     ) -> LocalStream:
         upstream = cast(LocalStream, stream)
         crossing = Crossing.of(upstream.schema, parts, serializer, near=True)
-        exchange = _Exchange(self, upstream, parts, crossing)
+        exchange = _Exchange(self, upstream, parts, crossing, Spill(self.storage))
 
         def part(number: int) -> Partition:
             return lambda: exchange.read(number)
@@ -128,7 +134,7 @@ class LocalEngine:
     def stage(self, stream: Stream, workspace: Workspace) -> LocalStream:
         # The process is the unit of failure here, so local disk is as durable as the stage needs.
         upstream = cast(LocalStream, stream)
-        spill = Spill()
+        spill = Spill(self.storage)
 
         def one(number: int, part: Partition) -> None:
             spill.write(number, upstream.schema, part())

@@ -20,9 +20,19 @@ import pyarrow as pa
 from attrs import Factory, define, field, frozen
 
 from hoodoo.engine.arrow_serializer import ARROW
-from hoodoo.hookspecs.engine import Counted, Engine, Meter, Side, Step, Stream, Workspace
+from hoodoo.hookspecs.engine import (
+    Counted,
+    Engine,
+    KnowsStorage,
+    Meter,
+    Side,
+    Step,
+    Stream,
+    Workspace,
+)
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
+from hoodoo.storage.api import Storage
 
 
 @define
@@ -145,6 +155,11 @@ class MeteredEngine:
         chosen = self.serializer or serializer or ARROW
         metered = Metered(chosen, self.inner.meter, self.exchanges)
         return self.inner.exchange(stream, parts, metered)
+
+    def on(self, storage: Storage) -> MeteredEngine:
+        """Counts into the same exchanges."""
+        inner = self.inner.on(storage) if isinstance(self.inner, KnowsStorage) else self.inner
+        return MeteredEngine(inner, self.serializer, self.exchanges)
 
     @property
     def name(self) -> str:

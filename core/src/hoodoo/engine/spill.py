@@ -20,6 +20,7 @@ import pyarrow as pa
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.runs import buffers, routed
 from hoodoo.errors import EngineError
+from hoodoo.storage.api import Storage
 
 # (part, slot) -> where its messages lie in the file: first byte, bytes
 Places = dict[tuple[int, int], list[tuple[int, int]]]
@@ -27,10 +28,13 @@ _ALIGNED = 64  # messages begin at multiples of so many bytes: Arrow reads them 
 
 
 class Spill:
-    """A folder of IPC files, removed when the object goes."""
+    """A folder of IPC files, removed when the object goes: in the scratch directory of ``storage``, as rows
+    of its table have to lie nowhere else; without one, where the system has temporary files."""
 
-    def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="hoodoo-")
+    def __init__(self, storage: Storage | None = None) -> None:
+        folder = None if storage is None else storage.scratch()
+        self._folder = tempfile.mkdtemp(prefix="hoodoo-", dir=folder)
+        self._fix = "Free some space" + (", or point TMPDIR at a larger disk" if not folder else "")
         # Streams are dropped, not closed: the folder goes with the last one that reads it.
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
@@ -71,7 +75,7 @@ class Spill:
             raise EngineError(
                 f"folder {self._folder}",
                 f"rows on their way between two steps could not be kept there ({error}).",
-                "Free some space, or point TMPDIR at a larger disk; the table is as it was.",
+                f"{self._fix}; the table is as it was.",
             ) from error
 
     def read(self, number: int) -> Iterator[pa.RecordBatch]:

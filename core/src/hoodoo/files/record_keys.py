@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -80,24 +81,35 @@ class KeyStats:
         return made
 
 
+def key_range(footer: Mapping[str, str]) -> tuple[str, str] | None:
+    """The smallest and the largest key that a footer names."""
+    low, high = footer.get(MIN_KEY), footer.get(MAX_KEY)
+    return None if low is None or high is None else (low, high)
+
+
+def key_filter(footer: Mapping[str, str], obj: str = "base file") -> bloom.BloomFilter | None:
+    """The filter in a footer. Raises CorruptTableError naming ``obj`` for one that can't be read."""
+    text = footer.get(FILTER)
+    # Writers other than Hoodoo name the type of dynamic filters only.
+    kind = footer.get(FILTER_TYPE, bloom.SIMPLE)
+    return None if text is None else bloom.parse(text, kind, obj)
+
+
+class _Filter(Protocol):
+    def might_contain(self, keys: pa.Array) -> pa.BooleanArray: ...
+
+
 @frozen(eq=False)
 class KeyFilter:
-    """A footer asked which keys its file may hold."""
+    """Which keys a base file may hold, by the range and the filter of its keys, where it has them."""
 
-    low: str | None = None
-    high: str | None = None
-    filter: bloom.BloomFilter | None = None
+    range: tuple[str, str] | None = None
+    filter: _Filter | None = None
 
     @staticmethod
-    def from_footer(metadata: Mapping[str, str], obj: str = "base file") -> KeyFilter:
+    def from_footer(footer: Mapping[str, str], obj: str = "base file") -> KeyFilter:
         """Raises CorruptTableError naming ``obj`` for a filter that can't be read."""
-        text = metadata.get(FILTER)
-        kind = metadata.get(FILTER_TYPE, bloom.SIMPLE)
-        return KeyFilter(
-            metadata.get(MIN_KEY),
-            metadata.get(MAX_KEY),
-            None if text is None else bloom.parse(text, kind, obj),
-        )
+        return KeyFilter(key_range(footer), key_filter(footer, obj))
 
     def might_contain(self, keys: pa.Array) -> pa.BooleanArray:
         """False where the file certainly lacks the key. ``keys``: strings without nulls."""
@@ -112,10 +124,11 @@ class KeyFilter:
     def _in_range(self, keys: pa.Array) -> npt.NDArray[np.bool_]:
         # Hudi's two writers compare in different orders (Java's and the bytes'), which disagree on
         # rare characters only: with those in play, the range says nothing.
-        ends = [end for end in (self.low, self.high) if end is not None]
-        if len(ends) < 2 or any(_is_rare(end.encode()) for end in ends) or _any_rare(keys):
+        ends = self.range or ()
+        if not ends or any(_is_rare(end.encode()) for end in ends) or _any_rare(keys):
             return np.ones(len(keys), bool)
-        inside = pc.and_(pc.greater_equal(keys, self.low), pc.less_equal(keys, self.high))
+        low, high = ends
+        inside = pc.and_(pc.greater_equal(keys, low), pc.less_equal(keys, high))
         return np.array(pc.fill_null(inside, False), bool)
 
 

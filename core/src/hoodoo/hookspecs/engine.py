@@ -149,6 +149,15 @@ class Engine(Protocol):
         """Raise unless every worker has the same Python, pyarrow, hoodoo and the given plugins."""
 
 
+@runtime_checkable
+class KnowsStorage(Protocol):
+    """Optional for an :class:`Engine`: it is told which table's storage it works for."""
+
+    def on(self, storage: Storage) -> Engine:
+        """This engine, for one action on the table in ``storage``: rows that it puts on the local disk of a
+        process go into ``storage.scratch()``. EngineError where it can't work on that store."""
+
+
 class EngineHooks:
     @hookspec
     def hoodoo_engines(self) -> Iterable[Registration]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.files import record_keys
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.storage.api import Storage
@@ -47,12 +48,62 @@ class BaseFileReader(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
+class MembershipFilter(Protocol):
+    """Which record keys a base file may have, such as a bloom filter of them."""
+
+    def might_contain(self, keys: pa.Array | pa.ChunkedArray) -> pa.BooleanArray:
+        """As long as ``keys`` (strings): false where the file certainly lacks the key."""
+
+
+@runtime_checkable
+class KnowsKeys(Protocol):
+    """Optional for a :class:`BaseFileReader`: it knows its record keys without reading rows.
+
+    Keys that were taken out of a file which this one replaces may still count; never the reverse. Without
+    these members :attr:`BaseFileReader.metadata` is looked at under the names that Hudi's footers have: a
+    writer that puts :meth:`hoodoo.files.record_keys.KeyStats.footer` there needs nothing else.
+    """
+
+    def key_range(self) -> tuple[str, str] | None:
+        """The least and the greatest record key; None where they aren't known, or none is stored. In the
+        order of UTF-8 bytes or in Java's: who compares uses no bound in which these differ."""
+
+    def key_filter(self) -> MembershipFilter | None:
+        """The filter, or None; CorruptTableError for one that can't be read."""
+
+
+@runtime_checkable
+class FindsValues(Protocol):
+    """Optional for a :class:`BaseFileReader`: it need not read a whole column to look for some values."""
+
+    def batches_near(
+        self, column: str, values: pa.Array | pa.ChunkedArray
+    ) -> Iterator[pa.RecordBatch]:
+        """``column`` alone, a column of strings, without parts of the file that can have none of ``values``
+        (in the order of their bytes). Other rows may come."""
+
+
+def key_range(reader: BaseFileReader) -> tuple[str, str] | None:
+    """The least and the greatest record key of an open base file, as far as they are known."""
+    if isinstance(reader, KnowsKeys):
+        return reader.key_range()
+    return record_keys.key_range(reader.metadata)
+
+
+def key_filter(reader: BaseFileReader, obj: str = "base file") -> MembershipFilter | None:
+    """The filter of its record keys, if it has one. Raises CorruptTableError naming ``obj`` for one that
+    can't be read."""
+    if isinstance(reader, KnowsKeys):
+        return reader.key_filter()
+    return record_keys.key_filter(reader.metadata, obj)
+
+
 class BaseFileWriter(Protocol):
     """Writes one base file at a local path."""
 
     def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
-        """Append rows; the schema is the one given at creation, except that a column of strings
-        may come as a dictionary. ``known``: rows of the ``base`` given at creation, whose keys need
+        """Append rows; the schema is the one given at creation, except that a column of strings, but for the
+        record key, may come as a dictionary, and that columns may come in another order. ``known``: rows of the ``base`` given at creation, whose keys need
         not be looked at again."""
 
     @property

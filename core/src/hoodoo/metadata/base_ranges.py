@@ -14,11 +14,13 @@ from attrs import field, frozen
 
 from hoodoo.errors import CorruptTableError, PluginError
 from hoodoo.files.opening import open_named
+from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     ColumnBounds,
     HasColumnRanges,
     is_plain_parquet,
+    key_range,
 )
 from hoodoo.metadata.column_stats.from_files import file_ranges, footer_columns
 from hoodoo.metadata.column_stats.ranges import ColumnRange
@@ -28,12 +30,12 @@ from hoodoo.storage.api import Storage
 
 @frozen
 class BaseRanges:
-    """Of one file: ``rows``, the key-value metadata of its ``footer``, the paths of the ``columns`` that it
-    has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
+    """Of one file: ``rows``, the least and the greatest record key (``keys``), the paths of the ``columns``
+    that it has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
     (:attr:`~hoodoo.metadata.column_stats.ranges.ColumnRange.is_known`)."""
 
     rows: int
-    footer: Mapping[str, str] = field(factory=dict)
+    keys: tuple[str, str] | None = None
     columns: frozenset[str] = frozenset()
     ranges: Mapping[str, ColumnRange] = field(factory=dict)
 
@@ -53,7 +55,7 @@ def base_ranges(
     if is_plain_parquet(file_format):
         return _of_parquet(storage, path, columns, version)
     with file_format.reader(storage, path) as reader:
-        rows, footer, schema = reader.num_rows, dict(reader.metadata), reader.schema
+        rows, keys, schema = reader.num_rows, key_range(reader), reader.schema
     there = dict(_leaves("", schema))
     ranges = {}
     if rows and isinstance(file_format, HasColumnRanges):
@@ -64,7 +66,7 @@ def base_ranges(
             if column in found:
                 whose = file_format.__class__.__name__
                 ranges[column] = _range(whose, column, name, found[column], there[column], rows)
-    return BaseRanges(rows, footer, frozenset(there), ranges)
+    return BaseRanges(rows, keys, frozenset(there), ranges)
 
 
 def _of_parquet(storage: Storage, path: str, columns: Sequence[str], version: int) -> BaseRanges:
@@ -78,14 +80,13 @@ def _of_parquet(storage: Storage, path: str, columns: Sequence[str], version: in
             f"its footer can't be read ({error}).",
             "If a cleaner removed it while you were looking, look again.",
         ) from error
-    footer = {
-        key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
-        for key, value in (metadata.metadata or {}).items()
-        if key != b"ARROW:schema"
-    }
+    footer = metadata.metadata or {}
+    ends = [footer.get(name.encode()) for name in (MIN_KEY, MAX_KEY)]
+    low, high = (None if end is None else end.decode("utf-8", "replace") for end in ends)
+    keys = None if low is None or high is None else (low, high)
     found = file_ranges(metadata, columns, path.rpartition("/")[2], version)
     return BaseRanges(
-        metadata.num_rows, footer, footer_columns(metadata), {r.column: r for r in found}
+        metadata.num_rows, keys, footer_columns(metadata), {r.column: r for r in found}
     )
 
 

@@ -75,5 +75,21 @@ class Storage(Protocol):
     def scratch(self) -> str:
         """A local directory for files under construction that :meth:`put_file_if_absent` takes.
 
-        Chosen so that handing the file over costs no copy where the store is local.
+        Chosen so that handing the file over costs no copy where the store is local. Rows that an engine
+        spills lie there, too: a store that encrypts encrypts it, or answers a place in memory. What a process
+        that was killed left there is the store's to remove.
         """
+
+
+def is_shared(storage: Storage) -> bool:
+    """Whether other processes see what one puts into ``storage``: yes, unless it has an attribute ``shared``
+    that is False, as one has that lies in the memory of its process. An engine with processes of its own
+    refuses such a store."""
+    return getattr(storage, "shared", True) is not False
+
+
+def has_plain_files(storage: Storage) -> bool:
+    """Whether any program finds the very bytes of an object at the URI ``root``/``path``: the store has an
+    attribute ``plain_files`` that is True. Then Spark may read Parquet itself. The scheme does not say it: a
+    store that encrypts, or caches, may have a root below ``file:``."""
+    return getattr(storage, "plain_files", False) is True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
 
 
 @frozen
@@ -18,6 +18,14 @@ class Below:
     @property
     def root(self) -> str:
         return f"{self.inner.root}/{self.prefix}"
+
+    @property
+    def shared(self) -> bool:
+        return is_shared(self.inner)
+
+    @property
+    def plain_files(self) -> bool:
+        return has_plain_files(self.inner)
 
     def put(self, path: str, data: bytes) -> None:
         self.inner.put(self._at(path), data)

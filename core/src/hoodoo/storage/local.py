@@ -47,6 +47,10 @@ class LocalStorage:
     def root(self) -> str:
         return "file://" + self.base
 
+    @property
+    def plain_files(self) -> bool:
+        return True
+
     # --- writing ----------------------------------------------------------------------------------
     def put(self, path: str, data: bytes) -> None:
         target = self._file(path)

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
 
 
 @runtime_checkable
@@ -46,6 +46,14 @@ class GuardedStorage:
     @property
     def root(self) -> str:
         return self.inner.root
+
+    @property
+    def shared(self) -> bool:
+        return is_shared(self.inner)
+
+    @property
+    def plain_files(self) -> bool:
+        return has_plain_files(self.inner)
 
     def put(self, path: str, data: bytes) -> None:
         self.inner.put(path, data)

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from hoodoo.calls import checked_methods
 from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
-from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
@@ -154,7 +154,7 @@ class OpenTable:
                 f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
             )
         found: Engine = resolve("engine", engine, self._settings).instance
-        return found
+        return found.on(self._storage) if isinstance(found, KnowsStorage) else found
 
     def _refresh(self) -> None:
         """Another writer may have changed the properties since the table was opened."""

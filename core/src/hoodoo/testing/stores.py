@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 import pyarrow as pa
 
 from hoodoo.errors import StorageError, StorageUnknownError
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
 from hoodoo.timeline.heartbeat import THREAD as HEARTBEAT
 
 T = TypeVar("T")
@@ -77,6 +77,14 @@ class Delegating:
 
     def scratch(self) -> str:
         return self.inner.scratch()
+
+    @property
+    def shared(self) -> bool:
+        return is_shared(self.inner)
+
+    @property
+    def plain_files(self) -> bool:
+        return has_plain_files(self.inner)
 
 
 class GatedStorage(Delegating):

@@ -17,10 +17,11 @@ from hoodoo.read.missing import explained
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.scan import Scan
 from hoodoo.read.step import ReadSlices, payloads
+from hoodoo.storage.api import has_plain_files
 from hoodoo.timeline.view import list_data
 
 from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
-from hoodoo_spark.session import check_classic, find
+from hoodoo_spark.session import check_classic, find, refuse_unshared
 from hoodoo_spark.types import spark_schema
 
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
@@ -36,6 +37,7 @@ def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
     if spark is None:
         spark = find()
     check_classic(spark, "the session")
+    refuse_unshared(scan.source.storage)
     if isinstance(scan, Changes):
         return _of_changes(scan, spark)
     step, columns = scan.step, scan.plan.spec.columns
@@ -109,8 +111,8 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
         step.spec.where is None
         and step.spec.hidden.isdisjoint(step.spec.columns)  # files of before may store them
         and is_plain_parquet(file_format)
-        # Another store is reached through its plugin; Spark may have no connector for it.
-        and storage.root.startswith("file:")
+        # Any other store is reached through its plugin; Spark may have no connector for it.
+        and has_plain_files(storage)
         and not any(_has_time(field.type) for field in step.out_schema)
     )
     if not possible:

@@ -18,6 +18,7 @@ from hoodoo.errors import EngineError, HoodooError
 from hoodoo.hookspecs.engine import Step, Stream, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.storage.api import Storage
 
 from hoodoo_spark import probe, side, sources
 from hoodoo_spark import stage as staging
@@ -27,7 +28,7 @@ from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads
-from hoodoo_spark.session import check_classic, find
+from hoodoo_spark.session import check_classic, find, refuse_unshared
 from hoodoo_spark.stream import Leg, SparkStream, mapped, numbers, own, piece_bytes, run, united
 from hoodoo_spark.types import arrow_schema, frame_schema
 
@@ -51,6 +52,11 @@ class SparkEngine:
 
     spark: Any
     name: str = "spark"
+
+    def on(self, storage: Storage) -> SparkEngine:
+        """Raises EngineError for a store that Spark's workers would find empty."""
+        refuse_unshared(storage)
+        return self
 
     @property
     def parallelism(self) -> int:

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from hoodoo.errors import EngineError
+from hoodoo.storage.api import Storage, is_shared
 
 OLDEST = (3, 5)
 
@@ -54,6 +55,16 @@ def check_pyspark() -> None:
             "can't be imported, and PySpark's mapInArrow needs it.",
             "Install it: pip install 'pandas>=2,<3'.",
         ) from error
+
+
+def refuse_unshared(storage: Storage) -> None:
+    """Raise EngineError for a store that only its own process sees: workers would find it empty."""
+    if not is_shared(storage):
+        raise EngineError(
+            f"storage {storage.root}",
+            "is seen by the process alone that made it, and Spark's workers are others.",
+            'Use the local engine (engine="local"), or a store that all processes share.',
+        )
 
 
 def check_classic(owner: Any, what: str) -> None:

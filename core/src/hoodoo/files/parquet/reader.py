@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hoodoo.errors import CorruptTableError
+from hoodoo.files import record_keys
+from hoodoo.files.bloom import BloomFilter
 from hoodoo.files.opening import open_named
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
@@ -58,6 +60,7 @@ class ParquetReader:
     def __init__(self, storage: Storage, path: str) -> None:
         self._obj = f"base file {path}"
         self._storage, self._path = storage, path
+        self._footer: dict[bytes, bytes] | None = None
         self._file = open_named(storage, path, self._obj)
         try:
             self._parquet = self._open()
@@ -96,6 +99,24 @@ class ParquetReader:
         found = self._parquet.metadata.metadata or {}
         return {
             k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in found.items()
+        }
+
+    def key_range(self) -> tuple[str, str] | None:
+        """The smallest and the largest record key, from the footer."""
+        return record_keys.key_range(self._texts(record_keys.MIN_KEY, record_keys.MAX_KEY))
+
+    def key_filter(self) -> BloomFilter | None:
+        """Hudi's bloom filter in the footer. Raises CorruptTableError for one that can't be read."""
+        texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
+        return record_keys.key_filter(texts, self._obj)
+
+    def _texts(self, *names: str) -> dict[str, str]:
+        """Those entries of the footer alone: a bloom filter is long."""
+        if self._footer is None:
+            self._footer = self._parquet.metadata.metadata or {}
+        footer = self._footer
+        return {
+            n: footer[n.encode()].decode("utf-8", "replace") for n in names if n.encode() in footer
         }
 
     def batches(

@@ -124,6 +124,12 @@ def _read(answer: Any, ask: Ask) -> Counted:
     return answer
 
 
+def _on(answer: Any, ask: Ask, storage: Any) -> Any:
+    if not hasattr(answer, "exchange"):
+        raise Wrong(says(answer), "an Engine")
+    return wrapped(ENGINE, answer, ask.who)
+
+
 ENGINE = Kind(
     "engine",
     properties={
@@ -142,6 +148,7 @@ ENGINE = Kind(
         "collect": _collect,
         "meter": _meter,
         "check": None,
+        "on": _on,
     },
     prepare={"map": _prepare_map},
 )

@@ -38,6 +38,7 @@ KINDS: dict[str, Kind] = {
         serializing.BOUND,
         file_formats.FILE_FORMAT,
         file_formats.READER,
+        file_formats.MEMBERSHIP_FILTER,
         file_formats.WRITER,
         planning.CONFLICT,
         stores.LOCK,

@@ -156,6 +156,37 @@ def _column_ranges(
     return answer
 
 
+def _key_range(answer: Any, ask: Ask) -> tuple[str, str] | None:
+    if answer is None:
+        return None
+    if not isinstance(answer, tuple) or [type(end) for end in answer] != [str, str]:
+        raise Wrong(says(answer), "the least and the greatest record key, or None")
+    return answer
+
+
+def _key_filter(answer: Any, ask: Ask) -> Any:
+    if answer is not None and not hasattr(answer, "might_contain"):
+        raise Wrong(says(answer), "a MembershipFilter, which has might_contain, or None")
+    return None if answer is None else wrapped(MEMBERSHIP_FILTER, answer, ask.who)
+
+
+def _might_contain(answer: Any, ask: Ask, keys: Any) -> pa.BooleanArray:
+    if not isinstance(answer, pa.BooleanArray) or len(answer) != len(keys):
+        raise Wrong(says(answer), f"a pyarrow.BooleanArray of {len(keys)} values")
+    if answer.null_count:
+        raise Wrong(f"{answer.null_count} nulls", "true or false for each key")
+    return answer
+
+
+def _batches_near(answer: Any, ask: Ask, column: str, values: Any) -> Iterator[pa.RecordBatch]:
+    if not hasattr(answer, "__iter__"):
+        raise Wrong(says(answer), "an iterator of record batches")
+    whole, names = ask.inner.schema, frozenset({column})
+    return _counted(answer, ask, whole, names, None, False, all_rows=False)
+
+
+MEMBERSHIP_FILTER = Kind("membership_filter", methods={"might_contain": _might_contain})
+
 FILE_FORMAT = Kind(
     "file_format",
     properties={
@@ -173,7 +204,13 @@ READER = Kind(
         "num_rows": lambda answer, ask: shapes.whole(answer, 0),
         "metadata": lambda answer, ask: shapes.texts(answer),
     },
-    methods={"batches": _batches, "close": None},
+    methods={
+        "batches": _batches,
+        "key_range": _key_range,
+        "key_filter": _key_filter,
+        "batches_near": _batches_near,
+        "close": None,
+    },
 )
 
 WRITER = Kind(

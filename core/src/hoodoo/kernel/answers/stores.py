@@ -89,7 +89,11 @@ def _acquire(answer: Any, ask: Ask, storage: Storage, name: str, wait: float) ->
 
 STORAGE = Kind(
     "storage",
-    properties={"root": _root},
+    properties={
+        "root": _root,
+        "shared": lambda answer, ask: shapes.flag(answer),
+        "plain_files": lambda answer, ask: shapes.flag(answer),
+    },
     methods={
         "put": None,
         "put_if_absent": lambda answer, ask, path, data: shapes.flag(answer),

@@ -29,7 +29,15 @@ import pytest
 from hoodoo.engine.arrow_serializer import ARROW
 from hoodoo.engine.metered import Metered
 from hoodoo.errors import DataError, EngineError, HoodooError
-from hoodoo.hookspecs.engine import PART, SLOT, Counted, Engine, Stream, Workspace
+from hoodoo.hookspecs.engine import (
+    PART,
+    SLOT,
+    Counted,
+    Engine,
+    KnowsStorage,
+    Stream,
+    Workspace,
+)
 from hoodoo.model.internal_row import FIELDS
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.samples import nested
@@ -322,6 +330,15 @@ class EngineContract:
         one.add(Counted(3, 2, 1, 0.5, 0.25))
         one.add(Counted(rows=1))
         assert one.read() == Counted(4, 2, 1, 0.5, 0.25) and other.read() == Counted()
+
+    # --- the table's storage ----------------------------------------------------------------------
+    def test_works_for_a_storage(self, engine: Engine, workspace: Workspace) -> None:
+        """An engine that is told the table's storage works as it did, and refuses one that its tasks would
+        find empty, if they run in other processes. What it puts on disk goes when nobody reads it."""
+        if not isinstance(engine, KnowsStorage):
+            return
+        found = self.routed(engine.on(workspace.storage), rows(100), 3)
+        assert engine.collect(found).num_rows == 100
 
     # --- what survives a crossing -----------------------------------------------------------------
     def test_nested_types_survive(self, engine: Engine, workspace: Workspace) -> None:

@@ -26,7 +26,14 @@ import pyarrow.compute as pc
 import pytest
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.hookspecs.file_format import BaseFileFormat, HasColumnRanges
+from hoodoo.hookspecs.file_format import (
+    BaseFileFormat,
+    BaseFileReader,
+    FindsValues,
+    HasColumnRanges,
+    key_filter,
+    key_range,
+)
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
@@ -85,6 +92,24 @@ def rows(schema: pa.Schema, count: int, start: int = 0) -> pa.Table:
         else:
             columns.append(plain.cast(between).cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _with_dictionaries(table: pa.Table) -> pa.Table:
+    for at, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) and field.name != RECORD_KEY:
+            table = table.set_column(at, field.name, table.column(at).dictionary_encode())
+    return table
+
+
+def _check_keys(reader: BaseFileReader, keys: pa.ChunkedArray) -> None:
+    ends = key_range(reader)
+    if ends is not None:
+        known = pc.min_max(keys)
+        assert ends[0] <= known["min"].as_py()
+        assert ends[1] >= known["max"].as_py()
+    filter_ = key_filter(reader)
+    if filter_ is not None:
+        assert pc.all(filter_.might_contain(keys)).as_py()
 
 
 class FileFormatContract:
@@ -344,6 +369,71 @@ class FileFormatContract:
             assert bounds.least.type == bounds.greatest.type == FLAT.field(column).type
             assert pc.less_equal(bounds.least, ends["min"]).as_py()
             assert pc.greater_equal(bounds.greatest, ends["max"]).as_py()
+
+    def test_columns_may_come_in_another_order(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Writes hand over the name of the file last; columns are found by their names."""
+        schema = self._schema()
+        table = rows(schema, 40)
+        first, *rest = schema.names
+        name = self._write(file_format, storage, schema, table.select([*rest[::-1], first]))
+        with file_format.reader(storage, name) as reader:
+            found = pa.Table.from_batches(list(reader.batches()), schema)
+        assert found.combine_chunks().equals(table.combine_chunks())
+
+    def test_strings_may_come_as_dictionaries(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Of several batches, each with a dictionary of its own."""
+        schema = self._schema()
+        parts = [rows(schema, 40, start) for start in (0, 40)]
+        name = self._write(file_format, storage, schema, *map(_with_dictionaries, parts))
+        with file_format.reader(storage, name) as reader:
+            found = pa.Table.from_batches(list(reader.batches()), schema)
+        assert found.combine_chunks().equals(pa.concat_tables(parts).combine_chunks())
+
+    def test_no_key_of_the_file_is_denied(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """What a file says of its keys (:class:`~hoodoo.hookspecs.file_format.KnowsKeys`, or the footer),
+        of one that replaces another, too. Saying nothing is fine."""
+        schema = self._schema()
+        old, new = rows(schema, 300), rows(schema, 100, start=300)
+        name = self._write(file_format, storage, schema, old)
+        local = os.path.join(storage.scratch(), "with-keys")
+        with file_format.reader(storage, name) as base:
+            _check_keys(base, old.column(RECORD_KEY))
+            writer = file_format.writer(local, schema, 300, base)
+            for batch in base.batches():
+                writer.write(batch.slice(100), known=True)
+            writer.write(new)
+            writer.close()
+        assert storage.put_file_if_absent("with-keys" + file_format.extension, local)
+        with file_format.reader(storage, "with-keys" + file_format.extension) as reader:
+            kept = pa.concat_tables([old.slice(100), new]).column(RECORD_KEY)
+            _check_keys(reader, kept)
+            if isinstance(reader, FindsValues):
+                near = kept.take([0, 150, 299])
+                found = list(reader.batches_near(RECORD_KEY, near))
+                assert all(b.schema.names == [RECORD_KEY] for b in found)
+                met = pa.chunked_array([b.column(0) for b in found], pa.string())
+                assert pc.all(pc.is_in(near, met.combine_chunks())).as_py()
+
+    def test_rows_without_stored_keys_say_nothing_of_them(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        schema = self._schema()
+        table = rows(schema, 10)
+        at = schema.get_field_index(RECORD_KEY)
+        name = self._write(
+            file_format,
+            storage,
+            schema,
+            table.set_column(at, RECORD_KEY, pa.nulls(10, pa.string())),
+        )
+        with file_format.reader(storage, name) as reader:
+            assert key_range(reader) is None
 
     def test_pickles(self, file_format: BaseFileFormat, storage: Storage) -> None:
         again = pickle.loads(pickle.dumps(file_format))

@@ -52,12 +52,11 @@ class MatchKeys:
                 current = file.partition_path
                 asked.choose(current)
             with self.reader.open(file) as opened:
-                footer = opened.metadata
-                low, high = asked.range(self.sieve.bounds(footer))
+                low, high = asked.range(self.sieve.bounds(opened))
                 if low >= high:
                     continue
                 wanted = asked.keys.slice(low, high - low)
-                left = self.sieve.candidates(wanted, file, opened, footer)
+                left = self.sieve.candidates(wanted, file, opened)
                 if not len(left):
                     continue
                 for keys in self.reader.keys(opened, left):

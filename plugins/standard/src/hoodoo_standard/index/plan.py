@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from attrs import astuple, frozen
 from hoodoo.hookspecs.engine import Engine, Stream
-from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, FindsValues
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.filegroup import BaseFile
@@ -56,9 +56,11 @@ class KeyReader:
         ``near``, in the order of their bytes, may be left out."""
         generator = self.key_generator
         if generator is None:
-            # What a reader need not have: BaseFileReader does not ask for it.
-            pruned = None if near is None else getattr(reader, "batches_near", None)
-            for batch in pruned(RECORD_KEY, near) if pruned else reader.batches([RECORD_KEY]):
+            if near is not None and isinstance(reader, FindsValues):
+                found = reader.batches_near(RECORD_KEY, near)
+            else:
+                found = reader.batches([RECORD_KEY])
+            for batch in found:
                 yield batch.column(RECORD_KEY).cast(pa.string())
         else:
             there = reader.schema.names

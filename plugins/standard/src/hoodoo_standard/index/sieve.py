@@ -1,19 +1,15 @@
-"""What the footer of a base file rules out, before any of its keys is read.
+"""What a base file rules out, before any of its keys is read.
 
-The footer has the smallest and the largest record key, and Hudi's bloom filter of all of them. Both may
-be wrong in one direction only: a rewrite that deletes rows keeps the filter (ADR 8), so it may know keys
+Most formats know the smallest and the largest record key, and have a filter of all of them (Parquet: Hudi's
+bloom filter, in the footer). Both may be wrong in one direction only: a rewrite that deletes rows keeps the filter (ADR 8), so it may know keys
 that the file no longer has, never the reverse. What passes the sieve is therefore read and compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.files import bloom
-from hoodoo.files.record_keys import FILTER, FILTER_TYPE, MAX_KEY, MIN_KEY
-from hoodoo.hookspecs.file_format import BaseFileReader
+from hoodoo.hookspecs.file_format import BaseFileReader, key_filter, key_range
 
 from hoodoo_standard.index.plan import KeyFile
 
@@ -30,32 +26,23 @@ class Sieve:
     ranges: bool = True
     filters: bool = False
 
-    def bounds(self, footer: Mapping[str, str]) -> tuple[str, str] | None:
+    def bounds(self, opened: BaseFileReader) -> tuple[str, str] | None:
         """The file's smallest and largest key; None where they say nothing."""
-        low, high = footer.get(MIN_KEY), footer.get(MAX_KEY)
-        if not self.ranges or low is None or high is None:
-            return None
-        return (low, high) if _plain(low) and _plain(high) else None
+        found = key_range(opened) if self.ranges else None
+        return found if found is not None and all(map(_plain, found)) else None
 
     def candidates(
-        self,
-        asked: pa.ChunkedArray,
-        file: KeyFile,
-        opened: BaseFileReader,
-        footer: Mapping[str, str],
+        self, asked: pa.ChunkedArray, file: KeyFile, opened: BaseFileReader
     ) -> pa.ChunkedArray:
         """Those of ``asked`` (strings) that the file may have. The filter is not asked where reading the
         file is cheaper.
 
         Raises CorruptTableError naming the file if its filter is none.
         """
-        text = footer.get(FILTER) if self.filters else None
-        if text is None or len(asked) * _FILTER_COST > opened.num_rows:
+        if not self.filters or len(asked) * _FILTER_COST > opened.num_rows:
             return asked
-        # Writers other than Hoodoo name the type of dynamic filters only.
-        kind = footer.get(FILTER_TYPE, bloom.SIMPLE)
-        known = bloom.parse(text, kind, f"base file {file.path}")
-        return asked.filter(known.might_contain(asked))
+        known = key_filter(opened, f"base file {file.path}")
+        return asked if known is None else asked.filter(known.might_contain(asked))
 
 
 def _plain(bound: str) -> bool:

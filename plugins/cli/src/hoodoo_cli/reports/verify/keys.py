@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.files.record_keys import KeyFilter
-from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.file_format import BaseFileFormat, key_filter, key_range
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
@@ -142,7 +142,7 @@ def _base(
     denied: list[str] = []
     nulls = 0
     with file_format.reader(source.storage, base.path) as reader:
-        known = KeyFilter.from_footer(reader.metadata, f"base file {base.path}")
+        known = KeyFilter(key_range(reader), key_filter(reader, f"base file {base.path}"))
         for batch in reader.batches([*said, RECORD_KEY], encoded=True):
             for name in said:
                 if name in batch.schema.names:

@@ -1,0 +1,80 @@
+"""What a store says of itself, and what follows: whose processes see it, and where rows that wait may lie."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.engine.local import LocalEngine
+from hoodoo.storage.api import has_plain_files, is_shared
+from hoodoo.storage.below import Below
+from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.contracts.engine import ROWS, rows
+from hoodoo.testing.engine_steps import Route
+from hoodoo.testing.stores import Delegating
+
+
+class Alone(Delegating):
+    """A store that only its process sees, and whose bytes are its own."""
+
+    shared = False
+    plain_files = False
+
+
+def test_a_store_says_what_others_find_in_it(tmp_path: Path) -> None:
+    local = LocalStorage(str(tmp_path))
+    assert is_shared(local)
+    assert has_plain_files(local)
+    alone: Any = Alone(local)
+    for store in (alone, Below(alone, "a")):
+        assert not is_shared(store)
+        assert not has_plain_files(store)
+    assert has_plain_files(Below(local, "a"))
+
+
+def test_rows_that_wait_lie_in_the_scratch_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exchange and a stage; where no table is known, in the system's directory."""
+    made: list[str | None] = []
+    mkdtemp = tempfile.mkdtemp
+
+    def noted(prefix: str, dir: str | None) -> str:
+        made.append(dir)
+        return mkdtemp(prefix=prefix, dir=dir)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", noted)
+    storage = LocalStorage(str(tmp_path), durable=False)
+    engine = LocalEngine(2).on(storage)
+    stream = engine.map(engine.source(rows(1000)), Route(ROWS, 2, 1))
+    assert engine.collect(engine.exchange(stream, 2)).num_rows == 1000
+    assert made == [storage.scratch()]
+    assert LocalEngine(2) == engine  # no other engine, for who compares
+    LocalEngine(2).exchange(stream, 2)
+    assert made[-1] is None
+
+
+def test_a_write_puts_nothing_where_the_system_has_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    elsewhere.chmod(0o500)
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    used: list[str | None] = []
+    mkdtemp = tempfile.mkdtemp
+    monkeypatch.setattr(
+        tempfile, "mkdtemp", lambda prefix, dir: used.append(dir) or mkdtemp(prefix=prefix, dir=dir)
+    )
+    data = pa.table({"id": list(range(50)), "v": ["x"] * 50})
+    table = hoodoo.create(str(tmp_path / "t"), data.schema, record_key="id")
+    table.upsert(data)
+    table.upsert(data.slice(10))
+    table.cluster(columns=["v"], order="linear")
+    assert table.read().count() == 50
+    assert used
+    assert all(used)
