@@ -71,6 +71,22 @@ def hoodoo_participants() -> list[Registration]:
     ]
 
 
+@hookimpl
+def hoodoo_pruners() -> list[Registration]:
+    return [
+        Registration(
+            "record_keys",
+            "hoodoo.metadata.pruner:KeyPruner.from_settings",
+            summary="The file groups of the record keys that a filter asks for, by the record index.",
+        ),
+        Registration(
+            "column_ranges",
+            "hoodoo.metadata.pruner:RangePruner.from_settings",
+            summary="The files whose ranges of columns a filter can be true of, by the metadata table.",
+        ),
+    ]
+
+
 def local_storage(settings: Settings) -> Storage:
     """The local store at the option ``hoodoo.storage.uri`` (set by whoever opens the table)."""
     from hoodoo.storage.local import LocalStorage

@@ -19,15 +19,16 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class PruneRequest:
-    """A read that has a filter. ``where``: the filter; ``schema``: the stored columns, ``columns`` those that the
-    filter looks at and that hold values. ``as_of``: the requested time that the read is of, None for now.
-    ``key_generator``: None where no plugin offers the table's."""
+    """A read that has a filter. ``where``: the filter; ``schema``: the stored columns; ``columns``: those that the
+    filter looks at, of which ``hidden`` hold no values in the files. ``as_of``: the requested time that the read
+    is of, None for now. ``key_generator``: None where no plugin offers the table's."""
 
     storage: Storage
     timeline: Timeline
     where: pc.Expression
     schema: pa.Schema
     columns: tuple[str, ...]
+    hidden: frozenset[str] = frozenset()
     as_of: str | None = None
     key_generator: KeyGenerator | None = None
 

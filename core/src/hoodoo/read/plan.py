@@ -17,8 +17,8 @@ from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.read import prune
+from hoodoo.read.known import pruned
 from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.read.metadata_prune import by_keys, by_ranges
 from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import hidden, stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_generator, check_readable
@@ -149,8 +149,7 @@ def plan_scan(
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
     if spec.where is not None and kept and not given:
-        kept = by_keys(source, spec.where, stored, kept, bound)
-        kept = by_ranges(source, spec, kept, bound)
+        kept = pruned(source, spec, stored, kept, bound)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
     for slice_ in kept:

@@ -14,9 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
+from hoodoo.hookspecs.pruner import PruneRequest
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.metadata.column_stats.lookup import known_ranges
 from hoodoo.metadata.column_stats.ranges import ColumnRange, range_table
 from hoodoo.metadata.first_commit_not_indexed import knows_all_places
@@ -27,42 +30,41 @@ from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.metadata.table import MetadataTable
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
-from hoodoo.read.source import ReadSource
-from hoodoo.read.spec import RowSpec
 from hoodoo.timeline.timeline import reload
 
-Slices = tuple[FileSlice, ...]
 # More keys than that are better looked for in the files.
 _MOST_KEYS = 10_000
 # Fewer slices are opened as fast as their ranges are looked up.
 _FEW_SLICES = 4
 
 
-def by_keys(
-    source: ReadSource, where: pc.Expression, schema: pa.Schema, slices: Slices, bound: str | None
-) -> Slices:
-    """The slices that hold record keys which ``where`` asks for; all of them where it does not ask for
-    certain keys, or the table has no record index that describes what is read. ``bound``: the read is as of
-    then.
+@frozen
+class KeyPruner:
+    """By the record index: the slices that hold record keys which the filter asks for. All of them where it does
+    not ask for certain keys, or the table has no record index that describes what is read."""
 
-    Raises CorruptTableError where the record index can't be read.
-    """
-    generator = source.key_generator
-    if RECORD_INDEX not in source.timeline.config.metadata_partitions or generator is None:
-        return slices
-    keys = asked_keys(where, schema, generator)
-    if keys is None or not knows_all_places(source.storage, source.timeline):
-        return slices
-    if bound is not None and not describes(source.storage, source.timeline, bound):
-        return slices
-    index = RecordIndex.open(source.storage, source.timeline, bound)
-    found = index.locations(keys)
-    if reload(source.storage, source.timeline).writes() != source.timeline.writes():
-        return slices  # the index may tell of commits that this read does not see
-    places = set(
-        zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
-    )
-    return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
+    @classmethod
+    def from_settings(cls, settings: Settings) -> KeyPruner:
+        return cls()
+
+    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        storage, timeline, generator = request.storage, request.timeline, request.key_generator
+        if RECORD_INDEX not in timeline.config.metadata_partitions or generator is None:
+            return slices
+        keys = asked_keys(request.where, request.schema, generator)
+        if keys is None or not knows_all_places(storage, timeline):
+            return slices
+        bound = request.as_of
+        if bound is not None and not describes(storage, timeline, bound):
+            return slices
+        index = RecordIndex.open(storage, timeline, bound)
+        found = index.locations(keys)
+        if reload(storage, timeline).writes() != timeline.writes():
+            return slices  # the index may tell of commits that this read does not see
+        places = set(
+            zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
+        )
+        return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
 
 
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
@@ -139,40 +141,48 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
     return True
 
 
-def by_ranges(source: ReadSource, spec: RowSpec, slices: Slices, bound: str | None) -> Slices:
-    """The slices whose ranges of columns let the filter be true. What is merged from several files is
-    always kept: a row of the result may be none of theirs."""
-    if COLUMN_STATS not in source.timeline.config.metadata_partitions or spec.where is None:
-        return slices
-    schema = pa.schema([f for f in spec.schema if f.name in spec.where_columns])
-    columns = [f.name for f in schema if _orders(f.type) and f.name not in spec.hidden]
-    told = [s for s in slices if s.base_file is not None and not s.log_files]
-    if not columns or len(told) < _FEW_SLICES:
-        return slices
-    names = {
-        column_key(column, s.partition_path, s.base_file.name): (n, column)
-        for n, s in enumerate(told)
-        for column in columns
-        if s.base_file is not None
-    }
-    table = MetadataTable.open(source.storage, source.timeline)
-    groups = table.slices(COLUMN_STATS, bound)
-    if not groups:
-        if bound is not None:
+@frozen
+class RangePruner:
+    """By ``column_stats``: the slices whose ranges of columns let the filter be true. What is merged from several
+    files is always kept: a row of the result may be none of theirs."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RangePruner:
+        return cls()
+
+    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        timeline, bound = request.timeline, request.as_of
+        if COLUMN_STATS not in timeline.config.metadata_partitions:
             return slices
-        raise CorruptTableError(
-            f"{table.storage.root}/{COLUMN_STATS}", "holds no file slice, though the properties list it.",
-            "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` makes it anew.",
-        )  # fmt: skip
-    by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
-    for (slice_number, column), one in known_ranges(table, groups, names):
-        by_column[column][slice_number] = one
-    promises = [pc.scalar(True)] * len(told)
-    for column, ranges in by_column.items():
-        for n, promise in _promises(column, schema.field(column).type, ranges):
-            promises[n] = promises[n] & promise
-    kept = {told[n] for n in satisfiable(promises, spec.where, schema)}
-    return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
+        schema = pa.schema([f for f in request.schema if f.name in request.columns])
+        columns = [f.name for f in schema if _orders(f.type) and f.name not in request.hidden]
+        told = [s for s in slices if s.base_file is not None and not s.log_files]
+        if not columns or len(told) < _FEW_SLICES:
+            return slices
+        names = {
+            column_key(column, s.partition_path, s.base_file.name): (n, column)
+            for n, s in enumerate(told)
+            for column in columns
+            if s.base_file is not None
+        }
+        table = MetadataTable.open(request.storage, timeline)
+        groups = table.slices(COLUMN_STATS, bound)
+        if not groups:
+            if bound is not None:
+                return slices
+            raise CorruptTableError(
+                f"{table.storage.root}/{COLUMN_STATS}", "holds no file slice, though the properties list it.",
+                "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` makes it anew.",
+            )  # fmt: skip
+        by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
+        for (slice_number, column), one in known_ranges(table, groups, names):
+            by_column[column][slice_number] = one
+        promises = [pc.scalar(True)] * len(told)
+        for column, ranges in by_column.items():
+            for n, promise in _promises(column, schema.field(column).type, ranges):
+                promises[n] = promises[n] & promise
+        kept = {told[n] for n in satisfiable(promises, request.where, schema)}
+        return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
 
 
 def _orders(kind: pa.DataType) -> bool:
