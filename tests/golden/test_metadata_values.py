@@ -16,13 +16,9 @@ from golden_tables import LANCE, READ
 from hoodoo.files.hfile import FileWindow, HFile
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
-from hoodoo.metadata.column_stats.from_files import file_ranges, indexed_columns, row_ranges
-from hoodoo.metadata.column_stats.ranges import (
-    ColumnRange,
-    decode_ranges,
-    encode_range,
-    partition_range,
-)
+from hoodoo.files.parquet.ranges import file_ranges
+from hoodoo.metadata.column_stats.from_files import indexed_columns, row_ranges
+from hoodoo.metadata.column_stats.ranges import decode_ranges, encode_range
 from hoodoo.metadata.file_index.rows import (
     ALL_PARTITIONS,
     FileChanges,
@@ -47,6 +43,7 @@ from hoodoo.metadata.record_index.locations import (
     millis_of,
 )
 from hoodoo.metadata.schema import decode_row, record_schema
+from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.storage.local import LocalStorage
 

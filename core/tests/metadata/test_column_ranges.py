@@ -13,24 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.metadata.column_stats.from_files import (
-    META_INDEXED,
-    file_ranges,
-    indexed_columns,
-    row_ranges,
-)
-from hoodoo.metadata.column_stats.ranges import (
-    ColumnRange,
-    decode_ranges,
-    encode_range,
-    gone,
-    merge_ranges,
-    partition_range,
-    range_table,
-)
+from hoodoo.files.parquet.ranges import file_ranges
+from hoodoo.metadata.column_stats.from_files import META_INDEXED, indexed_columns, row_ranges
+from hoodoo.metadata.column_stats.ranges import decode_ranges, encode_range, gone
 from hoodoo.metadata.column_stats.value_types import is_stored
 from hoodoo.metadata.keys import partition_key
 from hoodoo.metadata.schema import decode_row, encode_row
+from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range, range_table
 from hoodoo.model.meta import META_FIELDS
 from hoodoo.options.metadata import RANGE_COLUMNS, RANGES_MOST
 from hypothesis import given, settings
@@ -72,7 +61,7 @@ def stats(value: bytes) -> dict[str, Any]:
 def test_of_every_type(case: Any, version: int) -> None:
     kind, least, greatest, wrapper, ordinal, extra, old = case
     rows = pa.table({"c": pa.array([greatest, None, least], kind)})
-    (found,) = file_ranges(footer(rows), ["absent", "c"], "f.parquet", version)
+    (found,) = file_ranges(footer(rows), ["absent", "c"], "f.parquet")
     assert (found.minimum, found.maximum) == (pa.scalar(least, kind), pa.scalar(greatest, kind))
     assert (found.values, found.nulls, found.kind, found.is_known) == (3, 1, kind, True)
     assert found.size > 0 and found.raw_size > 0

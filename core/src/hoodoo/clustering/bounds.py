@@ -1,7 +1,7 @@
 """Bounds: the least and greatest values of columns in file slices, without reading a row.
 
-The metadata table knows them where it keeps ranges of columns; what it does not know, base files say, as far
-as their format does. What is merged from log files is not known: a log file may hold less than the base file's least
+Participants of the table may know them, as its metadata table does where it keeps ranges of columns; what they do
+not know, base files say, as far as their format does. What is merged from log files is not known: a log file may hold less than the base file's least
 value, or delete it.
 """
 
@@ -17,20 +17,17 @@ from attrs import field, frozen
 
 from hoodoo.hookspecs.clustering import Bounds, Clusterable
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.metadata.base_ranges import base_ranges
-from hoodoo.metadata.column_stats.lookup import known_ranges
-from hoodoo.metadata.column_stats.ranges import ColumnRange, range_table
-from hoodoo.metadata.keys import column_key
-from hoodoo.metadata.layout import COLUMN_STATS
-from hoodoo.metadata.table import MetadataTable
+from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
+from hoodoo.participants.of_table import Participants
+from hoodoo.produce.base_ranges import base_ranges
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
 _AT_ONCE = 16
-# Fewer files are opened as fast as the metadata table is.
+# Fewer files are opened as fast as participants are asked.
 _FEW = 4
 
 
@@ -62,8 +59,7 @@ def with_bounds(
     if not kinds or not bases:
         return [Clusterable(s, unknown) for s in slices]
     told: dict[BaseFile, Known] = {}
-    kept = COLUMN_STATS in timeline.config.metadata_partitions
-    if use_metadata and kept and len(bases) >= _FEW:
+    if use_metadata and len(bases) >= _FEW:
         told = _told(storage, timeline, bases, list(kinds))
     silent = [base for base in bases if len(told.get(base, Known()).ranges) < len(kinds)]
     found = {**told, **_found(storage, file_format, silent, list(kinds))}
@@ -98,22 +94,14 @@ def kind_of(schema: pa.Schema, column: str) -> pa.DataType | None:
 def _told(
     storage: Storage, timeline: Timeline, bases: Sequence[BaseFile], columns: Sequence[str]
 ) -> dict[BaseFile, Known]:
-    """What the metadata table says; nothing of files that it does not know."""
-    names = {
-        column_key(column, base.partition_path, base.name): (base, column)
-        for base in bases
-        for column in columns
+    """What participants of the table know; nothing of files that they do not know."""
+    participants = Participants.of_table(timeline.config)
+    known = participants.column_ranges(storage, timeline, bases, columns)
+    return {
+        base: Known(ranges, next(iter(ranges.values())).values)
+        for base, ranges in known.items()
+        if ranges
     }
-    table = MetadataTable.open(storage, timeline)
-    groups = table.slices(COLUMN_STATS)
-    if not groups:
-        return {}
-    told: dict[BaseFile, Known] = {}
-    for (base, column), one in known_ranges(table, groups, names):
-        if not one.is_deleted:
-            before = told.get(base, Known())
-            told[base] = Known({**before.ranges, column: one}, one.values)
-    return told
 
 
 def _found(
@@ -128,7 +116,6 @@ def _found(
 def _looked(
     storage: Storage, file_format: BaseFileFormat, base: BaseFile, columns: Sequence[str]
 ) -> Iterator[Known]:
-    # What version 9 keeps bounds of is all that can be compared.
     found = base_ranges(storage, file_format, base.path, columns)
     ranges = dict(found.ranges)
     if RECORD_KEY in columns and found.keys is not None:

@@ -17,9 +17,10 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.config import TableConfig
-from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline.publish import CoupledCommit
@@ -155,8 +156,8 @@ class Participation(Protocol):
 @runtime_checkable
 class Participant(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.participant``. Made anew for each table that is opened, and
-    asked on the driver alone. Members beyond these are in :class:`ParticipantServices` and
-    :class:`ListsFiles`; each of them may be missing."""
+    asked on the driver alone. Members beyond these are in :class:`ParticipantServices`, :class:`ListsFiles` and
+    :class:`KnowsRanges`; each of them may be missing."""
 
     def join(self, storage: Storage, timeline: Timeline) -> Participation | None:
         """How it takes part in what is made of ``timeline``, whose properties were read after it; None where it
@@ -288,6 +289,20 @@ class ListsFiles(Protocol):
     ) -> Iterable[Entry]:
         """All files of the table, or of the partition paths given. CorruptTableError where what it goes by
         can't be read: a file less is a wrong answer."""
+
+
+@runtime_checkable
+class KnowsRanges(Protocol):
+    """A participant that knows what base files hold in columns, so that they need not be opened."""
+
+    def column_ranges(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Sequence[BaseFile],
+        columns: Sequence[str],
+    ) -> Mapping[BaseFile, Mapping[str, ColumnRange]]:
+        """Those of ``columns`` (fields of structs: ``outer.inner``) that it knows of some of ``files``."""
 
 
 class ParticipantHooks:

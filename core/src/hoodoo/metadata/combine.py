@@ -6,12 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from hoodoo.metadata.column_stats.ranges import (
-    ColumnRange,
-    decode_ranges,
-    encode_range,
-    merge_ranges,
-)
+from hoodoo.metadata.column_stats.ranges import decode_ranges, encode_range
 from hoodoo.metadata.file_index.deltas import entries
 from hoodoo.metadata.file_index.rows import (
     ALL_PARTITIONS,
@@ -24,6 +19,7 @@ from hoodoo.metadata.file_index.rows import (
 from hoodoo.metadata.layout import FILES, GROWING_INDEX, PARTITION_STATS
 from hoodoo.metadata.record_index.growing import is_first
 from hoodoo.metadata.slice import Layer, layers, merged
+from hoodoo.model.column_range import ColumnRange, merge_ranges
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from attrs import evolve, frozen
@@ -15,10 +15,12 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.metadata import compact
 from hoodoo.metadata.build import build, finish, retire
+from hoodoo.metadata.column_stats.lookup import known_ranges
 from hoodoo.metadata.definitions import define, is_partitioned
 from hoodoo.metadata.file_index.listing import is_listed, list_files
 from hoodoo.metadata.first_commit_not_indexed import UNIQUE
-from hoodoo.metadata.layout import INDEXES, RECORD_INDEX
+from hoodoo.metadata.keys import column_key
+from hoodoo.metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
 from hoodoo.metadata.partition_state import (
     KEPT,
     built,
@@ -49,7 +51,9 @@ from hoodoo.metadata.wanted import (
     with_metadata,
 )
 from hoodoo.metadata.writer import MetadataWriter, columns_of
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile
 from hoodoo.options import metadata as options_of
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties
@@ -235,3 +239,25 @@ class MetadataParticipant:
         self, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
     ) -> Iterable[Entry]:
         return list_files(storage, timeline, partitions)
+
+    def column_ranges(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Sequence[BaseFile],
+        columns: Sequence[str],
+    ) -> Mapping[BaseFile, Mapping[str, ColumnRange]]:
+        if COLUMN_STATS not in timeline.config.metadata_partitions:
+            return {}
+        names = {
+            column_key(column, file.partition_path, file.name): (file, column)
+            for file in files
+            for column in columns
+        }
+        table = MetadataTable.open(storage, timeline)
+        groups = table.slices(COLUMN_STATS)
+        known: dict[BaseFile, dict[str, ColumnRange]] = {}
+        for (file, column), found in known_ranges(table, groups, names) if groups else ():
+            if not found.is_deleted:
+                known.setdefault(file, {})[column] = found
+        return known

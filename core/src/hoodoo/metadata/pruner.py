@@ -21,13 +21,13 @@ from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.metadata.column_stats.lookup import known_ranges
-from hoodoo.metadata.column_stats.ranges import ColumnRange, range_table
 from hoodoo.metadata.first_commit_not_indexed import knows_all_places
 from hoodoo.metadata.index_reach import describes
 from hoodoo.metadata.keys import column_key
 from hoodoo.metadata.layout import COLUMN_STATS, RECORD_INDEX
 from hoodoo.metadata.record_index.index import RecordIndex
 from hoodoo.metadata.table import MetadataTable
+from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
 from hoodoo.timeline.timeline import reload

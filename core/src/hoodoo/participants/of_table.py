@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -13,7 +13,9 @@ from hoodoo.hookspecs.participant import Changes, Participant, RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
+from hoodoo.model.filegroup import BaseFile
 from hoodoo.participants.joined import Joined
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -160,6 +162,21 @@ class Participants:
         """What the properties do not name any more is deleted."""
         for delete in self._having("delete_given_up"):
             delete(storage, config)
+
+    # --- what they know ---------------------------------------------------------------------------
+    def column_ranges(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Sequence[BaseFile],
+        columns: Sequence[str],
+    ) -> dict[BaseFile, dict[str, ColumnRange]]:
+        """What somebody knows of some of ``files`` in ``columns``."""
+        known: dict[BaseFile, dict[str, ColumnRange]] = {}
+        for ranges in self._having("column_ranges"):
+            for file, found in ranges(storage, timeline, files, columns).items():
+                known.setdefault(file, {}).update(found)
+        return known
 
     # --- inside -----------------------------------------------------------------------------------
     def _having(self, member: str) -> Iterator[Any]:

@@ -73,6 +73,18 @@ def _entries(answer: Any, ask: Ask, storage: Any, timeline: Any, partitions: Any
     return answer
 
 
+def _ranges(
+    answer: Any, ask: Ask, storage: Any, timeline: Any, files: Any, columns: Sequence[str]
+) -> Mapping[Any, Any]:
+    wanted = "a mapping of some of the files to mappings of some of the columns to ColumnRange"
+    if not isinstance(answer, Mapping) or not set(answer).issubset(files):
+        raise Wrong(says(answer), wanted)
+    for ranges in answer.values():
+        if not isinstance(ranges, Mapping) or not set(ranges).issubset(columns):
+            raise Wrong(says(ranges), wanted)
+    return answer
+
+
 def _kept(
     answer: Any, ask: Ask, request: PruneRequest, slices: Sequence[FileSlice]
 ) -> tuple[FileSlice, ...]:
@@ -110,6 +122,7 @@ PARTICIPANT = Kind(
         "delete_given_up": None,
         "lists": _flag,
         "list_files": _entries,
+        "column_ranges": _ranges,
     },
     says_missing=frozenset({"list_files"}),
 )

@@ -20,21 +20,16 @@ from attrs import evolve, frozen
 from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.metadata.base_ranges import base_ranges
 from hoodoo.metadata.column_stats.from_files import row_ranges
-from hoodoo.metadata.column_stats.ranges import (
-    ColumnRange,
-    decode_ranges,
-    encode_range,
-    merge_ranges,
-    partition_range,
-)
+from hoodoo.metadata.column_stats.ranges import decode_ranges, encode_range
 from hoodoo.metadata.column_stats.value_types import is_stored, widest
 from hoodoo.metadata.deltas import Delta
 from hoodoo.metadata.file_index.deltas import FileChange, entries
 from hoodoo.metadata.keys import column_key, partition_key
 from hoodoo.metadata.layout import COLUMN_STATS, PARTITION_STATS, group_id, group_of
+from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range
 from hoodoo.model.filegroup import LogFile, path_of
+from hoodoo.produce.base_ranges import base_ranges
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
 
@@ -156,12 +151,10 @@ class _ReadRanges:
                 bounded = _bounded(found)
                 yield bounded, bounded is found or _is_wide(bounded)
             return
-        base = base_ranges(
-            self.storage, self.file_format, path_of(path, name), self.columns, self.version
-        )
+        base = base_ranges(self.storage, self.file_format, path_of(path, name), self.columns)
         for column in self.columns:
             known = base.ranges.get(column)
-            if known is not None:
+            if known is not None and (known.kind is None or is_stored(known.kind, self.version)):
                 bounded = _bounded(known)
                 yield bounded, bounded is known or _is_wide(bounded)
             elif column in self.schema.names and base.rows:

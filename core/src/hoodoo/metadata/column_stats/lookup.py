@@ -7,11 +7,12 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from hoodoo.metadata.column_stats.ranges import ColumnRange, decode_ranges
+from hoodoo.metadata.column_stats.ranges import decode_ranges
 from hoodoo.metadata.layout import group_of
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.slice import layers, newest
 from hoodoo.metadata.table import MetadataTable
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
 
 What = TypeVar("What")

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from hoodoo.errors import CorruptTableError, PluginError
 from hoodoo.files.opening import open_named
+from hoodoo.files.parquet.ranges import file_ranges, footer_columns
 from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
@@ -22,9 +23,8 @@ from hoodoo.hookspecs.file_format import (
     is_plain_parquet,
     key_range,
 )
-from hoodoo.metadata.column_stats.from_files import file_ranges, footer_columns
-from hoodoo.metadata.column_stats.ranges import ColumnRange
-from hoodoo.metadata.column_stats.value_types import is_stored, raw_of
+from hoodoo.model.column_range import ColumnRange
+from hoodoo.model.range_values import is_comparable, raw_of
 from hoodoo.storage.api import Storage
 
 
@@ -32,7 +32,7 @@ from hoodoo.storage.api import Storage
 class BaseRanges:
     """Of one file: ``rows``, the least and the greatest record key (``keys``), the paths of the ``columns``
     that it has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
-    (:attr:`~hoodoo.metadata.column_stats.ranges.ColumnRange.is_known`)."""
+    (:attr:`~hoodoo.model.column_range.ColumnRange.is_known`)."""
 
     rows: int
     keys: tuple[str, str] | None = None
@@ -45,21 +45,20 @@ def base_ranges(
     file_format: BaseFileFormat,
     path: str,
     columns: Sequence[str],
-    version: int = 9,
 ) -> BaseRanges:
-    """What the base file ``path`` holds in ``columns``, as a table of ``version`` stores it.
+    """What the base file ``path`` holds in ``columns``.
 
     Raises CorruptTableError for a file that is missing or damaged, PluginError for a format that answers
     what can't be.
     """
     if is_plain_parquet(file_format):
-        return _of_parquet(storage, path, columns, version)
+        return _of_parquet(storage, path, columns)
     with file_format.reader(storage, path) as reader:
         rows, keys, schema = reader.num_rows, key_range(reader), reader.schema
     there = dict(_leaves("", schema))
     ranges = {}
     if rows and isinstance(file_format, HasColumnRanges):
-        wanted = [c for c in columns if c in there and is_stored(there[c], version)]
+        wanted = [c for c in columns if c in there and is_comparable(there[c])]
         found = file_format.column_ranges(storage, path, wanted)
         name = path.rpartition("/")[2]
         for column in wanted:
@@ -69,7 +68,7 @@ def base_ranges(
     return BaseRanges(rows, keys, frozenset(there), ranges)
 
 
-def _of_parquet(storage: Storage, path: str, columns: Sequence[str], version: int) -> BaseRanges:
+def _of_parquet(storage: Storage, path: str, columns: Sequence[str]) -> BaseRanges:
     obj = f"base file {path}"
     try:
         with open_named(storage, path, obj) as opened:
@@ -84,7 +83,7 @@ def _of_parquet(storage: Storage, path: str, columns: Sequence[str], version: in
     ends = [footer.get(name.encode()) for name in (MIN_KEY, MAX_KEY)]
     low, high = (None if end is None else end.decode("utf-8", "replace") for end in ends)
     keys = None if low is None or high is None else (low, high)
-    found = file_ranges(metadata, columns, path.rpartition("/")[2], version)
+    found = file_ranges(metadata, columns, path.rpartition("/")[2])
     return BaseRanges(
         metadata.num_rows, keys, footer_columns(metadata), {r.column: r for r in found}
     )
