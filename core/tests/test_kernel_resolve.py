@@ -71,6 +71,21 @@ def test_by_the_text_of_a_factory(tmp_path: Path) -> None:
         resolve("layout", "dotted", using=dotted)
 
 
+@pytest.mark.parametrize(
+    ("family", "name", "bring"),
+    [
+        ("report", "verify", "hoodoo-cli"),
+        ("engine", "spark", '"hoodoo[spark]"'),
+        ("merger", "event_time", "hoodoo-standard"),
+    ],
+)
+def test_what_is_not_installed_says_what_brings_it(family: str, name: str, bring: str) -> None:
+    core = Kernel([Plugin("core", "hoodoo.builtin", "hoodoo-core", "0", builtin)])
+    with pytest.raises(PluginError) as caught:
+        resolve(family, name, using=core)
+    assert f"pip install {bring}" in str(caught.value)
+
+
 def test_an_object_needs_no_packaging(tmp_path: Path) -> None:
     mine = OneSlot()
     instance, ref = resolve("layout", mine, using=Kernel([]))

@@ -83,6 +83,36 @@ def test_import_hoodoo_loads_no_plugin_and_no_engine() -> None:
     assert "hoodoo" in loaded
 
 
+def _added(code: str) -> set[str]:
+    """The modules that ``code`` imports beside those of pyarrow."""
+    listing = "import json, sys; import pyarrow; before = set(sys.modules); "
+    return set(
+        json.loads(
+            _python(f"{listing}{code}; print(json.dumps(sorted(set(sys.modules) - before)))")
+        )
+    )
+
+
+def test_importing_the_package_is_cheap() -> None:
+    """Modules, not seconds, which the machine decides: the package, and nothing that it would need later."""
+    added = _added("import hoodoo")
+    assert {name for name in added if name.partition(".")[0] == "hoodoo"} == {"hoodoo"}
+    assert len(added) <= 5, added
+
+
+def test_discovery_is_cheap() -> None:
+    """Finding all plugins imports registrations and hookspecs: no engine, no index, no library of either."""
+    added = _added("import hoodoo; from hoodoo.kernel.registry import kernel; kernel()")
+    rooms = {name.split(".")[1] for name in added if name.startswith("hoodoo.")}
+    assert rooms.isdisjoint(
+        {"actions", "clustering", "table", "read", "write", "merge", "metadata"}
+    )
+    heavy = {"structlog", "rich", "typer", "pyspark", "pandas", "polars", "duckdb", "pytest"}
+    assert heavy.isdisjoint(name.partition(".")[0] for name in added)
+    plugins = [name for name in added if name.startswith("hoodoo_")]
+    assert len(plugins) <= 20, plugins
+
+
 def test_every_core_module_imports_alone() -> None:
     """Each module first among core's: a cycle that depends on the order of imports shows here.
 

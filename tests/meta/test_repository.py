@@ -80,6 +80,23 @@ def test_the_readme_says_what_is_needed() -> None:
             assert parser["options"]["python_requires"] == ">=3.10", setup
 
 
+def test_pyspark_comes_with_an_extra_alone() -> None:
+    def setup(directory: Path) -> configparser.ConfigParser:
+        parser = configparser.ConfigParser()
+        parser.read(directory / "setup.cfg", encoding="utf-8")
+        return parser
+
+    every = [REPO, REPO / "core", *(path.parent for path in REPO.glob("plugins/*/setup.cfg"))]
+    for directory in every:
+        needs = setup(directory)["options"].get("install_requires", "")
+        assert "pyspark" not in needs and "pandas" not in needs, directory
+    usual = setup(REPO)["options"]["install_requires"]
+    names = {setup(directory)["metadata"]["name"] for directory in every} - {"hoodoo"}
+    assert set(re.findall(r"^hoodoo-\w+", usual, re.M)) == names, "`pip install hoodoo` brings all"
+    assert "hoodoo-spark[pyspark]" in setup(REPO)["options.extras_require"]["spark"]
+    assert "pyspark>=3.5" in setup(REPO / "plugins/spark")["options.extras_require"]["pyspark"]
+
+
 def test_licence_and_changelog() -> None:
     licence = (REPO / "LICENSE").read_text("utf-8")
     assert "Apache License" in licence and "Version 2.0" in licence

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import subprocess
 import sys
+import types
 import warnings
 from collections.abc import Callable
 
 import hoodoo
 import pytest
+import typer
+from hoodoo import hookimpl
 from hoodoo.errors import HoodooWarning, PluginError
+from hoodoo.hookspecs import Registration
+from hoodoo.kernel.discover import Plugin, discover
+from hoodoo.kernel.registry import Kernel
 from hoodoo_cli.commandline import main
-
-pytest.importorskip("typer")
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -122,3 +128,80 @@ def test_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch, lacking: s
     code, out, err = run("plugins")
     assert (code, out) == (2, "")
     assert "hoodoo-cli" in err and lacking in err
+
+
+# --- subcommands of other distributions -----------------------------------------------------------
+@pytest.fixture
+def contributed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two subcommands of a plugin: one works, the module of the other can't be imported."""
+    module = types.ModuleType("acme")
+
+    def greet(name: str, loud: bool = False) -> None:
+        """Greet NAME."""
+        print(f"hello {name}{'!' if loud else ''}")
+
+    module.greet = greet  # type: ignore[attr-defined]
+    several = typer.Typer()
+    several.command("one")(greet)
+    several.command("two")(greet)
+    module.app = several  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "acme", module)
+
+    @hookimpl
+    def hoodoo_commands() -> list[Registration]:
+        return [
+            Registration("greet", "acme:greet", summary="Greet NAME."),
+            Registration("many", "acme:app", summary="Several."),
+            Registration("lost", "acme_lost.commands:lost", summary="Nowhere."),
+        ]
+
+    module.hoodoo_commands = hoodoo_commands  # type: ignore[attr-defined]
+    plugin = Plugin("acme", "acme", "acme-tools", "1.0", module)
+    every = Kernel([*discover().plugins, plugin])
+    app = importlib.import_module("hoodoo_cli.commandline.app")
+    monkeypatch.setattr(app, "kernel", lambda: every)
+
+
+def test_other_distributions_contribute_subcommands(run: Run, contributed: None) -> None:
+    assert run("greet", "you", "--loud") == (0, "hello you!\n", "")
+    assert run("many", "two", "you") == (0, "hello you\n", "")
+    code, out, _ = run("--help")
+    assert code == 0
+    for line in ("Greet NAME.", "Several.", "Nowhere."):
+        assert line in out
+    assert "NAME" in run("greet", "--help")[1].upper()
+
+
+def test_a_broken_subcommand_is_named_and_the_others_work(run: Run, contributed: None) -> None:
+    code, out, err = run("lost")
+    assert (code, out) == (2, "")
+    assert "command 'lost'" in err and "acme-tools" in err and "acme_lost" in err
+    assert run("greet", "you")[0] == 0
+
+
+def test_a_broken_plugin_is_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hook fails: it is named in a warning, and all other subcommands are there."""
+    module = types.ModuleType("acme")
+
+    @hookimpl
+    def hoodoo_commands() -> list[Registration]:
+        raise ZeroDivisionError
+
+    module.hoodoo_commands = hoodoo_commands  # type: ignore[attr-defined]
+    plugin = Plugin("acme", "acme", "acme-tools", "1.0", module)
+    every = Kernel([*discover().plugins, plugin], strict=False)
+    app = importlib.import_module("hoodoo_cli.commandline.app")
+    monkeypatch.setattr(app, "kernel", lambda: every)
+    assert "acme-tools" in str(every.broken[0].error)
+    assert run("plugins")[0] == 0
+
+
+def test_help_imports_no_subcommand() -> None:
+    code = (
+        "import sys\n"
+        "from hoodoo_cli.commandline import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print([n for n in sys.modules if n.startswith(('hoodoo_cli.commands.', 'hoodoo.table'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

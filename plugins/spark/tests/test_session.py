@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +34,36 @@ def test_old_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EngineError, match=r"PySpark 3\.4\.1: is too old"):
         check_pyspark()
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(EngineError, match="pip install"):
+    with pytest.raises(EngineError, match=r'pip install "hoodoo\[spark\]"'):
         check_pyspark()
+
+
+def test_everything_of_spark_says_how_it_is_installed(tmp_path: Path) -> None:
+    """In a process that can't import it: the plugin is there, PySpark is not."""
+    code = """
+import sys
+sys.modules["pyspark"] = None
+import hoodoo, pyarrow as pa
+from hoodoo.errors import EngineError
+rows = pa.table({"id": [1]})
+table = hoodoo.create(sys.argv[1], rows.schema, record_key="id")
+assert table.upsert(rows).inserted == 1
+Frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})
+for call in (
+    lambda: table.read().to_spark(),
+    lambda: table.upsert(rows, engine="spark"),
+    lambda: table.upsert(Frame()),
+):
+    try:
+        call()
+    except EngineError as error:
+        assert 'pip install "hoodoo[spark]"' in str(error), error
+    else:
+        raise AssertionError("no error")
+"""
+    arguments = [sys.executable, "-c", code, str(tmp_path / "t")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def connect_frame() -> Any:

@@ -36,6 +36,8 @@ def _what(data: Any) -> tuple[str, str]:
             "give data.collect(); if that is too large, data.sink_parquet(path) and then "
             "pyarrow.dataset.dataset(path).",
         )
+    if library == "pyspark":
+        return "is of Spark, and no installed engine reads it.", 'pip install "hoodoo[spark]".'
     if name == "Series":
         return "is one column.", "give a frame: data.to_frame()."
     if isinstance(data, (pa.Array, pa.ChunkedArray)):

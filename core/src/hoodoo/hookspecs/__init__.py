@@ -65,12 +65,24 @@ FAMILIES: dict[str, type] = {
     "observer": ObserverHooks,
 }
 
+# The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
+_STANDARD = ("hoodoo-standard", "hoodoo-standard")
+_CLI = ("hoodoo-cli", "hoodoo-cli")
+USUAL: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(FAMILIES, _STANDARD),
+    "storage": ("hoodoo-core", "hoodoo-core"),
+    "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
+    "report": _CLI,
+    "command": _CLI,
+}
+
 # The API numbers of each family that this core works with, oldest first: those that `Registration.api` may say.
 APIS: dict[str, tuple[int, ...]] = dict.fromkeys(FAMILIES, (1,))
 
 __all__ = [
     "APIS",
     "FAMILIES",
+    "USUAL",
     "Option",
     "PluginRef",
     "Registration",

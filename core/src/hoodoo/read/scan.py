@@ -117,5 +117,5 @@ def dataframe(scan: Any, spark: Any) -> Any:
             return frame
     raise EngineError(
         "scan.to_spark", "needs the distribution hoodoo-spark, which is not installed.",
-        "pip install hoodoo-spark.",
+        'pip install "hoodoo[spark]".',
     )  # fmt: skip

@@ -38,7 +38,7 @@ def check_pyspark() -> None:
         import pyspark
     except ImportError as error:
         raise EngineError(
-            "PySpark", "can't be imported.", "Install it: pip install 'pyspark>=3.5'."
+            "PySpark", "can't be imported.", 'Install it: pip install "hoodoo[spark]".'
         ) from error
     version = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
     if version < OLDEST:
@@ -53,7 +53,7 @@ def check_pyspark() -> None:
         raise EngineError(
             "pandas",
             "can't be imported, and PySpark's mapInArrow needs it.",
-            "Install it: pip install 'pandas>=2,<3'.",
+            'Install it: pip install "hoodoo[spark]".',
         ) from error
 
 

@@ -1,0 +1,151 @@
+"""Core knows no plugin by its name: the places where it still does, in a list that only gets shorter."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hoodoo.hookspecs import FAMILIES
+from hoodoo.kernel.registry import kernel
+
+CORE = Path(__file__).parents[2] / "core/src/hoodoo"
+JAVA = "org.apache.hudi."
+# Names of registrations that are also words of the format, or names of columns and fields: said in core, they
+# mean these.
+WORDS = {"avro", "bucket", "key_range", "size"}
+# Families whose members are called by their names from methods of the same name.
+BY_METHOD = {"command", "report"}
+
+KNOWN: dict[str, set[str]] = {
+    "actions/clean/scope.py": {
+        "KEEP_LATEST_BY_HOURS",
+        "KEEP_LATEST_COMMITS",
+        "by_commits",
+        "by_hours",
+    },
+    "actions/compaction/run.py": {"file_groups"},
+    "engine/no_arrow.py": {"pyspark"},
+    "files/bloom.py": {"SIMPLE"},
+    "files/record_keys.py": {"org.apache.hudi.bloomfilter"},
+    "kernel/answers/merging.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
+    "kernel/answers/planning.py": {
+        "KEEP_LATEST_BY_HOURS",
+        "KEEP_LATEST_COMMITS",
+        "KEEP_LATEST_FILE_VERSIONS",
+    },
+    "merge/slice.py": {"COMMIT_TIME_ORDERING"},
+    "metadata/column_stats/value_types.py": {"org.apache.hudi.avro.model."},
+    "metadata/layout.py": {"record_index"},
+    "metadata/table.py": {"CUSTOM", "org.apache.hudi.metadata.HoodieMetadataPayload"},
+    "metadata/wanted.py": {"growing_record_index", "partitioned_record_index"},
+    "metadata/writer.py": {"COMMIT_TIME_ORDERING"},
+    "model/virtual_keys.py": {"CONCATENATED"},
+    "options/clustering.py": {"reject"},
+    "options/files.py": {"SIMPLE"},
+    "options/metadata.py": {"java"},
+    "options/new_table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
+    "options/services.py": {"by_commits", "log_size"},
+    "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
+    "options/write.py": {"NON_BLOCKING_CONCURRENCY_CONTROL", "small_file"},
+    "read/scan.py": {"spark"},
+    "table/clustering.py": {
+        "combine",
+        "hilbert",
+        "linear",
+        "org.apache.hudi.",
+        "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy",
+        "zorder",
+    },
+    "table/index_choice.py": {"simple"},
+    "table/new_table.py": {
+        "COMMIT_TIME_ORDERING",
+        "COMPLEX",
+        "CUSTOM",
+        "EVENT_TIME_ORDERING",
+        "NON_PARTITION",
+        "SIMPLE",
+        "TIMESTAMP",
+        "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+        "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+        "org.apache.hudi.keygen.ComplexKeyGenerator",
+        "org.apache.hudi.keygen.CustomKeyGenerator",
+        "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+        "org.apache.hudi.keygen.SimpleKeyGenerator",
+        "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+    },
+    "table/settings.py": {
+        "COMMIT_TIME_ORDERING",
+        "COMPLEX",
+        "CUSTOM",
+        "EVENT_TIME_ORDERING",
+        "GLOBAL_DELETE",
+        "NON_BLOCKING_CONCURRENCY_CONTROL",
+        "NON_PARTITION",
+        "SIMPLE",
+        "conditional_put",
+        "file_groups",
+        "log_appends",
+    },
+    "table/switching.py": {"global_simple"},
+    "table/writing.py": {"global_simple", "new_files", "simple"},
+    "timeline/archive/entries.py": {"org.apache.hudi.avro.model"},
+    "write/located.py": {"COMMIT_TIME_ORDERING"},
+    "write/run.py": {"pyspark"},
+}
+
+
+def _names() -> set[str]:
+    """Names and aliases, Java classes among them, of everything that plugins other than core's own offer."""
+    offers = (offer for f in FAMILIES if f not in BY_METHOD for offer in kernel().offers(f))
+    theirs = [o.registration for o in offers if o.plugin.distribution != "hoodoo-core"]
+    return {name for one in theirs for name in (one.name, *one.aliases) if name} - WORDS
+
+
+def _texts(source: str) -> Iterator[str]:
+    """The texts of a module that are values: no docstrings."""
+    tree = ast.parse(source)
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, kinds))
+    said = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value
+
+
+def named(source: str, names: set[str]) -> set[str]:
+    """The names of ``names``, and of Hudi's Java classes, that a module has among its values."""
+    return {text for text in _texts(source) if text in names or text.startswith(JAVA)}
+
+
+def _found() -> Mapping[str, set[str]]:
+    names = _names()
+    paths = (p for p in sorted(CORE.rglob("*.py")) if "testing" not in p.relative_to(CORE).parts)
+    found = {str(p.relative_to(CORE)): named(p.read_text("utf-8"), names) for p in paths}
+    return {path: names for path, names in found.items() if names}
+
+
+def test_core_names_no_more_plugins() -> None:
+    more = {
+        path: sorted(names - KNOWN.get(path, set()))
+        for path, names in _found().items()
+        if names - KNOWN.get(path, set())
+    }
+    assert not more, f"names of plugins in core (let the plugin say it by a member): {more}"
+
+
+def test_the_list_gets_shorter() -> None:
+    found = _found()
+    stale = {
+        path: sorted(names - found.get(path, set()))
+        for path, names in KNOWN.items()
+        if names - found.get(path, set())
+    }
+    assert not stale, f"these are named no more: take them off the list: {stale}"
+
+
+def test_the_rule_can_fail() -> None:
+    source = '"""zorder"""\n\ndef f(x):\n    """hilbert"""\n    return x in ("zorder", "a", "org.apache.hudi.X")\n'
+    assert named(source, {"zorder", "hilbert"}) == {"zorder", "org.apache.hudi.X"}
+    assert {"zorder", "record_index"} & _names()
+    assert "org.apache.hudi.keygen.SimpleKeyGenerator" in _names()
