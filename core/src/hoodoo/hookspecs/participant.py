@@ -21,6 +21,7 @@ from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.findings import Finding
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline.publish import CoupledCommit
@@ -190,6 +191,16 @@ class Rebuilt:
     unique_index: str | None = None
 
 
+class KeysCheck(Protocol):
+    """Compares what a participant says of record keys with the rows, which are shown slice by slice."""
+
+    def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
+        """The record keys of a slice. Each of the newest slices is shown once."""
+
+    def findings(self) -> Iterable[Finding]:
+        """What is wrong, once all have been seen."""
+
+
 @runtime_checkable
 class ParticipantServices(Protocol):
     """What a participant may have in addition: each member by itself, with the default that it says."""
@@ -274,6 +285,22 @@ class ParticipantServices(Protocol):
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
         """Delete what the properties do not name any more. Default: nothing."""
+
+    # --- verification -----------------------------------------------------------------------------
+    def verify_files(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Mapping[str, int],
+        expected: Callable[[str], bool],
+        removed: Callable[[str], bool],
+    ) -> Iterable[Finding]:
+        """Compare what it says of files with ``files``, path -> bytes, that are there. ``timeline`` was looked at
+        before. ``expected``: whether a completed commit names a path of them; ``removed``: whether a clean took
+        a path away. Default: nothing is found."""
+
+    def verify_keys(self, storage: Storage, timeline: Timeline) -> KeysCheck | None:
+        """What compares the record keys; None where nothing is said of keys. Default: None."""
 
 
 @runtime_checkable

@@ -41,6 +41,7 @@ from hoodoo.metadata.table import (
     told_as,
 )
 from hoodoo.metadata.undo import forget, sweep_forgotten
+from hoodoo.metadata.verify import LocationsCheck, check_listing
 from hoodoo.metadata.wanted import (
     PARTITIONED_INDEX,
     STORED,
@@ -54,6 +55,7 @@ from hoodoo.metadata.writer import MetadataWriter, columns_of
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.findings import Finding
 from hoodoo.options import metadata as options_of
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties
@@ -261,3 +263,18 @@ class MetadataParticipant:
             if not found.is_deleted:
                 known.setdefault(file, {})[column] = found
         return known
+
+    def verify_files(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Mapping[str, int],
+        expected: Callable[[str], bool],
+        removed: Callable[[str], bool],
+    ) -> Iterable[Finding]:
+        return check_listing(storage, timeline, files, expected, removed)
+
+    def verify_keys(self, storage: Storage, timeline: Timeline) -> LocationsCheck | None:
+        if not any(index in listed(timeline.config) for index in INDEXES):
+            return None
+        return LocationsCheck(storage, timeline)

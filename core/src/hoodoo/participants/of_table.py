@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
 
 from hoodoo.errors import PluginError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.participant import Changes, Participant, RebuildRequest
+from hoodoo.hookspecs.participant import Changes, KeysCheck, Participant, RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.findings import Finding
 from hoodoo.participants.joined import Joined
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -177,6 +178,24 @@ class Participants:
             for file, found in ranges(storage, timeline, files, columns).items():
                 known.setdefault(file, {}).update(found)
         return known
+
+    def verify_files(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Mapping[str, int],
+        expected: Callable[[str], bool],
+        removed: Callable[[str], bool],
+    ) -> tuple[Finding, ...]:
+        """Where what they say of files is not what is there."""
+        each = self._having("verify_files")
+        found = (verify(storage, timeline, files, expected, removed) for verify in each)
+        return tuple(one for findings in found for one in findings)
+
+    def verify_keys(self, storage: Storage, timeline: Timeline) -> tuple[KeysCheck, ...]:
+        """What compares the record keys with what they say."""
+        found = (verify(storage, timeline) for verify in self._having("verify_keys"))
+        return tuple(check for check in found if check is not None)
 
     # --- inside -----------------------------------------------------------------------------------
     def _having(self, member: str) -> Iterator[Any]:

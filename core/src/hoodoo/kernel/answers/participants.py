@@ -17,6 +17,7 @@ from hoodoo.kernel.answers.wrong import Wrong, says
 from hoodoo.kernel.protocols import members
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry
 from hoodoo.timeline.publish import CoupledCommit
 
@@ -85,6 +86,16 @@ def _ranges(
     return answer
 
 
+def _findings(answer: Any, ask: Ask, *args: Any) -> tuple[Finding, ...]:
+    return shapes.items(list(answer), Finding, "findings")
+
+
+def _keys_check(answer: Any, ask: Ask, storage: Any, timeline: Any) -> Any:
+    if answer is not None and any(not hasattr(answer, name) for name in ("see", "findings")):
+        raise Wrong(says(answer), "a KeysCheck, or None")
+    return answer
+
+
 def _kept(
     answer: Any, ask: Ask, request: PruneRequest, slices: Sequence[FileSlice]
 ) -> tuple[FileSlice, ...]:
@@ -120,6 +131,8 @@ PARTICIPANT = Kind(
         "rebuild": _rebuilt,
         "keys_are_virtual": _changes,
         "delete_given_up": None,
+        "verify_files": _findings,
+        "verify_keys": _keys_check,
         "lists": _flag,
         "list_files": _entries,
         "column_ranges": _ranges,

@@ -6,7 +6,7 @@ each of its keys besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -16,6 +16,7 @@ from attrs import field, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.files.record_keys import KeyFilter
 from hoodoo.hookspecs.file_format import BaseFileFormat, key_filter, key_range
+from hoodoo.hookspecs.participant import KeysCheck
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
@@ -26,7 +27,6 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_cli.reports.verify import doubles
 from hoodoo_cli.reports.verify.files import DataFile, Instants
-from hoodoo_cli.reports.verify.metadata import LocationsCheck
 
 _AT_ONCE = 4
 _REWRITE = "rewrite the rows of the file group with an upsert."
@@ -46,10 +46,10 @@ def check_keys(
     instants: Instants,
     in_table: bool,
     progress: Progress,
-    locations: LocationsCheck,
+    locations: Sequence[KeysCheck],
 ) -> Found:
     """Read keys and meta columns of the newest slices. ``in_table``: a key occurs once in the whole
-    table, not only in its partition path (a global index). ``locations`` compares them with a record index."""
+    table, not only in its partition path (a global index). ``locations`` compare them with what participants say of keys."""
     config = source.config
     if not source.timeline.writes():
         return Found()
@@ -74,7 +74,7 @@ def _check(
     instants: Instants,
     in_table: bool,
     progress: Progress,
-    locations: LocationsCheck,
+    locations: Sequence[KeysCheck],
 ) -> Found:
     findings: list[Finding] = []
     todo = [partial(_read, source, plan, file_format, instants, s) for s in plan.slices]
@@ -90,7 +90,8 @@ def _check(
             progress("keys", done, len(todo))
             findings += one.findings
             found.append(one)
-            locations.see(one.slice, one.keys)
+            for check in locations:
+                check.see(one.slice, one.keys)
         rows += sum(len(one.keys) for one in found)
         if doubled := doubles.repeated(doubles.joined(one.keys for one in found)):
             slices = [one.slice for one in found]
@@ -101,7 +102,8 @@ def _check(
         suspect = doubles.common(hashes)
         told += doubles.in_table(source, plan, suspect)
     findings += (one for one in told if isinstance(one, Finding))
-    findings += locations.findings()
+    for check in locations:
+        findings += check.findings()
     notes = tuple(one for one in told if isinstance(one, str))
     return Found(tuple(findings), Checked(partitions=partitions, keys=rows), notes=notes)
 

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 
 from attrs import evolve
 from hoodoo.errors import HoodooError, HoodooWarning, UnsupportedTableError
-from hoodoo.metadata.partition_state import unlisted
+from hoodoo.hookspecs.participant import KeysCheck
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import (
     Checked,
@@ -23,6 +23,7 @@ from hoodoo.model.findings import (
     silent,
 )
 from hoodoo.model.meta import without_meta
+from hoodoo.participants.of_table import Participants
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
@@ -41,7 +42,6 @@ from hoodoo_cli.reports.verify.files import (
 )
 from hoodoo_cli.reports.verify.keys import check_keys
 from hoodoo_cli.reports.verify.kinds import KINDS
-from hoodoo_cli.reports.verify.metadata import LocationsCheck, check_listing
 from hoodoo_cli.reports.verify.named_files import NamedFiles, archived_cleans, read_history
 from hoodoo_cli.reports.verify.placement import check_placement
 from hoodoo_cli.reports.verify.properties import check_columns, check_properties
@@ -63,7 +63,7 @@ def verify(
     partition path. Raises StorageError where the store fails; what is wrong with the table is told.
     """
     storage, told = source.storage, source.timeline
-    source = _listing(source)  # what the metadata table says is checked, and not gone by
+    source = _listing(source)  # what participants say is checked, and not gone by
     before = source.timeline
     config, findings = check_properties(storage)
     parts = [Found(findings)]
@@ -79,6 +79,12 @@ def verify(
     if any(path not in files and not history.was_removed(path) for path in history.named):
         more = archived_cleans(load_archived(storage, source.config))
         history = evolve(history, removed=history.removed | more)
+    participants = Participants.of_table(source.config)
+    sizes = {path: file.size for path, file in files.items()}
+
+    def expected(path: str) -> bool:
+        return instants.is_committed(files[path].instant) and path in history.named
+
     parts.append(
         Found(
             (
@@ -86,7 +92,7 @@ def verify(
                 *check_named(history, files, instants),
                 *check_strays(history, files, instants),
                 *check_partitions(storage, entries, instants),
-                *check_listing(storage, told, files, history, instants),
+                *participants.verify_files(storage, told, sizes, expected, history.was_removed),
             ),
             Checked(instants=len(before.instants), files=len(files)),
         )
@@ -94,14 +100,14 @@ def verify(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HoodooWarning)  # damaged logs are told as findings
         if not quick:
-            locations = LocationsCheck(storage, told)
+            locations = participants.verify_keys(storage, told)
             parts += _opened(source, history, files, instants, keys, in_table, progress, locations)
     return _report(config.name if config else "", storage.root, parts, _pending(before, now))
 
 
 def _listing(source: ReadSource) -> ReadSource:
     """``source``, whose files are found by listing."""
-    config = unlisted(source.config)
+    config = Participants.of_table(source.config).hidden(source.config)
     timeline = evolve(source.timeline, config=config)
     return evolve(source, config=config, timeline=timeline, whole=False)
 
@@ -119,7 +125,7 @@ def _opened(
     keys: bool,
     in_table: bool,
     progress: Progress,
-    locations: LocationsCheck,
+    locations: Sequence[KeysCheck],
 ) -> list[Found]:
     found = []
     try:
@@ -205,7 +211,9 @@ def _pending(timeline: Timeline, now: datetime | None) -> tuple[Pending, ...]:
 def _report(name: str, root: str, parts: Sequence[Found], pending: tuple[Pending, ...]) -> Report:
     order = list(KINDS)
     findings = {f: None for part in parts for f in part.findings}
-    found = sorted(findings, key=lambda f: (order.index(f.kind), f.obj))
+    found = sorted(
+        findings, key=lambda f: (order.index(f.kind) if f.kind in order else len(order), f.obj)
+    )
     checked = Checked(
         *(sum(getattr(p.checked, a.name) for p in parts) for a in Checked.__attrs_attrs__)
     )

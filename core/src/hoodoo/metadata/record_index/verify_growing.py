@@ -5,10 +5,11 @@ A key may have entries in several file groups of its bucket; the youngest counts
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from hoodoo.metadata.first_commit_not_indexed import first_commit_not_indexed
 from hoodoo.metadata.layout import GROWING_INDEX
 from hoodoo.metadata.record_index.index import RecordIndex
@@ -20,8 +21,7 @@ from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_cli.reports.verify.doubles import SHOWN, some
-
+SHOWN = 3
 _OBJECT = f"{FOLDER}/{GROWING_INDEX}"
 _FIX = 'table.rebuild_index("growing_record_index") makes it anew.'
 
@@ -80,3 +80,9 @@ def may_outlive_rows(config: TableConfig) -> bool:
 
 def _some(keys: pa.Array) -> str:
     return some(keys[:SHOWN].to_pylist())
+
+
+def some(values: Iterable[str | None]) -> str:
+    """A few values, for a message."""
+    ordered = sorted(values, key=str)
+    return ", ".join(map(repr, ordered[:SHOWN])) + (", ..." if len(ordered) > SHOWN else "")

@@ -5,12 +5,13 @@ Memory: the entries of one file group of the record index, and the record keys o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
+
 from hoodoo.errors import HoodooError
 from hoodoo.files.hfile import ENTRIES
 from hoodoo.metadata.definitions import is_partitioned
@@ -18,6 +19,7 @@ from hoodoo.metadata.file_index.listing import is_listed, told_files
 from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.metadata.record_index.groups import IndexGroups
 from hoodoo.metadata.record_index.locations import decode_locations
+from hoodoo.metadata.record_index.verify_growing import check_growing, may_outlive_rows, some
 from hoodoo.metadata.schema import record_schema
 from hoodoo.metadata.slice import layers, merged
 from hoodoo.metadata.table import FOLDER, MetadataTable, listed
@@ -27,20 +29,15 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_cli.reports.verify.doubles import some
-from hoodoo_cli.reports.verify.files import DataFile, Instants
-from hoodoo_cli.reports.verify.growing import check_growing, may_outlive_rows
-from hoodoo_cli.reports.verify.named_files import NamedFiles
-
 _FIX = "hoodoo rebuild-index, or table.rebuild_index(), makes the metadata table anew."
 
 
 def check_listing(
     storage: Storage,
     timeline: Timeline,
-    files: Mapping[str, DataFile],
-    history: NamedFiles,
-    instants: Instants,
+    files: Mapping[str, int],
+    expected: Callable[[str], bool],
+    removed: Callable[[str], bool],
 ) -> Iterator[Finding]:
     """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at before these
     were listed."""
@@ -53,21 +50,21 @@ def check_listing(
         rule = error.rule.rstrip(".") if isinstance(error, HoodooError) else f"{error} is not there"
         yield Finding("metadata.unreadable", FOLDER, rule, _FIX)
         return
-    for path, file in files.items():
-        if path in told or history.was_removed(path):
+    for path in files:
+        if path in told or removed(path):
             continue
-        if instants.is_committed(file.instant) and path in history.named:
+        if expected(path):
             rule = "the metadata table does not list it: readers that go by it miss its rows"
             yield Finding("metadata.files", path, rule, _FIX)
     for path, size in told.items():
         found = files.get(path)
         named = parse_path(path)
-        if found is not None and found.size != size:
-            rule = f"it has {found.size} bytes, and the metadata table says {size}"
+        if found is not None and found != size:
+            rule = f"it has {found} bytes, and the metadata table says {size}"
             yield Finding("metadata.files", path, rule, _FIX)
             continue
         known = named is None or timeline.contains_or_before_start(named.instant)
-        if found is None and known and not history.was_removed(path):
+        if found is None and known and not removed(path):
             rule = "the metadata table lists it, and it is not there"
             yield Finding("metadata.files", path, rule, _FIX)
 
@@ -82,13 +79,7 @@ class LocationsCheck:
     _places: list[pa.Array] = field(factory=list)
     _slices: list[FileSlice] = field(factory=list)
 
-    @property
-    def wanted(self) -> bool:
-        return any(index in listed(self.timeline.config) for index in (RECORD_INDEX, GROWING_INDEX))
-
     def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
-        if not self.wanted:
-            return
         number = len(self._slices)
         self._slices.append(slice_)
         for chunk in keys.chunks:
@@ -96,8 +87,6 @@ class LocationsCheck:
             self._places.append(pa.array(np.full(len(chunk), number, np.int32)))
 
     def findings(self) -> Iterator[Finding]:
-        if not self.wanted:
-            return
         keys = pa.chunked_array(self._keys, pa.string()).combine_chunks()
         places = pa.chunked_array(self._places, pa.int32()).combine_chunks()
         for index, check in ((RECORD_INDEX, self._compared), (GROWING_INDEX, self._growing)):
