@@ -176,7 +176,6 @@ def test_what_core_offers_itself() -> None:
         ("engine", "local", ()),
         ("serializer", "arrow", ()),
         ("file_format", "PARQUET", ()),
-        ("participant", "metadata_table", ()),
     ]
     assert all(row.summary and row.distribution == "hoodoo-core" for row in report(found))
 

@@ -22,10 +22,10 @@ from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.metered import MeteredEngine
 from hoodoo.indexes.lookup import KEYED, locations_of
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.record_index import index as record_index
 from hoodoo.table import settings as tables
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties
+from hoodoo_metadata.record_index import index as record_index
 
 from tests.bench import counting, key_rows
 from tests.bench.measure import Figure, Report

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.files.hfile import ENTRIES
-from hoodoo.metadata.record_index.locations import encode_locations
+from hoodoo_metadata.hfile import ENTRIES
+from hoodoo_metadata.record_index.locations import encode_locations
 
 FILES, PATHS = 320, 4  # file groups and partition paths that the entries name
 WHEN = 1_767_225_600_000  # the instant that all of them came with

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hoodoo.metadata.definitions import PATH as DEFINITIONS
-from hoodoo.metadata.table import FOLDER, MetadataTable, is_beginning
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_metadata.definitions import PATH as DEFINITIONS
+from hoodoo_metadata.table import FOLDER, MetadataTable, is_beginning
 
 
 def is_metadata(path: str) -> bool:

@@ -13,13 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from golden_tables import LANCE, READ
-from hoodoo.files.hfile import FileWindow, HFile
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.parquet.ranges import file_ranges
-from hoodoo.metadata.column_stats.from_files import indexed_columns, row_ranges
-from hoodoo.metadata.column_stats.ranges import decode_ranges, encode_range
-from hoodoo.metadata.file_index.rows import (
+from hoodoo.model.column_range import ColumnRange, partition_range
+from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
+from hoodoo.storage.local import LocalStorage
+from hoodoo_metadata.column_stats.from_files import indexed_columns, row_ranges
+from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range
+from hoodoo_metadata.file_index.rows import (
     ALL_PARTITIONS,
     FileChanges,
     decode_files,
@@ -27,8 +29,9 @@ from hoodoo.metadata.file_index.rows import (
     encode_partitions,
     merge_files,
 )
-from hoodoo.metadata.keys import column_key, column_prefix, file_key, partition_key
-from hoodoo.metadata.layout import (
+from hoodoo_metadata.hfile import FileWindow, HFile
+from hoodoo_metadata.keys import column_key, column_prefix, file_key, partition_key
+from hoodoo_metadata.layout import (
     COLUMN_STATS,
     FILES,
     PARTITION_STATS,
@@ -36,16 +39,13 @@ from hoodoo.metadata.layout import (
     group_id,
     group_of,
 )
-from hoodoo.metadata.record_index.locations import (
+from hoodoo_metadata.record_index.locations import (
     decode_locations,
     encode_locations,
     instants_of,
     millis_of,
 )
-from hoodoo.metadata.schema import decode_row, record_schema
-from hoodoo.model.column_range import ColumnRange, partition_range
-from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
-from hoodoo.storage.local import LocalStorage
+from hoodoo_metadata.schema import decode_row, record_schema
 
 # Spark ran in this zone when it wrote some of the tables, whose instants are in local time.
 ZONE = "CST6CDT,M3.2.0,M11.1.0"

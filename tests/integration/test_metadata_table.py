@@ -16,13 +16,13 @@ from hoodoo.errors import (
     HoodooWarning,
     UnsupportedTableError,
 )
-from hoodoo.metadata.build import finish, retire
-from hoodoo.metadata.file_index.listing import told_files
-from hoodoo.metadata.table import FOLDER, MetadataTable, mark_of, told_as
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import withdraw
+from hoodoo_metadata.build import finish, retire
+from hoodoo_metadata.file_index.listing import told_files
+from hoodoo_metadata.table import FOLDER, MetadataTable, mark_of, told_as
 from indexed_tables import Asked, create, lying, rows, told
 
 ALL = ("column_stats", "files", "partition_stats", "record_index")
@@ -93,7 +93,7 @@ def test_an_existing_table_gets_it_later(tmp_path: Path, kind: str) -> None:
 
 def test_writers_go_on_while_it_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What others write between the look and the end is added; a writer that began before has to look again."""
-    from hoodoo.metadata import build
+    from hoodoo_metadata import build
 
     path = str(tmp_path / "t")
     table = create(tmp_path / "t", "global_simple")

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooWarning, OptionConflictError
-from hoodoo.metadata.layout import GROWING_INDEX
-from hoodoo.metadata.record_index.index import Bucket, RecordIndex
 from hoodoo.storage.local import LocalStorage
+from hoodoo_metadata.layout import GROWING_INDEX
+from hoodoo_metadata.record_index.index import Bucket, RecordIndex
 from indexed_tables import Asked, create, lying, rows, told
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -106,7 +106,7 @@ def test_compaction_forgets_what_is_deleted(tmp_path: Path) -> None:
     table.delete([f"k{n}" for n in range(40)])
     table.compact_metadata()
     index = index_of(path)
-    from hoodoo.metadata.slice import layers
+    from hoodoo_metadata.slice import layers
 
     entries = [
         layer.hfile.entry_count for s in index.buckets for layer in layers(index.storage, s[0])

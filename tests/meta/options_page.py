@@ -12,12 +12,12 @@ from hoodoo.kernel import kernel
 from hoodoo.options.clustering import CLUSTERING_OPTIONS
 from hoodoo.options.files import FILE_OPTIONS, PARQUET_OPTIONS
 from hoodoo.options.kinds import Size
-from hoodoo.options.metadata import METADATA_OPTIONS
 from hoodoo.options.new_table import NEW_TABLE_OPTIONS
 from hoodoo.options.services import SERVICE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
+from hoodoo_metadata.options import METADATA_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs/options.md"
 OURS = ("hoodoo-core", "hoodoo-cli", "hoodoo-standard", "hoodoo-spark")

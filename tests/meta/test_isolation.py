@@ -19,6 +19,7 @@ DISTRIBUTIONS = {
     "hoodoo": REPO,
     "hoodoo-core": REPO / "core",
     "hoodoo-cli": REPO / "plugins/cli",
+    "hoodoo-metadata": REPO / "plugins/metadata",
     "hoodoo-standard": REPO / "plugins/standard",
     "hoodoo-spark": REPO / "plugins/spark",
 }
@@ -41,7 +42,6 @@ ROOMS = (
     "write",
     "indexes",
     "read",
-    "metadata",
     "actions",
     "clustering",
     "table",
@@ -50,7 +50,16 @@ ROOMS = (
 # The package itself and the registrations of core are no rooms: they may see all, none sees them.
 OUTSIDE = {"__init__", "builtin"}
 # What is never there after an import of core. (Not rich: structlog imports it where it is installed.)
-FOREIGN = ("pyspark", "pandas", "hoodoo_cli", "hoodoo_standard", "hoodoo_spark", "typer", "pytest")
+FOREIGN = (
+    "pyspark",
+    "pandas",
+    "hoodoo_cli",
+    "hoodoo_metadata",
+    "hoodoo_standard",
+    "hoodoo_spark",
+    "typer",
+    "pytest",
+)
 # Modules whose purpose is a library that core does not need.
 NEEDS = {
     "hoodoo.testing.contracts": ("pytest",),
@@ -242,7 +251,7 @@ def test_versions_are_equal() -> None:
     assert installed == written
 
 
-PLUGINS = ("hoodoo_cli", "hoodoo_spark", "hoodoo_standard", "hoodoo_keep_first")
+PLUGINS = ("hoodoo_cli", "hoodoo_metadata", "hoodoo_spark", "hoodoo_standard", "hoodoo_keep_first")
 
 
 def test_core_names_no_plugin() -> None:

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Stream
-from hoodoo.metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.placement import FOLLOWS
+from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("v", pa.int64())])
 UNKNOWN = "20990101000000000"

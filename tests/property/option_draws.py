@@ -10,9 +10,10 @@ from typing import Any
 
 from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
-from hoodoo.options import clustering, files, metadata, new_table, services, table
+from hoodoo.options import clustering, files, new_table, services, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
 from hoodoo.options.write import CONCURRENCY, DUPLICATES, THREADS
+from hoodoo_metadata import options as metadata
 from hoodoo_standard import options as standard
 from hypothesis import strategies as st
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hoodoo.hookspecs import Registration, Settings, hookimpl
 from hoodoo.options.files import PARQUET_OPTIONS
-from hoodoo.options.metadata import METADATA_OPTIONS
 from hoodoo.options.table import STORAGE_URI
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import SERIALIZER, THREADS
@@ -56,34 +55,6 @@ def hoodoo_file_formats() -> list[Registration]:
             options=(*PARQUET_OPTIONS, *VIRTUAL_OPTIONS),
             summary="Parquet with Hudi's footer: bloom filter and record-key range.",
         )
-    ]
-
-
-@hookimpl
-def hoodoo_participants() -> list[Registration]:
-    return [
-        Registration(
-            "metadata_table",
-            "hoodoo.metadata.participant:MetadataParticipant.from_settings",
-            options=METADATA_OPTIONS,
-            summary="The metadata table: files, ranges of columns, record indexes.",
-        )
-    ]
-
-
-@hookimpl
-def hoodoo_pruners() -> list[Registration]:
-    return [
-        Registration(
-            "record_keys",
-            "hoodoo.metadata.pruner:KeyPruner.from_settings",
-            summary="The file groups of the record keys that a filter asks for, by the record index.",
-        ),
-        Registration(
-            "column_ranges",
-            "hoodoo.metadata.pruner:RangePruner.from_settings",
-            summary="The files whose ranges of columns a filter can be true of, by the metadata table.",
-        ),
     ]
 
 

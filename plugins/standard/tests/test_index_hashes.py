@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.index_hash import KeyHash
-from hoodoo.metadata.layout import group_of
 from hoodoo.testing.contracts.index_hash import KeyHashContract
+from hoodoo_metadata.layout import group_of
 from hoodoo_standard.index.hashes import JavaHash, MixedHash
 
 

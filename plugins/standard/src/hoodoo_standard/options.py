@@ -14,7 +14,6 @@ from hoodoo.options import (
     Whole,
 )
 from hoodoo.options.files import SMALL_FILE_LIMIT
-from hoodoo.options.metadata import GROWING_OPTIONS
 from hoodoo.options.table import HIVE_STYLE, URL_ENCODE
 
 # --- key generators: these decide bytes, so they are properties of the table -------------------
@@ -105,26 +104,6 @@ MOVES = Option(
     "where it is, and from then on readers don't leave out files by partition path.",
     "true", table_property=True, kind=FLAG,
 )  # fmt: skip
-RECORD_MOVES = Option(
-    "hoodie.record.index.update.partition.path",
-    "With the record index: a key that arrives with another partition path moves there; false: it is "
-    "updated where it is, and from then on readers don't leave out files by partition path.",
-    "false",
-    kind=FLAG,
-)
-CHOOSES = Option(
-    "record.level.index.dynamically.choose.scan.vs.seek",
-    "A lookup in an HFile seeks single keys or scans it all, by the share of its keys that is asked for; "
-    "false: record.level.index.do.random.lookups says which.",
-    "true",
-    kind=FLAG,
-)
-SEEKS = Option(
-    "record.level.index.do.random.lookups",
-    "Where record.level.index.dynamically.choose.scan.vs.seek is false: true seeks single keys, false scans all.",
-    "true",
-    kind=FLAG,
-)
 BLOOM_RANGES = Option(
     "hoodie.bloom.index.prune.by.ranges",
     "The smallest and the largest key of a file are looked at before its bloom filter.", "true", kind=FLAG,
@@ -138,7 +117,6 @@ BLOOM_MOVES = Option(
     "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True, kind=FLAG,
 )  # fmt: skip
 BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
-GROWING = GROWING_OPTIONS
 TEE = Option(
     "hoodoo.index.tee",
     "The two indexes that the index tee asks, separated by a comma; writes go by the first.",

@@ -119,33 +119,6 @@ def hoodoo_indexes() -> Iterable[Registration]:
             options.BUCKET, "the file group follows from a hash of the key",
         ),
         Registration(
-            "record_index",
-            "hoodoo_standard.index.record_index:RecordLevelIndex.from_settings",
-            (
-                "global_record_level_index",
-                "org.apache.hudi.index.SparkMetadataTableRecordIndex",
-                "org.apache.hudi.index.SparkMetadataTableGlobalRecordLevelIndex",
-            ),
-            (options.RECORD_MOVES, options.CHOOSES, options.SEEKS),
-            "asks the metadata table, which knows where every key lies",
-        ),
-        Registration(
-            "partitioned_record_index",
-            "hoodoo_standard.index.record_index:partitioned_from_settings",
-            (
-                "record_level_index",
-                "org.apache.hudi.index.SparkMetadataTablePartitionedRecordLevelIndex",
-            ),
-            (options.CHOOSES, options.SEEKS),
-            "the same, where a key may lie once in each partition path",
-        ),
-        Registration(
-            "growing_record_index",
-            "hoodoo_standard.index.growing_index:GrowingIndex.from_settings",
-            options=(*options.GROWING, options.RECORD_MOVES, options.CHOOSES, options.SEEKS),
-            summary="a record index whose buckets get more file groups; Hoodoo alone keeps it",
-        ),
-        Registration(
             "tee", "hoodoo_standard.index.tee:from_settings",
             options=(options.TEE,), summary="asks two indexes and tells where they differ",
         ),

@@ -6,13 +6,12 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoodoo.errors import StorageError, UnsupportedTableError
-from hoodoo.files.hfile import write_hfile
 from hoodoo.files.log.avro_encode import encode_rows
 from hoodoo.files.log.blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
 from hoodoo.files.log.change_data import encode_changes
@@ -128,23 +127,13 @@ class LogWriter:
             BlockKind.CDC, headers, lambda: self._write(encode_changes(batches, schema_text))
         )
 
-    def hfile_block(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        *,
-        instant: str,
-        schema_text: str,
-        codec: str = "gzip",
-        **settings: Any,
+    def block(
+        self, kind: BlockKind, instant: str, schema_text: str, content: Callable[[BinaryIO], object]
     ) -> LogBlock:
-        """A block that is an HFile of ``batches``, as :func:`hoodoo.files.hfile.write_hfile` takes
-        them and ``settings``; ``schema_text`` is the Avro schema of the values."""
+        """A block whose content ``content`` writes at the place where the file given to it is; ``schema_text``
+        is the Avro schema of its values."""
         headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
-
-        def content() -> None:
-            write_hfile(self._file, batches, schema_text=schema_text, codec=codec, **settings)
-
-        return self._block(BlockKind.HFILE, headers, content)
+        return self._block(kind, headers, lambda: content(self._file))
 
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""
@@ -164,7 +153,7 @@ class LogWriter:
             raise self._failed(error) from error
 
     def _block(
-        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], None]
+        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], object]
     ) -> LogBlock:
         try:
             start = self._file.tell()
@@ -180,7 +169,7 @@ class LogWriter:
         return LogBlock(kind, start, end - start, named, begin, size)
 
     def _framed(
-        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], None]
+        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], object]
     ) -> tuple[int, int, int]:
         """Write a block; where its content begins, the content's size, and where the block ends."""
         file = self._file

@@ -1,0 +1,329 @@
+"""Build: partitions of the metadata table are made from the table, while writers go on (indexing).
+
+First the property says that they are being built, so that nobody reads them. Their base files are made of
+one look at the table. Then the indexing action is completed, by a decision that no other comes before: what
+was committed since the look is added first, for as long as something was. Whoever looked at the table before
+that decision and decides after it has to look again, and keeps the new partitions from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+
+from attrs import evolve
+from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.files.opening import NOT_THERE
+from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.participant import TableState
+from hoodoo.kernel.events import notify
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import Instant, State
+from hoodoo.produce.pending import Pending
+from hoodoo.storage.api import Storage
+from hoodoo.storage.below import Below
+from hoodoo.timeline import partitions, properties, publish
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.heartbeat import Beating, Liveness
+from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
+from hoodoo.timeline.publish import INDEXING, CoupledCommit
+from hoodoo.timeline.timeline import Timeline, load, reload
+
+from hoodoo_metadata.begin import BEGIN
+from hoodoo_metadata.catch_up import Behind, catch_up, covers
+from hoodoo_metadata.definitions import PATH as DEFINITIONS_PATH
+from hoodoo_metadata.definitions import PROPERTY as DEFINITIONS
+from hoodoo_metadata.definitions import define, is_partitioned
+from hoodoo_metadata.first_commit_not_indexed import UNIQUE
+from hoodoo_metadata.layout import FILES, RECORD_INDEX, is_own
+from hoodoo_metadata.record_index.size import IndexSize
+from hoodoo_metadata.schema import record_schema
+from hoodoo_metadata.table import (
+    BEGINNINGS,
+    FOLDER,
+    MetadataTable,
+    beginning,
+    building,
+    is_beginning,
+    listed,
+    make_table,
+    mark_of,
+    told_as,
+)
+from hoodoo_metadata.undo import forget
+from hoodoo_metadata.writer import columns_of
+
+_ATTEMPTS = 50
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def build(
+    storage: Storage,
+    config: TableConfig,
+    wanted: Sequence[str],
+    look: Callable[[], TableState],
+    settings: IndexSize,
+) -> TableConfig:
+    """Make the partitions ``wanted`` anew; the table's properties as they are then. ``look`` answers the
+    table as it is.
+
+    Where ``files`` is among them the whole metadata table is made anew. Raises CommitConflictError while
+    another process builds, or if writers undo what it was made of again and again.
+    """
+    timeline = load(storage, config)
+    _refuse_another(storage, timeline)
+    wanted = _whole(config, wanted)
+    plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": _infos(wanted, timeline)})
+    with Beating(storage) as beats:
+        mine = _request(storage, timeline, plan, beats)
+        try:
+            # Two that began at once have not seen each other before.
+            _refuse_another(storage, reload(storage, timeline), mine)
+            wanted = _whole(properties.load(storage), wanted)
+            config = properties.update(storage, config, lambda now: _retire(now, wanted))
+            repeated: list[int] = []
+
+            def told(places: int) -> None:
+                repeated.append(places)
+                settings.told(places)
+
+            columns = _build(storage, mine, wanted, look, evolve(settings, told=told))
+        except BaseException as error:
+            with suppress(HoodooError):
+                publish.withdraw(storage, timeline, mine)
+            if isinstance(error, FileNotFoundError) or NOT_THERE in str(error):
+                raise CommitConflictError(
+                    f"metadata table of {config.name}",
+                    f"a file that it was made of was taken away meanwhile ({error}).",
+                    "Build it again.",
+                ) from error
+            raise
+    config = finish(storage, properties.load(storage), wanted, columns, set(repeated) == {0})
+    notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
+    return config
+
+
+def _request(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:
+    """The indexing action, requested: before the newest completed instant, if there is one. Spark Hudi 1.2 goes
+    wrong where an indexing action is the newest: it then makes every partition that it adds at that instant, and
+    undoes the one before."""
+    done = [i.requested for i in timeline.completed()]
+    if not done:
+        return publish.request(storage, timeline, INDEXING, plan, named=beats.add)
+    zone = timeline.config.timezone
+    taken = {i.requested for i in timeline.instants}
+    moment = to_datetime(max(done, key=order_key), zone)
+    for _ in range(_ATTEMPTS):
+        moment -= _MILLISECOND
+        instant = Instant(from_datetime(moment, zone), INDEXING, State.REQUESTED)
+        if instant.requested in taken or not beats.add(instant.requested):
+            continue
+        if storage.put_if_absent(timeline.path(instant), plan):
+            return instant
+    raise CommitConflictError(
+        f"{storage.root}: indexing", "no free instant was found.", "Build again."
+    )
+
+
+def finish(
+    storage: Storage,
+    config: TableConfig,
+    done: Sequence[str],
+    columns: Sequence[str],
+    unique: bool = False,
+) -> TableConfig:
+    """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
+    are kept; ``unique``: no record key is in two places."""
+    ready = {*listed(config), *_standing(storage, config, done)}
+    define(storage, sorted(ready), columns, is_partitioned(storage))
+
+    def changes(now: TableConfig) -> dict[str, str | None]:
+        standing = _standing(storage, now, done)
+        left = [p for p in building(now) if p not in standing]
+        told = {**told_as({*listed(now), *standing}, left), DEFINITIONS: DEFINITIONS_PATH}
+        if RECORD_INDEX in standing:
+            told[UNIQUE] = "true" if unique else None
+        return told
+
+    return properties.update(storage, config, changes)
+
+
+def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> list[str]:
+    """Those of ``done`` that may be read. The others wait for the next writer: one whose mark is gone was retired
+    since it was completed; while somebody builds, all may be what is built; and without ``files`` Hudi's
+    others are made anew with it."""
+    living = Liveness(storage)
+    pending = load(storage, config).pending()
+    if any(i.action == INDEXING and living.is_alive(i.requested) for i in pending):
+        return []
+    marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
+    whole = FILES in (*listed(config), *marked)
+    return [p for p in marked if whole or is_own(p)]
+
+
+def retire(storage: Storage, config: TableConfig) -> TableConfig:
+    """All partitions wait for being made anew; nobody reads them meanwhile. Their marks go first: else the next
+    writer would take them for complete. Their files stay for whoever makes them anew, who is alone then: another
+    one may be at it, or have done it, as soon as the properties say so."""
+    # That of `files` first: without it none of the others is complete.
+    for partition in sorted({*listed(config), *building(config)}, key=lambda p: (p != FILES, p)):
+        storage.delete(f"{FOLDER}/{mark_of(partition)}")
+    config = properties.load(storage)  # somebody may have made them readable until the marks went
+    if listed(config):
+        config = properties.update(storage, config, lambda now: _retire(now, listed(now)))
+    return config
+
+
+def _build(
+    storage: Storage,
+    mine: Instant,
+    wanted: Sequence[str],
+    look: Callable[[], TableState],
+    settings: IndexSize,
+) -> list[str]:
+    """The columns whose ranges are kept."""
+    before = _newest_beginning(MetadataTable.open(storage, load(storage, properties.load(storage))))
+    _wipe(storage, wanted)
+    if RECORD_INDEX in wanted:  # before any writer comes to keep it
+        define(storage, [RECORD_INDEX], (), settings.partitioned)
+    target = look()
+    mine = publish.inflight(storage, target.timeline, mine)
+    table = MetadataTable.open(storage, target.timeline)
+    make_table(table.storage, target.config)
+    begun = _begin(target, table, wanted, settings, before)
+    groups = [s.file_id for _i, stats in begun for s in stats if s.partition_path == RECORD_INDEX]
+    content = codec_avro.encode(
+        "HoodieIndexCommitMetadata",
+        {"operationType": "INDEX", "indexPartitionInfos": _infos(wanted, target.timeline)},
+    )
+    for _ in range(_ATTEMPTS):
+
+        def check(fresh: Timeline, seen: Timeline = target.timeline) -> None:
+            covers(storage, seen, fresh)
+
+        try:
+            outcome = publish.complete(
+                storage, target.timeline, mine, content, check=check, beside=_beside(table, begun)
+            )
+        except Behind:
+            now = look()
+            catch_up(target, now, wanted, groups, settings)
+            settings.told(-1)  # whether what came is unique was not looked at
+            target = now
+            continue
+        publish.refuse_unknown(
+            outcome,
+            f"indexing {mine.requested}",
+            "Open the table again, and build once more if need be.",
+        )
+        if outcome.committed:
+            return columns_of(target.schema, target.config, target.options)
+        raise CommitConflictError(
+            f"indexing {mine.requested}", f"was not published: {outcome.reason}.", "Build again."
+        )
+    raise CommitConflictError(
+        f"indexing {mine.requested}", f"others wrote {_ATTEMPTS} times meanwhile.", "Build again."
+    )
+
+
+def _begin(
+    target: TableState,
+    table: MetadataTable,
+    wanted: Sequence[str],
+    settings: IndexSize,
+    before: int,
+) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
+    """Pending deltacommits of pseudo instants, one for each partition, with their base files. They come after
+    the ``before``-th, also where all of those were wiped: tasks of an earlier build, which looked at older
+    rows, may live on, and what they put must have other names, and find its instant gone."""
+    for left in table.timeline.pending():  # of a process that died: nobody else is at it
+        if is_beginning(left.requested):
+            forget(target.storage, target.config, left.requested)
+    newest = _newest_beginning(table)
+    free = 1 + max(before, newest)
+    if free + len(wanted) > BEGINNINGS:
+        free = 1 + newest
+    begun = []
+    for number, partition in enumerate(wanted, free):
+        instant = Instant(beginning(number), "deltacommit", State.REQUESTED)
+        for state in (State.REQUESTED, State.INFLIGHT):
+            table.storage.put_if_absent(table.timeline.path(instant.at(state)), b"")
+        pending = Pending.of(table.timeline, instant.at(State.INFLIGHT))
+        if is_own(partition):
+            table.storage.put_if_absent(mark_of(partition), b"")
+        else:
+            partitions.ensure(table.storage, partition, instant.requested)
+        begun.append((instant, BEGIN[partition](target, table, pending, settings)))
+    return begun
+
+
+def _beside(
+    table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]]
+) -> CoupledCommit:
+    text = record_schema(table.data.config.version)
+
+    def newest() -> str | None:
+        return reload(table.storage, table.timeline).last_instant_time()
+
+    def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
+        found = []
+        for instant, stats in begun:
+            mine = evolve(instant, state=State.COMPLETED, completed=done.completed)
+            told = tuple(stat for stat in stats if not is_own(stat.partition_path))
+            metadata = CommitMetadata(Operation.BULK_INSERT_PREPPED, told, extra={"schema": text})
+            content = table.timeline.layout.encode_commit(metadata, "deltacommit")
+            found.append((f"{FOLDER}/{table.timeline.path(mine)}", content))
+        return tuple(found)
+
+    return CoupledCommit(newest, files)
+
+
+def _newest_beginning(table: MetadataTable) -> int:
+    """The number of the newest beginning of a partition, -1 where there is none."""
+    begun = (int(i.requested) for i in table.timeline.instants if is_beginning(i.requested))
+    return max(begun, default=-1)
+
+
+def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
+    for partition in wanted:  # first what tells that it is complete: a wipe may stop half way
+        storage.delete(f"{FOLDER}/{mark_of(partition)}")
+    if FILES in wanted:
+        for entry in Below(storage, FOLDER).list():
+            if not (entry.is_dir and is_own(entry.name) and entry.name not in wanted):
+                storage.delete_prefix(f"{FOLDER}/{entry.path}")
+        return
+    for partition in wanted:
+        storage.delete_prefix(f"{FOLDER}/{partition}")
+
+
+def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]:
+    """Nobody reads the partitions ``wanted`` from here on."""
+    return told_as((p for p in listed(config) if p not in wanted), {*building(config), *wanted})
+
+
+def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
+    """``wanted``, and with ``files`` all of Hudi's partitions that there are: they are wiped with it."""
+    others = {*listed(config), *building(config)} if FILES in wanted else set()
+    others = {p for p in others if p in BEGIN and not is_own(p)}
+    return (*wanted, *sorted(others - set(wanted)))
+
+
+def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = None) -> None:
+    living = Liveness(storage)
+    for other in timeline.pending():
+        if other.action != INDEXING or (mine is not None and other.requested == mine.requested):
+            continue
+        if living.is_alive(other.requested):
+            raise CommitConflictError(
+                f"{storage.root}: indexing {other.requested}", "is under way.", "Wait for its end."
+            )
+        publish.withdraw(storage, timeline, other)
+
+
+def _infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:
+    newest = max((i.requested for i in timeline.completed()), default=None)
+    return [
+        {"metadataPartitionPath": partition, "indexUptoInstant": newest} for partition in wanted
+    ]

@@ -1,0 +1,102 @@
+"""Deltas: what one instant adds to a file group of the metadata table, as a log file of its own.
+
+Its name holds the instant, so that no two writers meet in a file, and what an undone instant left can be
+told by name. A store that can't append loses nothing: there is one HFile per log file, as RFC-08 draws it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+from attrs import field, frozen
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.writer import LogWriter
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import LogFile
+from hoodoo.produce.markers import NO_MARKER
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.scratch import scratch_file
+from hoodoo.storage.api import Storage
+
+from hoodoo_metadata.hfile import ENTRIES, write_hfile
+
+_LARGEST = 2**31
+
+
+@frozen
+class Delta:
+    """``entries``: ENTRIES, ascending, each key once. ``deleted``: keys (strings) that go."""
+
+    partition: str
+    file_id: str
+    entries: pa.Table = field(factory=ENTRIES.empty_table)
+    deleted: pa.Array | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.entries.num_rows and not (self.deleted is not None and len(self.deleted))
+
+
+def put_delta(
+    storage: Storage, pending: Pending, delta: Delta, schema_text: str, number: int
+) -> WriteStat:
+    """Write ``delta`` as a log file of the instant that ``pending`` is of; its stat. ``storage`` is the
+    metadata table's.
+
+    The same delta gives the same file, so it may be put again; its name tells it from others of the
+    instant, which an earlier run of a service may have left.
+    """
+    instant = pending.requested
+    with scratch_file(storage) as local:
+        with LogWriter(local) as writer:
+            if delta.entries.num_rows:
+                batches = delta.entries.to_batches()
+
+                def content(file: BinaryIO) -> None:
+                    write_hfile(file, batches, schema_text=schema_text, codec="gzip")
+
+                writer.block(BlockKind.HFILE, instant, schema_text, content)
+            if delta.deleted is not None and (len(delta.deleted) or not delta.entries.num_rows):
+                paths = pa.repeat(delta.partition, len(delta.deleted))
+                writer.delete_block(delta.deleted, paths, None, None, instant, schema_text)
+            size = writer.close()
+        token = f"{number}-{_checksum(local)}-0"
+        log = LogFile(delta.partition, delta.file_id, instant, 1, token)
+        size = pending.put_sized(storage, delta.partition, log.name, local, NO_MARKER, size)
+    gone = 0 if delta.deleted is None else len(delta.deleted)
+    return WriteStat(
+        partition_path=delta.partition,
+        file_id=delta.file_id,
+        path=log.path,
+        prev_commit=instant,
+        num_writes=delta.entries.num_rows,
+        num_updates=delta.entries.num_rows,
+        num_deletes=gone,
+        file_size=size,
+        base_file="",
+        log_version=1,
+        log_files=(log.name,),
+    )
+
+
+def put_deltas(
+    storage: Storage, pending: Pending, deltas: Sequence[Delta], schema_text: str
+) -> tuple[WriteStat, ...]:
+    """Those that are not empty."""
+    filled = [delta for delta in deltas if not delta.is_empty]
+    return tuple(
+        put_delta(storage, pending, delta, schema_text, number)
+        for number, delta in enumerate(filled)
+    )
+
+
+def _checksum(local: str) -> int:
+    with Path(local).open("rb") as file:
+        value = 0
+        while piece := file.read(1 << 20):
+            value = zlib.crc32(piece, value)
+    return value % _LARGEST

@@ -1,0 +1,86 @@
+"""Listing: the files of a table as its metadata table tells them; no directory of the table is listed.
+
+While a clean is half done its files are looked for: the metadata table says that they are gone when all are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import pyarrow as pa
+from hoodoo.errors import CorruptTableError
+from hoodoo.model.filegroup import path_of
+from hoodoo.model.instant import State
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline import properties, view
+from hoodoo.timeline.plans.clean import CLEAN, read_plan
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_metadata.combine import file_changes
+from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, NON_PARTITIONED
+from hoodoo_metadata.layout import FILES
+from hoodoo_metadata.slice import FIX, layers
+from hoodoo_metadata.table import MetadataTable
+
+
+def list_files(
+    storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
+) -> Iterable[Entry]:
+    """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises CorruptTableError where
+    it can't be read."""
+    try:
+        told = told_files(MetadataTable.open(storage, timeline), partitions)
+        return _still_there(storage, timeline, told)
+    except (CorruptTableError, FileNotFoundError):
+        # It is made anew, or compacted, while we look.
+        fresh = properties.load(storage)
+        if FILES not in fresh.metadata_partitions:
+            return view.list_data(storage, partitions)
+        told = told_files(MetadataTable.open(storage, timeline), partitions)
+        return _still_there(storage, timeline, told)
+
+
+def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> list[Entry]:
+    """``told`` without what a clean has deleted that has not come to say so. Lists directories only while
+    a clean is at work, or was left half done."""
+    planned: set[str] = set()
+    for instant in timeline.pending():
+        if instant.action == CLEAN and instant.state is State.INFLIGHT:
+            with suppress(FileNotFoundError):  # archived since the look
+                planned.update(read_plan(storage, timeline, instant).files)
+    doubtful = planned & {entry.path for entry in told}
+    if not doubtful:
+        return told
+    folders = {path.rpartition("/")[0] for path in doubtful}
+    there = {entry.path for entry in view.list_data(storage, folders)}
+    return [e for e in told if e.path not in doubtful or e.path in there]
+
+
+def is_listed(timeline: Timeline) -> bool:
+    """Whether the metadata table tells the files: one that is lost is told of, and missed when it is opened."""
+    return timeline.layout.has_metadata and FILES in timeline.config.metadata_partitions
+
+
+def told_files(
+    table: MetadataTable, partitions: Iterable[str] | None = None, as_of: str | None = None
+) -> list[Entry]:
+    """What the partition ``files`` says, sorted by path. CorruptTableError if it is not there."""
+    slices = table.slices(FILES, as_of)
+    if not slices:
+        raise CorruptTableError(
+            f"{table.storage.root}/{FILES}", "holds no file slice, though the table's properties list it.",
+            FIX,
+        )  # fmt: skip
+    wanted = None
+    if partitions is not None:
+        keys = sorted({(path or NON_PARTITIONED).encode() for path in partitions})
+        wanted = pa.array(keys, pa.binary())
+    found = file_changes(layers(table.storage, slices[0]), wanted)
+    found.pop(ALL_PARTITIONS, None)
+    entries = [
+        Entry(path_of("" if path == NON_PARTITIONED else path, name), size)
+        for path, changes in found.items()
+        for name, size in changes.added.items()
+    ]
+    return sorted(entries)

@@ -1,0 +1,44 @@
+"""Kept by: which partitions of the metadata table the writer of a commit kept, as the commit says."""
+
+from __future__ import annotations
+
+from hoodoo.model.commit import Operation
+from hoodoo.model.instant import Instant
+from hoodoo.options.kinds import FLAG
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_metadata.index_reach import made_at
+from hoodoo_metadata.layout import RECORD_INDEX
+
+# In the extra metadata of a commit: those partitions of which it matters who kept them.
+KEPT_BY = "hoodoo.metadata.kept"
+# A property of the table: no record key was in two places when the record index was made, and Hoodoo has
+# let none come since. Others may have.
+UNIQUE = "hoodoo.record.keys.unique"
+_MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
+
+
+def first_commit_not_indexed(
+    storage: Storage, timeline: Timeline, partition: str
+) -> Instant | None:
+    """A commit since ``partition`` was made whose writer did not say that it kept it; None if there is none.
+    Reads the metadata of the active commits, once."""
+    made = made_at(storage, timeline, partition) or ""
+    for write in timeline.writes():
+        if order_key(write.completion_order) <= made:
+            continue
+        metadata = timeline.metadata(storage, write)
+        kept = metadata.extra.get(KEPT_BY, "").split(",")
+        if metadata.operation not in _MOVES_NO_KEY and partition not in kept:
+            return write
+    return None
+
+
+def knows_all_places(storage: Storage, timeline: Timeline) -> bool:
+    """Whether the record index names every place of a key: Hudi's tables may hold a key twice, and an entry has
+    room for one place."""
+    if not FLAG.stored(timeline.config.get(UNIQUE) or ""):
+        return False
+    return first_commit_not_indexed(storage, timeline, RECORD_INDEX) is None

@@ -1,0 +1,77 @@
+"""Which blocks can hold a key, told from the index without a loop over keys.
+
+Keys are compared by their first bytes, padded with zeros: that order is coarser than that of the keys,
+never another. So the answer is a range of blocks that a key is in if it is anywhere; mostly one block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hoodoo_metadata.hfile.layout import Index
+
+_WIDTH = 64
+Mask = npt.NDArray[np.bool_]
+
+
+def blocks_of_keys(index: Index, keys: pa.Array) -> Mask:
+    """The blocks that one of ``keys`` (binary) may be in."""
+    known, wanted = _heads(index, keys)
+    low = np.searchsorted(known, wanted, "left") - 1
+    high = np.searchsorted(known, wanted, "right") - 1
+    return _between(len(known), low, high)
+
+
+def blocks_of_prefixes(index: Index, prefixes: pa.Array) -> Mask:
+    """The blocks that keys which begin with one of ``prefixes`` may be in."""
+    known, first = _heads(index, prefixes)
+    _, last = _heads(index, prefixes, 255)
+    low = np.searchsorted(known, first, "left") - 1
+    high = np.searchsorted(known, last, "right") - 1
+    return _between(len(known), low, high)
+
+
+def blocks_between(index: Index, start: bytes | None, stop: bytes | None) -> Mask:
+    """The blocks of keys from ``start`` to before ``stop``."""
+    keys = pa.array([start or b"", stop or b""], pa.binary())
+    known, wanted = _heads(index, keys)
+    low = int(np.searchsorted(known, wanted[0], "left")) - 1 if start else 0
+    high = (
+        int(np.searchsorted(known, wanted[1], "right")) - 1 if stop is not None else len(known) - 1
+    )
+    return _between(len(known), np.array([low]), np.array([high]))
+
+
+def _between(size: int, low: Any, high: Any) -> Mask:
+    """Which of ``size`` blocks lie in one of the ranges, ends included."""
+    low, high = np.maximum(low, 0), np.minimum(high, size - 1)
+    some = low <= high
+    steps = np.zeros(size + 1, np.int64)
+    np.add.at(steps, low[some], 1)
+    np.add.at(steps, high[some] + 1, -1)
+    return np.asarray(steps[:-1].cumsum() > 0)
+
+
+def _heads(index: Index, keys: pa.Array, fill: int = 0) -> tuple[Any, Any]:
+    """The first bytes of the index's keys and of ``keys``, the latter padded with ``fill``."""
+    known = pa.array(index.keys, pa.binary())
+    width = min(_WIDTH, max(map(len, index.keys), default=1) + 1)
+    return _head(known, width, 0), _head(keys, width, fill)
+
+
+def _head(keys: pa.Array, width: int, fill: int) -> Any:
+    if not len(keys):
+        return np.empty(0, f"S{width}")
+    short = pc.binary_slice(keys, 0, width)
+    offsets = np.frombuffer(short.buffers()[1], np.int32)[short.offset :][: len(short) + 1]
+    data = np.frombuffer(short.buffers()[2] or b"", np.uint8)
+    found = np.full((len(short), width), fill, np.uint8)
+    lengths = np.diff(offsets)
+    inside = np.arange(width) < lengths[:, None]
+    found[inside] = data[offsets[0] : offsets[-1]]
+    return found.view(f"S{width}")[:, 0]

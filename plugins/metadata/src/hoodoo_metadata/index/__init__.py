@@ -1,0 +1,1 @@
+"""The indexes that look keys up in the metadata table."""

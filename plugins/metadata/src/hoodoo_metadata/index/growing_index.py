@@ -1,0 +1,59 @@
+"""Growing record index: a record index whose buckets get more file groups as they grow. Global.
+
+For tables that outgrow the number of file groups that a record index was made with, and for hashes of
+one's own. Only Hoodoo knows it: another engine that writes to the table does not keep it.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.engine import Stream
+from hoodoo.hookspecs.index import IndexContext
+from hoodoo.hookspecs.registration import Settings
+
+from hoodoo_metadata.index.record_index import how_of, missing_fix
+from hoodoo_metadata.layout import GROWING_INDEX
+from hoodoo_metadata.options import RECORD_MOVES
+from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.table import listed
+
+
+@frozen
+class GrowingIndex:
+    """``how`` HFiles are looked into: ``auto``, ``seek`` or ``scan``."""
+
+    moves_partitions: bool = False
+    how: str = "auto"
+
+    @property
+    def is_global(self) -> bool:
+        return True
+
+    @property
+    def knows_logs(self) -> bool:
+        """Keys that only log files have are found, too."""
+        return True
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> GrowingIndex:
+        moves = settings.value(RECORD_MOVES)
+        return cls(moves, how_of(settings))
+
+    def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        return self._opened(context).locate(
+            context.engine, keys, context.slices, context.key_bytes, context.serializer
+        )
+
+    def entries(self, context: IndexContext) -> Stream:
+        return self._opened(context).entries(context.engine)
+
+    def _opened(self, context: IndexContext) -> RecordIndex:
+        timeline = context.timeline
+        if timeline is None or GROWING_INDEX not in listed(timeline.config):
+            raise ConfigError(
+                f"table {context.storage.root}",
+                "has no growing record index to look keys up in.",
+                missing_fix(context, "growing_record_index"),
+            )
+        return RecordIndex.open(context.storage, timeline, how=self.how, partition=GROWING_INDEX)

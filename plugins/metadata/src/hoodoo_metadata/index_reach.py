@@ -1,0 +1,55 @@
+"""Index reach: whether the record index tells where the keys of the table were at an older moment.
+
+It is made of one look at the table, and from then on gets what each commit changes. So it knows nothing of
+what was before it was made: a key that was deleted, clustered or moved until then lies elsewhere in it, or is
+not in it at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_metadata.layout import RECORD_INDEX
+from hoodoo_metadata.table import MetadataTable, is_beginning
+
+
+def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
+    """The completion of the newest indexing action on ``timeline`` that made ``partition`` of the metadata
+    table, as :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the
+    indexing actions."""
+    made = (
+        order_key(instant.completion_order)
+        for instant in timeline.completed()
+        if instant.action == INDEXING and partition in _made_by(timeline.contents(storage, instant))
+    )
+    return max(made, default=None)
+
+
+def describes(storage: Storage, timeline: Timeline, bound: str) -> bool:
+    """Whether the record index as of the requested time ``bound`` holds the keys that the table had then.
+
+    It does where it was complete by then: all commits that it was made of were requested before, and of those
+    that came later it holds what each said. Where the indexing action is archived, base files tell: those of a
+    compaction are younger than the making. Files that were cleaned since tell nothing.
+    """
+    table = MetadataTable.open(storage, timeline)
+    then = table.slices(RECORD_INDEX, bound)
+    if not then or len(then) < len(table.slices(RECORD_INDEX)):
+        return False
+    bases = [slice_.base_file for slice_ in then]
+    if any(base is None for base in bases):
+        return False
+    made = made_at(storage, timeline, RECORD_INDEX)
+    if made is not None:
+        return made <= order_key(bound)
+    return not any(is_beginning(base.instant) for base in bases if base is not None)
+
+
+def _made_by(content: dict[str, object]) -> Iterable[object]:
+    infos = content.get("indexPartitionInfos")
+    return [info.get("metadataPartitionPath") for info in infos] if isinstance(infos, list) else []

@@ -1,0 +1,280 @@
+"""The metadata table as a participant: it says the same as the timeline, decided together with each action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+
+from attrs import evolve, frozen
+from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.participant import Changes, RebuildRequest, Rebuilt
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.column_range import ColumnRange
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.findings import Finding
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline import properties
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.ledger import settle
+from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.timeline import Timeline, load
+
+from hoodoo_metadata import compact
+from hoodoo_metadata import options as options_of
+from hoodoo_metadata.build import build, finish, retire
+from hoodoo_metadata.column_stats.lookup import known_ranges
+from hoodoo_metadata.definitions import define, is_partitioned
+from hoodoo_metadata.file_index.listing import is_listed, list_files
+from hoodoo_metadata.first_commit_not_indexed import UNIQUE
+from hoodoo_metadata.keys import column_key
+from hoodoo_metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
+from hoodoo_metadata.partition_state import (
+    KEPT,
+    built,
+    current_partitions,
+    drop_stale_partitions,
+    unlisted,
+)
+from hoodoo_metadata.record_index.size import IndexSize
+from hoodoo_metadata.table import (
+    BUILDING,
+    FOLDER,
+    LISTED,
+    OWN_BUILDING,
+    OWN_LISTED,
+    MetadataTable,
+    building,
+    listed,
+    told_as,
+)
+from hoodoo_metadata.undo import forget, sweep_forgotten
+from hoodoo_metadata.verify import LocationsCheck, check_listing
+from hoodoo_metadata.wanted import (
+    PARTITIONED_INDEX,
+    STORED,
+    Wanted,
+    by_paths,
+    refuse_unable,
+    stored_name,
+    with_metadata,
+)
+from hoodoo_metadata.writer import MetadataWriter, columns_of
+
+
+@frozen
+class MetadataParticipant:
+    """Of one table, with the options of a call (:class:`hoodoo.hookspecs.participant.Participant`)."""
+
+    settings: Settings
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> MetadataParticipant:
+        return cls(settings)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is to be a metadata table, as far as the options say."""
+        return options_of.ENABLED.given(self.settings.options) is not False
+
+    def join(self, storage: Storage, timeline: Timeline) -> MetadataWriter | None:
+        if not self.enabled:
+            return None
+        partitions = current_partitions(storage, timeline)
+        if not partitions:
+            return None
+        return MetadataWriter(partitions, self._file_format, self.settings.options)
+
+    def _file_format(self) -> BaseFileFormat:
+        name = self.settings.table.base_file_format
+        found: BaseFileFormat = resolve("file_format", name, self.settings).instance
+        return found
+
+    # --- properties -------------------------------------------------------------------------------
+    @property
+    def properties(self) -> tuple[str, ...]:
+        return (LISTED, BUILDING, OWN_LISTED, OWN_BUILDING)
+
+    def hidden(self, config: TableConfig) -> TableConfig:
+        return unlisted(config)
+
+    def reading(self, config: TableConfig) -> TableConfig:
+        return config if self.enabled else unlisted(config)
+
+    def check(self) -> None:
+        for partitioned in (False, True):
+            IndexSize.of(self.settings.options, partitioned)
+
+    def new_table(self, config: TableConfig) -> TableConfig:
+        return with_metadata(config, self.settings.options)
+
+    def created(self, storage: Storage, config: TableConfig) -> None:
+        if RECORD_INDEX in building(config):
+            define(storage, [RECORD_INDEX], (), by_paths(config, self.settings.options))
+
+    def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
+        return drop_stale_partitions(storage, config, wanted=self.enabled)
+
+    # --- life of actions --------------------------------------------------------------------------
+    def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        forget(storage, config, requested)
+
+    def sweep(self, storage: Storage, undone: Collection[str]) -> None:
+        sweep_forgotten(storage, undone)
+
+    def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
+        if timeline.find(requested) is None or not current_partitions(storage, timeline):
+            return False
+        return compact.holds(MetadataTable.open(storage, timeline), requested)
+
+    def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
+        """CommitConflictError where base files of the metadata table, which is in use, hold the completed instant
+        ``requested``: it has come there since somebody looked."""
+        now = evolve(timeline, config=properties.load(storage))
+        if listed(now.config) and compact.holds(MetadataTable.open(storage, now), requested):
+            raise CommitConflictError(
+                f"{storage.root}: instant {requested}",
+                "was put into the base files of the metadata table meanwhile.",
+                "Roll it back again: the metadata table is made anew then.",
+            )
+
+    def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
+        return retire(storage, config)
+
+    def repair(self, request: RebuildRequest) -> TableConfig:
+        storage, config = request.storage, request.config
+        begun = [p for p in building(config) if p in KEPT]
+        if not begun or not self.enabled or not config.traits.writes_metadata:
+            return config
+        with suppress(HoodooError):  # who may not write goes by what there is
+            settle(storage, config)
+        timeline = load(storage, config)
+        living = Liveness(storage)
+        if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
+            return config
+        done = built(storage, timeline, begun)
+        if done:
+            columns = columns_of(request.look().schema, config, self.settings.options)
+            config = finish(storage, config, done, columns)
+        left = [p for p in begun if p not in done]
+        if left:
+            with suppress(CommitConflictError):  # another one is at it, or undoes something
+                return self._build(evolve(request, config=config), left, None, [])
+        return config
+
+    def service(
+        self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
+    ) -> tuple[str, ...]:
+        partitions = current_partitions(storage, timeline)
+        if not partitions:
+            return ()
+        if due:
+            every = options_of.COMPACT_EVERY.read(self.settings.options)
+            if compact.commits_since(MetadataTable.open(storage, timeline)) < every:
+                return ()
+        return compact.compact(storage, timeline, partitions, engine())
+
+    # --- indexes ----------------------------------------------------------------------------------
+    def makes(self, name: str) -> bool:
+        return name in KEPT or stored_name(name) is not None
+
+    def stores(self, index: str) -> bool:
+        return index in STORED
+
+    def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
+        partition = STORED[index]
+        refuse_unable(config, True)
+        if partition not in listed(config):
+            return True
+        return partition == RECORD_INDEX and (
+            is_partitioned(storage) != (index == PARTITIONED_INDEX)
+        )
+
+    def shares(self, one: str, other: str) -> bool:
+        return one != other and STORED.get(one, one) == STORED.get(other, other)
+
+    def rebuild(self, request: RebuildRequest) -> Rebuilt:
+        wanted = Wanted.of(request)
+        request = evolve(request, config=self.stale(request.storage, request.config))
+        repeated: list[int] = []
+        config = self._build(request, wanted.partitions, wanted.partitioned, repeated)
+        unique = wanted.index if set(repeated) == {0} else None
+        return Rebuilt(config, wanted.partitions, unique)
+
+    def _build(
+        self,
+        request: RebuildRequest,
+        partitions: Sequence[str],
+        partitioned: bool | None,
+        repeated: list[int],
+    ) -> TableConfig:
+        """``partitioned``: the record index is to be of partition paths; None: as it is. ``repeated`` is given the
+        number of keys that lie in more than one place."""
+        if partitioned is None:
+            partitioned = is_partitioned(request.storage)
+        size = IndexSize.of(self.settings.options, partitioned)
+        size = evolve(size, told=repeated.append, source=request.source)
+        return build(request.storage, request.config, partitions, request.look, size)
+
+    def keys_are_virtual(self, config: TableConfig) -> Changes:
+        if not any(p in INDEXES for p in (*listed(config), *building(config))):
+            return {}
+        ready, begun = (
+            [p for p in found if p not in INDEXES] for found in (listed(config), building(config))
+        )
+        return {**told_as(ready, begun), UNIQUE: None}
+
+    def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
+        for partition in INDEXES:
+            storage.delete_prefix(f"{FOLDER}/{partition}")
+        if not listed(config) and not building(config):
+            storage.delete_prefix(FOLDER)
+
+    # --- what it knows ----------------------------------------------------------------------------
+    def lists(self, timeline: Timeline) -> bool:
+        return is_listed(timeline)
+
+    def list_files(
+        self, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
+    ) -> Iterable[Entry]:
+        return list_files(storage, timeline, partitions)
+
+    def column_ranges(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Sequence[BaseFile],
+        columns: Sequence[str],
+    ) -> Mapping[BaseFile, Mapping[str, ColumnRange]]:
+        if COLUMN_STATS not in timeline.config.metadata_partitions:
+            return {}
+        names = {
+            column_key(column, file.partition_path, file.name): (file, column)
+            for file in files
+            for column in columns
+        }
+        table = MetadataTable.open(storage, timeline)
+        groups = table.slices(COLUMN_STATS)
+        known: dict[BaseFile, dict[str, ColumnRange]] = {}
+        for (file, column), found in known_ranges(table, groups, names) if groups else ():
+            if not found.is_deleted:
+                known.setdefault(file, {})[column] = found
+        return known
+
+    def verify_files(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        files: Mapping[str, int],
+        expected: Callable[[str], bool],
+        removed: Callable[[str], bool],
+    ) -> Iterable[Finding]:
+        return check_listing(storage, timeline, files, expected, removed)
+
+    def verify_keys(self, storage: Storage, timeline: Timeline) -> LocationsCheck | None:
+        if not any(index in listed(timeline.config) for index in INDEXES):
+            return None
+        return LocationsCheck(storage, timeline)

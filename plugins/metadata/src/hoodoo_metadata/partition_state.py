@@ -1,0 +1,106 @@
+"""Which partitions of a metadata table are kept, and what becomes of the others."""
+
+from __future__ import annotations
+
+from hoodoo.errors import CommitConflictError, warn
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_metadata.layout import (
+    COLUMN_STATS,
+    FILES,
+    GROWING_INDEX,
+    INDEXES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    is_own,
+)
+from hoodoo_metadata.table import (
+    BUILDING,
+    FOLDER,
+    LISTED,
+    OWN_LISTED,
+    MetadataTable,
+    building,
+    listed,
+    mark_of,
+    told_as,
+)
+
+# The option, Hudi's, without which there is no metadata table.
+KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS, GROWING_INDEX)
+
+
+def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
+    """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read, and those
+    whose building is complete. Costs a listing for each partition that is being built."""
+    config = timeline.config
+    if not config.traits.writes_metadata:
+        return ()
+    ready, mine = listed(config), keepable(config)
+    kept = [p for p in mine if p in ready]
+    begun = [p for p in building(config) if p in mine and p not in ready]
+    if begun:
+        kept += built(storage, timeline, begun)
+    return tuple(kept)
+
+
+def keepable(config: TableConfig) -> tuple[str, ...]:
+    """The partitions that Hoodoo keeps of a table. Spark Hudi leaves the record index of virtual keys empty."""
+    if not config.traits.writes_metadata:
+        return ()
+    return tuple(p for p in KEPT if config.populate_meta_fields or p not in INDEXES)
+
+
+def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
+    """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe. Where
+    ``files`` is still to be made, Hudi's others are made anew with it."""
+    table = MetadataTable.open(storage, timeline)
+    found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
+    found = [p for p in found if table.slices(p)]
+    whole = FILES in found or FILES not in partitions
+    return [p for p in found if whole or is_own(p)]
+
+
+def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
+    """Take partitions that are not kept out of the properties, then their files; the properties as they are
+    then. ``wanted``: whether there is to be a metadata table at all."""
+    mine = keepable(config) if wanted else ()
+    ready, begun = listed(config), building(config)
+    # Without `files` the others of Hudi's are no use.
+    whole = FILES in ready or (bool(mine) and FILES in begun)
+    left = [p for p in ready if p in mine and (whole or is_own(p))]
+    being = [p for p in begun if p in mine]
+    gone = [p for p in (*ready, *begun) if p not in (*left, *being)]
+    if gone:
+        what = "is not kept by this version of Hoodoo and is" if wanted else "is not wanted and is"
+        warn(
+            f"table {config.name}: its metadata table ({', '.join(gone)}) {what} removed before the first "
+            "write; `hoodoo rebuild-index`, or Hudi, makes it anew."
+        )
+        changes = told_as(left, being)
+        try:
+            config = properties.update(storage, config, changes)
+        except CommitConflictError:  # another writer is at it, or has done it
+            config = properties.load(storage)
+            if set(listed(config)) - set(left):
+                raise
+    if not left and not being:
+        if gone or storage.list(FOLDER):
+            # Who makes one says so before there are files: ``config`` may be older than that.
+            now = properties.load(storage)
+            if listed(now) or building(now):
+                return config
+            storage.delete_prefix(FOLDER)
+        return config
+    for partition in gone:
+        storage.delete_prefix(f"{FOLDER}/{partition}")
+    return config
+
+
+def unlisted(config: TableConfig) -> TableConfig:
+    """``config`` of a reader that does not want the metadata table."""
+    kept = {k: v for k, v in config.properties.items() if k not in (LISTED, BUILDING, OWN_LISTED)}
+    return TableConfig(kept)

@@ -1,0 +1,216 @@
+"""Pruning by the metadata table: file slices that have no row of the result, as the record index (point
+reads) and the ranges of columns say. Opens no data file.
+
+Nothing is left out on a guess: which record keys a filter asks for is read out of it, and then proven, as
+Arrow finds that the filter can't be true of any other key.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+from hoodoo.errors import CorruptTableError, DataError
+from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
+from hoodoo.hookspecs.pruner import PruneRequest
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.column_range import ColumnRange, range_table
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.prune import satisfiable
+from hoodoo.timeline.timeline import reload
+
+from hoodoo_metadata.column_stats.lookup import known_ranges
+from hoodoo_metadata.first_commit_not_indexed import knows_all_places
+from hoodoo_metadata.index_reach import describes
+from hoodoo_metadata.keys import column_key
+from hoodoo_metadata.layout import COLUMN_STATS, RECORD_INDEX
+from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.table import MetadataTable
+
+# More keys than that are better looked for in the files.
+_MOST_KEYS = 10_000
+# Fewer slices are opened as fast as their ranges are looked up.
+_FEW_SLICES = 4
+
+
+@frozen
+class KeyPruner:
+    """By the record index: the slices that hold record keys which the filter asks for. All of them where it does
+    not ask for certain keys, or the table has no record index that describes what is read."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> KeyPruner:
+        return cls()
+
+    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        storage, timeline, generator = request.storage, request.timeline, request.key_generator
+        if RECORD_INDEX not in timeline.config.metadata_partitions or generator is None:
+            return slices
+        keys = asked_keys(request.where, request.schema, generator)
+        if keys is None or not knows_all_places(storage, timeline):
+            return slices
+        bound = request.as_of
+        if bound is not None and not describes(storage, timeline, bound):
+            return slices
+        index = RecordIndex.open(storage, timeline, bound)
+        found = index.locations(keys)
+        if reload(storage, timeline).writes() != timeline.writes():
+            return slices  # the index may tell of commits that this read does not see
+        places = set(
+            zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
+        )
+        return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
+
+
+def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
+    """The record keys of all rows that ``where`` can let through; None where these are not certain ones."""
+    columns = generator.record_key_fields
+    if not columns or (len(columns) == 1 and isinstance(generator, Settles)):
+        return None  # of a single column its key may have two forms
+    values: list[list[Any]] = []
+    size = 1
+    for column in columns:
+        found = _asked_values(where, schema, column)
+        size *= max(1, len(found or ()))
+        if found is None or size > _MOST_KEYS:
+            return None
+        values.append(found)
+    rows = list(itertools.product(*values))
+    if not rows:
+        return pa.array([], pa.string())
+    arrays = [
+        pa.array(row, schema.field(column).type)
+        for column, row in zip(columns, zip(*rows, strict=True), strict=True)
+    ]
+    try:
+        keys = generator.record_keys(pa.record_batch(arrays, names=list(columns)))
+    except DataError:
+        return None  # an empty text, say: no row has it for a key, and a filter may ask for it
+    return pc.unique(keys.cast(pa.string()))
+
+
+def _asked_values(where: pc.Expression, schema: pa.Schema, column: str) -> list[Any] | None:
+    """The values of ``column`` beside which alone ``where`` can be true; None if there is no telling."""
+    if column not in schema.names:
+        return None
+    kind = schema.field(column).type
+    # Of other types not all writers make keys alike.
+    if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+        return None
+    values = sorted({v for v in _literals(where) if _fits(v, kind)})
+    if not values or len(values) > _MOST_KEYS:
+        return None
+    here = pc.field(column)
+    typed = [pa.scalar(value, kind) for value in values]
+    between = [here < typed[0], here > typed[-1], here.is_null()]
+    between += [(here > a) & (here < b) for a, b in itertools.pairwise(typed)]
+    if satisfiable(between, where, pa.schema([schema.field(n) for n in schema.names])):
+        return None
+    at = [here == value for value in typed]
+    return [values[n] for n in satisfiable(at, where, schema)]
+
+
+def _literals(where: pc.Expression) -> Iterator[Any]:
+    """All values that an expression holds, and perhaps others. Arrow's own form of an expression keeps them
+    as columns; what is made of them is proven."""
+    with suppress(Exception):  # another release of Arrow may have another form
+        _make, (buffer,) = where.__reduce__()
+        reader = pa.ipc.open_file(buffer)
+        for column in reader.get_batch(0).columns:
+            for value in column.to_pylist():
+                if isinstance(value, dict):
+                    yield from value.get("value_set") or ()
+                else:
+                    yield value
+
+
+def _fits(value: Any, kind: pa.DataType) -> bool:
+    if pa.types.is_string(kind):
+        return isinstance(value, str)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    try:
+        pa.scalar(value, kind)
+    except (pa.ArrowInvalid, OverflowError):
+        return False
+    return True
+
+
+@frozen
+class RangePruner:
+    """By ``column_stats``: the slices whose ranges of columns let the filter be true. What is merged from several
+    files is always kept: a row of the result may be none of theirs."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RangePruner:
+        return cls()
+
+    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        timeline, bound = request.timeline, request.as_of
+        if COLUMN_STATS not in timeline.config.metadata_partitions:
+            return slices
+        schema = pa.schema([f for f in request.schema if f.name in request.columns])
+        columns = [f.name for f in schema if _orders(f.type) and f.name not in request.hidden]
+        told = [s for s in slices if s.base_file is not None and not s.log_files]
+        if not columns or len(told) < _FEW_SLICES:
+            return slices
+        names = {
+            column_key(column, s.partition_path, s.base_file.name): (n, column)
+            for n, s in enumerate(told)
+            for column in columns
+            if s.base_file is not None
+        }
+        table = MetadataTable.open(request.storage, timeline)
+        groups = table.slices(COLUMN_STATS, bound)
+        if not groups:
+            if bound is not None:
+                return slices
+            raise CorruptTableError(
+                f"{table.storage.root}/{COLUMN_STATS}", "holds no file slice, though the properties list it.",
+                "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` makes it anew.",
+            )  # fmt: skip
+        by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
+        for (slice_number, column), one in known_ranges(table, groups, names):
+            by_column[column][slice_number] = one
+        promises = [pc.scalar(True)] * len(told)
+        for column, ranges in by_column.items():
+            for n, promise in _promises(column, schema.field(column).type, ranges):
+                promises[n] = promises[n] & promise
+        kept = {told[n] for n in satisfiable(promises, request.where, schema)}
+        return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
+
+
+def _orders(kind: pa.DataType) -> bool:
+    """Not floats: what their ranges are beside NaN, writers disagree about."""
+    return (
+        pa.types.is_integer(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_timestamp(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+    )
+
+
+def _promises(
+    column: str, kind: pa.DataType, ranges: dict[int, ColumnRange]
+) -> Iterator[tuple[int, pc.Expression]]:
+    usable = {n: r for n, r in ranges.items() if r.is_known and not r.is_deleted}
+    if not usable:
+        return
+    here = pc.field(column)
+    table = range_table(list(usable.values()), kind)
+    rows: Sequence[dict[str, Any]] = table.select(["values", "nulls"]).to_pylist()
+    for place, (n, counts) in enumerate(zip(usable, rows, strict=True)):
+        least, greatest = (table.column(end)[place] for end in ("least", "greatest"))
+        if counts["nulls"] >= counts["values"]:
+            yield n, here.is_null()
+        elif least.is_valid and greatest.is_valid:
+            one = least.equals(greatest)
+            inside = here == least if one else (here >= least) & (here <= greatest)
+            yield n, inside | here.is_null() if counts["nulls"] else inside

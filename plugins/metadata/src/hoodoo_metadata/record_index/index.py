@@ -1,0 +1,330 @@
+"""Record index: where a record key lies, asked of the buckets of the partition ``record_index`` (RFC-08).
+
+A bucket is a file group: the hash of a key says which one, and only its HFiles are looked into. What a
+lookup costs grows with the keys asked for. What buckets are told is in :mod:`hoodoo_metadata.record_index.rows`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
+from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
+from hoodoo.hookspecs.index_hash import KeyHash
+from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.model import slice_json
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_metadata.definitions import is_partitioned
+from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX, bucket_id
+from hoodoo_metadata.record_index.bucket import Bucket, decoded
+from hoodoo_metadata.record_index.groups import IndexGroups, Slots
+from hoodoo_metadata.record_index.growing import Growing, by_bucket, refuse_strangers
+from hoodoo_metadata.record_index.locations import LOCATIONS
+from hoodoo_metadata.slice import FIX, Layer, layers
+from hoodoo_metadata.table import MetadataTable
+
+# Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
+_SIDE_BYTES = 64 << 20
+_TASKS_PER_CORE = 2
+_ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
+
+
+@frozen
+class RecordIndex:
+    """The index of a table at one moment. ``buckets``: in the order in which the hash counts them."""
+
+    storage: Storage
+    buckets: tuple[tuple[FileSlice, ...], ...]
+    how: str = "auto"
+    partitioned: bool = False
+    hash: KeyHash | None = None
+
+    @classmethod
+    def open(
+        cls,
+        storage: Storage,
+        timeline: Timeline,
+        as_of: str | None = None,
+        how: str = "auto",
+        partition: str = RECORD_INDEX,
+    ) -> RecordIndex:
+        """The index of the data table in ``storage``, whose ``timeline`` was looked at before; ``as_of``: as
+        its instants up to that one, by requested time, left it. ``partition``: ``record_index`` or the growing
+        one.
+
+        Raises CorruptTableError where the index is not there.
+        """
+        table = MetadataTable.open(storage, timeline)
+        slices = table.slices(partition, as_of)
+        partitioned = partition == RECORD_INDEX and is_partitioned(storage)
+        if not slices and not partitioned:
+            raise CorruptTableError(
+                f"{table.storage.root}/{partition}",
+                "there is no record index" + (f" as of {as_of}." if as_of else "."),
+                FIX,
+            )
+        if partition == GROWING_INDEX:
+            refuse_strangers(storage, timeline)
+            growing = Growing.of(timeline.config)
+            found = by_bucket(slices, growing.buckets)
+            return cls(table.storage, found, how, hash=growing.hash)
+        return cls(table.storage, tuple((s,) for s in slices), how, partitioned)
+
+    def locate(
+        self,
+        engine: Engine,
+        keys: Stream,
+        slices: Sequence[FileSlice],
+        key_bytes: int = 0,
+        serializer: Serializer | None = None,
+    ) -> Stream:
+        """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). ``slices`` are those of the data table: an entry
+        that names another file group is an error."""
+        there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
+        side = engine.side(there)
+        if key_bytes > _SIDE_BYTES:
+            groups = self._groups({s.partition_path for s in slices})
+            if not groups.file_ids:
+                return engine.source(LOCATIONS_SCHEMA.empty_table())
+            parts = max(1, min(len(groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
+            met = engine.exchange(engine.map(keys, _Route(groups, parts)), parts, serializer)
+            return engine.map(met, _LookUpSlots(self._ordered(groups), side))
+        asked = engine.collect(keys).group_by(KEYS_SCHEMA.names).aggregate([])
+        if not self.partitioned:
+            asked = asked.group_by("record_key").aggregate([("partition_path", "min")])
+            asked = asked.rename_columns(KEYS_SCHEMA.names)
+        groups, slots, wanted = self._asked(asked)
+        ordered = self._ordered(groups)
+        payloads = [
+            json.dumps([number, slice_json.pack(ordered.buckets[number]).decode()]).encode()
+            for number in np.unique(slots).tolist()
+        ]
+        step = _LookUp(self.storage, self.how, engine.side(wanted), side)
+        return engine.map(engine.tasks(payloads), step)
+
+    def entries(self, engine: Engine) -> Stream:
+        """LOCATIONS_SCHEMA of all that the index says."""
+        payloads = [slice_json.pack(list(bucket)) for bucket in self.buckets]
+        return engine.map(engine.tasks(payloads), _Entries(self.storage))
+
+    def locations(self, keys: pa.Array, partition_paths: pa.Array | None = None) -> pa.Table:
+        """LOCATIONS of ``keys`` (strings), looked up by this process alone. A partitioned index is asked in
+        the path of each key, or without ``partition_paths`` in all."""
+        if partition_paths is not None and self.partitioned:
+            rows = pa.table([keys, partition_paths], schema=KEYS_SCHEMA)
+            asked = rows.group_by(KEYS_SCHEMA.names).aggregate([])
+            groups, slots, wanted = self._asked(asked)
+            ordered = self._ordered(groups)
+        else:
+            ordered, slots, wanted = self, np.zeros(0, np.int32), pa.table({"record_key": keys})
+        parts = []
+        for number, bucket in enumerate(ordered.buckets):
+            mine = self._mine(ordered, number, wanted, slots, partition_paths)
+            if len(mine):
+                found = Bucket(self.storage, bucket, self.how)
+                parts.append(found.get_record_locations(pc.unique(mine)))
+        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+    def _mine(
+        self,
+        ordered: RecordIndex,
+        number: int,
+        wanted: pa.Table,
+        slots: Slots,
+        partition_paths: pa.Array | None,
+    ) -> pa.Array:
+        keys = wanted.column("record_key").combine_chunks()
+        if not self.partitioned:
+            slots = self._groups(set()).slots(keys, None)
+        elif partition_paths is None:
+            alike = [bucket[0].file_id for bucket in self.buckets]
+            mine = ordered.buckets[number][0].file_id
+            group = [f for f in alike if f.rsplit("-", 2)[0] == mine.rsplit("-", 2)[0]]
+            place = group.index(mine)
+            slots = IndexGroups(tuple(group)).slots(keys, None)
+            return keys.filter(pa.array(slots == place))
+        return keys.filter(pa.array(slots == number))
+
+    def _groups(self, paths: set[str]) -> IndexGroups:
+        if self.hash is not None:
+            return IndexGroups(tuple(map(bucket_id, range(len(self.buckets)))), None, self.hash)
+        ids = [bucket[0].file_id for bucket in self.buckets]
+        return IndexGroups.of(ids, paths if self.partitioned else None)
+
+    def _asked(self, asked: pa.Table) -> tuple[IndexGroups, Slots, pa.Table]:
+        """The groups of the paths asked about, and the slot of each asked key that has one."""
+        keys, paths = (asked.column(name).combine_chunks() for name in KEYS_SCHEMA.names)
+        groups = self._groups(set(pc.unique(paths).to_pylist()) if self.partitioned else set())
+        slots = groups.slots(keys, paths)
+        wanted = pa.table({"record_key": keys, "slot": pa.array(slots, pa.int32())})
+        known = slots >= 0
+        if not known.all():
+            wanted, slots = wanted.filter(pa.array(known)), slots[known]
+        return groups, slots, wanted
+
+    def _ordered(self, groups: IndexGroups) -> RecordIndex:
+        """The same index with the buckets of ``groups``, in their order."""
+        if self.hash is not None:
+            return self
+        by_id = {bucket[0].file_id: bucket for bucket in self.buckets}
+        return evolve(self, buckets=tuple(by_id[i] for i in groups.file_ids))
+
+    def changed(self, since: str, until: str | None = None) -> pa.Table:
+        """What instants in (``since``, ``until``], by requested time, said of keys: LOCATIONS, of a key the
+        newest; without file id where it is gone. Of instants that were compacted with others since, nothing
+        can be said: CorruptTableError."""
+        parts: list[pa.Table] = []
+        for slice_ in (s for bucket in self.buckets for s in bucket):
+            base = slice_.base_file
+            if base is not None and order_key(base.instant) > order_key(since):
+                raise CorruptTableError(
+                    f"{self.storage.root}/{base.path}",
+                    f"holds what changed after {since} together with what was before.",
+                    "Ask for a younger point, or compare all.",
+                )
+            known: list[pa.Array] = []
+            for layer in layers(self.storage, slice_):
+                if not _within(layer.instant, since, until):
+                    continue
+                table = layer.all()
+                for older in known:
+                    table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
+                known.append(table.column("key").combine_chunks())
+                parts.append(_told(table, layer))
+        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+
+def _within(instant: str, since: str, until: str | None) -> bool:
+    after = order_key(instant) > order_key(since)
+    return after and (until is None or order_key(instant) <= order_key(until))
+
+
+def _told(table: pa.Table, layer: Layer) -> pa.Table:
+    if layer.hfile is not None:
+        return decoded(table, layer)
+    keys = table.column("key").combine_chunks().cast(pa.string())
+    nulls = [pa.nulls(len(keys), LOCATIONS.field(n).type) for n in LOCATIONS.names[1:]]
+    return pa.table([keys, *nulls], schema=LOCATIONS)
+
+
+@frozen
+class _Entries:
+    """Step: payloads of the slices of a bucket in, its entries out."""
+
+    storage: Storage
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                bucket = Bucket(self.storage, tuple(slice_json.unpack(payload)))
+                for found in bucket.entries():
+                    yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
+
+
+@frozen
+class _Route:
+    groups: IndexGroups
+    parts: int
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return _ROUTED
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            keys, paths = (batch.column(name) for name in KEYS_SCHEMA.names)
+            slot = self.groups.slots(keys, paths)
+            part = pa.array((slot % self.parts).astype(np.int32))
+            routed = pa.record_batch([part, pa.array(slot, pa.int32()), keys], schema=_ROUTED)
+            yield routed if (slot >= 0).all() else routed.filter(pa.array(slot >= 0))
+
+
+@frozen
+class _LookUpSlots:
+    """Step after the exchange: the keys of a bucket come in consecutive batches."""
+
+    index: RecordIndex
+    there: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if held and held[0].column(SLOT)[0] != batch.column(SLOT)[0]:
+                yield from self._look_up(held)
+                held = []
+            held.append(batch)
+        if held:
+            yield from self._look_up(held)
+
+    def _look_up(self, held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keys = pa.chunked_array([batch.column("record_key") for batch in held]).unique()
+        slices = self.index.buckets[int(held[0].column(SLOT)[0].as_py())]
+        bucket = Bucket(self.index.storage, slices, self.index.how)
+        yield from _checked(bucket, keys, self.there)
+
+
+@frozen
+class _LookUp:
+    """Step: payloads of buckets; the asked keys are a side table."""
+
+    storage: Storage
+    how: str
+    wanted: Side
+    there: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        wanted = self.wanted.table()
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                number, slices = json.loads(payload)
+                mine = wanted.filter(pc.equal(wanted.column("slot"), number))
+                keys = mine.column("record_key").combine_chunks()
+                groups = tuple(slice_json.unpack(slices.encode()))
+                yield from _checked(Bucket(self.storage, groups, self.how), keys, self.there)
+
+
+def _checked(bucket: Bucket, keys: pa.Array, there: Side) -> Iterator[pa.RecordBatch]:
+    found = bucket.get_record_locations(keys)
+    path, file_id = (found.column(name) for name in ("partition_path", "file_id"))
+    named = pc.binary_join_element_wise(path, file_id, _SEPARATOR)
+    known = pc.is_in(named, value_set=there.table().column("group").combine_chunks())
+    if not pc.all(known, min_count=0).as_py():
+        lost = found.filter(pc.invert(known)).slice(0, 1).to_pylist()[0]
+        raise CorruptTableError(
+            f"{bucket.storage.root}/{bucket.slices[0].partition_path}/{bucket.slices[0].file_id}",
+            f"says that the key {lost['record_key']!r} lies in the file group {lost['file_id']} of "
+            f"{lost['partition_path']!r}, which the table does not have.",
+            FIX,
+        )
+    yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
+
+
+_SEPARATOR = "\0"
+
+
+def _group(partition_path: str, file_id: str) -> str:
+    return f"{partition_path}{_SEPARATOR}{file_id}"

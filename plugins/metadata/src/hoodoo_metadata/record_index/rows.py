@@ -1,0 +1,253 @@
+"""Index rows: what writes tell of record keys, on their way into the file groups of ``record_index``.
+
+An index row carries no row data (RFC-84). The tasks that write data files emit one for each key that came
+in or went; they meet by file group of the index, which one task then writes as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
+from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.produce.key_changes import INDEX_ROWS
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
+from hoodoo.storage.api import Storage
+
+from hoodoo_metadata.base import put_base
+from hoodoo_metadata.deltas import Delta, put_delta
+from hoodoo_metadata.hfile import ENTRIES
+from hoodoo_metadata.layout import RECORD_INDEX
+from hoodoo_metadata.record_index.bucket import Bucket
+from hoodoo_metadata.record_index.groups import IndexGroups
+from hoodoo_metadata.record_index.growing import open_group
+from hoodoo_metadata.record_index.locations import encode_locations
+
+_ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *INDEX_ROWS])
+# The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when the
+# keys came, since the epoch.
+PLACES = pa.schema(
+    [
+        ("file", pa.int64()),
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("millis", pa.int64()),
+    ]
+)
+_REPEATED = "repeated"
+_DONE = pa.schema([*STATS_SCHEMA, pa.field(_REPEATED, pa.int64())])
+_TASKS_PER_CORE = 2
+
+
+@frozen
+class GroupFiles:
+    """How tasks write the file groups of an index: ``base`` files of all of them, for a new index, or log
+    files of those that something changed in."""
+
+    storage: Storage
+    pending: Pending
+    schema_text: str
+    groups: IndexGroups
+    base: bool
+    # Slots of groups that are new, and written though nothing comes into them.
+    new: frozenset[int] = frozenset()
+    partition: str = RECORD_INDEX
+    # Of the growing index: the file groups that each bucket has, and how many entries one takes.
+    buckets: tuple[tuple[FileSlice, ...], ...] | None = None
+    cap: int = 0
+    # File groups by slot, where it has to be told which keys lie elsewhere already.
+    known: tuple[tuple[FileSlice, ...], ...] | None = None
+
+    def file_id(self, slot: int) -> str:
+        """The file group that takes what comes into ``slot``."""
+        name = self.groups.file_ids[slot]
+        if self.buckets is None:
+            return name
+        return open_group(self.storage, name, self.buckets[slot], self.cap)
+
+
+def write_index_rows(
+    engine: Engine,
+    rows: Stream,
+    places: pa.Table,
+    files: GroupFiles,
+    serializer: Serializer | None = None,
+) -> tuple[tuple[WriteStat, ...], int]:
+    """The stats of the files, and how many keys were found in more than one place: always for a new index, else
+    where ``files`` says which groups know of older places.
+
+    ``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than once, the one that is not deleted counts."""
+    side = engine.side(places)
+    parts = max(1, min(len(files.groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
+    routed = engine.map(rows, _Route(files.groups, parts, side))
+    met = engine.exchange(routed, parts, serializer)
+    done = engine.collect(engine.map(met, _WriteGroups(files, parts, side)))
+    repeated = pc.sum(done.column(_REPEATED)).as_py() or 0
+    return read_stats(done.drop_columns([_REPEATED])), repeated
+
+
+@frozen
+class _Route:
+    groups: IndexGroups
+    parts: int
+    places: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return _ROUTED
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                slot = self.groups.slots(batch.column("record_key"), self._paths(batch))
+                # Rows of a path without groups are gone from where nobody was told of them.
+                part = pa.array(slot % np.int32(self.parts), pa.int32())
+                columns = [part, pa.array(slot, pa.int32()), *batch.columns]
+                routed = pa.RecordBatch.from_arrays(columns, schema=_ROUTED)
+                yield routed if (slot >= 0).all() else routed.filter(pa.array(slot >= 0))
+
+    def _paths(self, batch: pa.RecordBatch) -> pa.Array | None:
+        if not self.groups.is_partitioned:
+            return None
+        places = self.places.table()
+        at = pc.index_in(batch.column("file"), value_set=_flat(places.column("file")))
+        return _flat(places.column("partition_path")).take(at)
+
+
+@frozen
+class _WriteGroups:
+    files: GroupFiles
+    parts: int
+    places: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return _DONE
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        left = set(range(task.number, len(self.files.groups.file_ids), self.parts))
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if held and held[0].column(SLOT)[0] != batch.column(SLOT)[0]:
+                yield self._write(held, left)
+                held = []
+            held.append(batch)
+        if held:
+            yield self._write(held, left)
+        for group in sorted(left):
+            if self.files.base or group in self.files.new:
+                empty = pa.Table.from_batches([], INDEX_ROWS)
+                yield _done(self._put(group, empty), 0)
+
+    def _write(self, held: list[pa.RecordBatch], left: set[int]) -> pa.RecordBatch:
+        group = int(held[0].column(SLOT)[0].as_py())
+        left.discard(group)
+        rows = pa.Table.from_batches(held).select(INDEX_ROWS.names).combine_chunks()
+        one_each = _one_each(rows)
+        if self.files.base:
+            repeated = rows.num_rows - one_each.num_rows
+        else:
+            repeated = self._elsewhere(group, rows, one_each)
+        return _done(self._put(group, one_each), repeated)
+
+    def _elsewhere(self, slot: int, rows: pa.Table, one_each: pa.Table) -> int:
+        """How many keys come into one place and lie in another one already, or come into two."""
+        if self.files.known is None:
+            return 0
+        came = rows.filter(pc.invert(rows.column("deleted")))
+        distinct = came.group_by(["record_key", "file"]).aggregate([]).num_rows
+        keys = pc.unique(came.column("record_key"))
+        within = distinct - len(keys)
+        gone = rows.filter(rows.column("deleted")).column("record_key")
+        asked = keys.filter(pc.invert(pc.is_in(keys, value_set=gone.combine_chunks())))
+        slices = self.files.known[slot]
+        if not slices or not len(asked):
+            return within
+        found = Bucket(self.files.storage, slices).get_record_locations(asked)
+        at = pc.index_in(
+            found.column("record_key"), value_set=one_each.column("record_key").combine_chunks()
+        )
+        places = self.places.table()
+        file = one_each.column("file").take(at)
+        place = pc.index_in(file, value_set=_flat(places.column("file")))
+        same = pc.and_(
+            pc.equal(found.column("file_id"), _flat(places.column("file_id")).take(place)),
+            pc.equal(
+                found.column("partition_path"), _flat(places.column("partition_path")).take(place)
+            ),
+        )
+        return within + found.num_rows - int(pc.sum(same).as_py() or 0)
+
+    def _put(self, group: int, rows: pa.Table) -> WriteStat:
+        files, file_id = self.files, self.files.file_id(group)
+        there = rows.filter(pc.invert(rows.column("deleted"))).combine_chunks()
+        entries = _entries(there, self.places.table())
+        if files.base:
+            batches = entries.to_batches()
+            return put_base(
+                files.storage,
+                files.pending,
+                files.partition,
+                file_id,
+                batches,
+                files.schema_text,
+                group,
+            )
+        gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
+        delta = Delta(files.partition, file_id, entries, gone)
+        return put_delta(files.storage, files.pending, delta, files.schema_text, group)
+
+
+def _done(stat: WriteStat, repeated: int) -> pa.RecordBatch:
+    columns = [*stats_batch([stat]).columns, pa.array([repeated], pa.int64())]
+    return pa.record_batch(columns, schema=_DONE)
+
+
+def _entries(rows: pa.Table, places: pa.Table) -> pa.Table:
+    if not rows.num_rows:
+        return ENTRIES.empty_table()
+    at = pc.index_in(_flat(rows.column("file")), value_set=_flat(places.column("file")))
+    # Places are few: as dictionaries they are encoded once each.
+    where = [
+        pa.DictionaryArray.from_arrays(at, _flat(places.column(name)))
+        for name in ("partition_path", "file_id")
+    ]
+    millis = _flat(places.column("millis")).take(at)
+    values = encode_locations(where[0], where[1], millis)
+    return pa.table([_flat(rows.column("record_key")).cast(pa.binary()), values], schema=ENTRIES)
+
+
+def _one_each(rows: pa.Table) -> pa.Table:
+    """Ascending by key, as bytes are compared; one row for each key: one that stays, if there is one."""
+    key = _flat(rows.column("record_key")).cast(pa.binary())
+    order = pc.sort_indices(
+        pa.table({"key": key, "deleted": rows.column("deleted"), "file": rows.column("file")}),
+        sort_keys=[("key", "ascending"), ("deleted", "ascending"), ("file", "ascending")],
+    )
+    rows, key = rows.take(order), key.take(order)
+    first = np.ones(len(key), bool)
+    if len(key) > 1:
+        first[1:] = np.asarray(pc.not_equal(key[1:], key[:-1]))
+    return rows if first.all() else rows.filter(pa.array(first))
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+
+
+def places(files: Sequence[tuple[int, str, str, int]]) -> pa.Table:
+    """PLACES of number, partition path, file id and milliseconds."""
+    columns: list[tuple[object, ...]] = list(zip(*files, strict=True)) if files else [()] * 4
+    return pa.table(
+        [pa.array(c, f.type) for c, f in zip(columns, PLACES, strict=True)], schema=PLACES
+    )

@@ -1,0 +1,71 @@
+"""What hoodoo-metadata offers. Factories are named, not imported, so that discovery stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs.registration import Registration
+
+from hoodoo_metadata import options
+
+
+@hookimpl
+def hoodoo_participants() -> Iterable[Registration]:
+    return [
+        Registration(
+            "metadata_table",
+            "hoodoo_metadata.participant:MetadataParticipant.from_settings",
+            options=options.METADATA_OPTIONS,
+            summary="keeps the metadata table: files, ranges of columns, record indexes",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_pruners() -> Iterable[Registration]:
+    return [
+        Registration(
+            "record_keys",
+            "hoodoo_metadata.pruner:KeyPruner.from_settings",
+            summary="the file groups of the record keys that a filter asks for, by the record index",
+        ),
+        Registration(
+            "column_ranges",
+            "hoodoo_metadata.pruner:RangePruner.from_settings",
+            summary="the files whose ranges of columns let a filter be true, by the metadata table",
+        ),
+    ]
+
+
+@hookimpl
+def hoodoo_indexes() -> Iterable[Registration]:
+    return [
+        Registration(
+            "record_index",
+            "hoodoo_metadata.index.record_index:RecordLevelIndex.from_settings",
+            (
+                "global_record_level_index",
+                "org.apache.hudi.index.SparkMetadataTableRecordIndex",
+                "org.apache.hudi.index.SparkMetadataTableGlobalRecordLevelIndex",
+            ),
+            (options.RECORD_MOVES, *options.LOOKUP_OPTIONS),
+            "asks the metadata table, which knows where every key lies",
+        ),
+        Registration(
+            "partitioned_record_index",
+            "hoodoo_metadata.index.record_index:partitioned_from_settings",
+            (
+                "record_level_index",
+                "org.apache.hudi.index.SparkMetadataTablePartitionedRecordLevelIndex",
+            ),
+            options.LOOKUP_OPTIONS,
+            "the same, where a key may lie once in each partition path",
+        ),
+        Registration(
+            "growing_record_index",
+            "hoodoo_metadata.index.growing_index:GrowingIndex.from_settings",
+            options=(*options.GROWING_OPTIONS, options.RECORD_MOVES, *options.LOOKUP_OPTIONS),
+            summary="a record index whose buckets get more file groups; Hoodoo alone keeps it",
+        ),
+    ]

@@ -1,0 +1,103 @@
+"""The Avro schema of the metadata table's rows, and rows of any such schema as dictionaries."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import fastavro
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
+from hoodoo.model.table_version import VERSIONS
+
+Json = Any  # a decoded JSON value
+Row = dict[str, Any]
+
+# `type` of a row.
+PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_LOCATION, PARTITION_RANGE = 1, 2, 3, 5, 6
+
+
+def record_schema(version: int) -> str:
+    """The Avro JSON that rows are written with into a table of ``version``, on one line.
+
+    Hudi 1.2.0 writes the same text, byte for byte, into tables of versions 6, 8 and 9.
+    """
+    if version not in VERSIONS:
+        raise UnsupportedTableError(
+            f"table version {version}",
+            "how its metadata table's rows are written is not known.",
+            "Use table version 6, 8 or 9.",
+        )
+    return _text()
+
+
+@functools.cache
+def _text() -> str:
+    return resources.files("hoodoo_metadata").joinpath("record.avsc").read_text("utf-8")
+
+
+@functools.lru_cache(16)
+def fields_of(schema_text: str | None) -> list[dict[str, Json]]:
+    """The fields of the row, of the schema that it was written with (None: that of version 9)."""
+    try:
+        fields: list[dict[str, Json]] = json.loads(schema_text or _text())["fields"]
+        return fields
+    except (ValueError, LookupError, TypeError) as error:
+        raise _unreadable(f"no Avro record: {error}") from error
+
+
+@functools.lru_cache(16)
+def _parsed(schema_text: str | None) -> Json:
+    try:
+        return fastavro.parse_schema(_plain(json.loads(schema_text or _text())), _force=True)
+    except Exception as error:  # whatever the text provokes
+        raise _unreadable(f"no Avro schema ({type(error).__name__}: {error})") from error
+
+
+def _plain(schema: Json) -> Json:
+    """``schema`` without logical types: values are taken and given as they are stored."""
+    if isinstance(schema, list):
+        return [_plain(member) for member in schema]
+    if isinstance(schema, dict):
+        return {name: _plain(part) for name, part in schema.items() if name != "logicalType"}
+    return schema
+
+
+def encode_row(row: Mapping[str, Any]) -> bytes:
+    """``row`` as a value of an HFile. Its key is not repeated in it, as Hudi does not; fields that are
+    left out take their defaults, ``filesystemMetadata`` null."""
+    out = io.BytesIO()
+    whole = {"key": "", "filesystemMetadata": None, **row}
+    fastavro.schemaless_writer(out, _parsed(None), whole)
+    return out.getvalue()
+
+
+def decode_row(value: bytes, schema_text: str | None = None) -> Row:
+    """The row that a value of an HFile holds. A wrapped value of a union of records is a pair, the
+    record's name and the record. ``schema_text``: what it was written with; None: that of version 9.
+
+    Raises CorruptTableError.
+    """
+    source = io.BytesIO(value)
+    try:
+        row: Any = fastavro.schemaless_reader(
+            source, _parsed(schema_text), return_record_name=True, return_record_name_override=True
+        )
+    except CorruptTableError:
+        raise
+    except Exception as error:  # whatever the bytes provoke
+        raise _unreadable(
+            f"a value is not of its schema ({type(error).__name__}: {error})"
+        ) from error
+    if source.tell() != len(value):
+        raise _unreadable(f"a value of {len(value)} bytes ends after {source.tell()}")
+    return dict(row)
+
+
+def _unreadable(rule: str) -> CorruptTableError:
+    return CorruptTableError(
+        "metadata table", rule, "Make the metadata table anew: hoodoo rebuild-index."
+    )

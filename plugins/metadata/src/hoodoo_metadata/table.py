@@ -1,0 +1,179 @@
+"""The metadata table as a table: its timeline, its file groups, and which of their files count.
+
+It lies in ``.hoodie/metadata`` and is itself a table that is merged on read (format page 6). What it says
+of an instant of the data table counts once that instant is completed there: log files of others are passed
+over, as Hudi passes them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+
+from attrs import frozen
+from hoodoo.errors import TableExistsError
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.options.table import BASE_FORMAT, DROP_COLUMNS, MERGE_MODE, MERGE_STRATEGY
+from hoodoo.options.virtual import POPULATE
+from hoodoo.storage.api import Storage
+from hoodoo.storage.below import Below
+from hoodoo.timeline import properties, view
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.partitions import path_of
+from hoodoo.timeline.timeline import Timeline, load
+
+from hoodoo_metadata.layout import is_own
+
+FOLDER = ".hoodie/metadata"
+# Properties of the data table: the partitions that may be read, and those that are being built.
+LISTED = "hoodie.table.metadata.partitions"
+BUILDING = "hoodie.table.metadata.partitions.inflight"
+# The same of Hoodoo's own partitions.
+OWN_LISTED = "hoodoo.metadata.partitions"
+OWN_BUILDING = "hoodoo.metadata.partitions.inflight"
+_MADE = {
+    "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
+    "hoodie.table.keygenerator.type": "HOODIE_TABLE_METADATA",
+    "hoodie.archivelog.folder": "history",
+    "hoodie.timeline.history.path": "history",
+    "hoodie.timeline.path": "timeline",
+    DROP_COLUMNS.key: "false",
+    MERGE_STRATEGY.key: "00000000-0000-0000-0000-000000000000",
+    MERGE_MODE.key: "CUSTOM",
+    "hoodie.table.recordkey.fields": "key",
+    BASE_FORMAT.key: "HFILE",
+}
+_UNSAID = frozenset({"hoodie.table.timeline.timezone"})
+# How the instants begin with which Hudi makes a partition.
+BEGINNING = "0000000000000"
+# So many of them, numbered from 0, are such to Hudi.
+BEGINNINGS = 1000
+
+
+@frozen(slots=False)
+class MetadataTable:
+    """``storage`` is the metadata table's own; ``data`` the timeline of the table it tells of."""
+
+    storage: Storage
+    timeline: Timeline
+    data: Timeline
+
+    @property
+    def data_root(self) -> str:
+        """The root of the table that it tells of."""
+        return self.storage.root[: -len(FOLDER) - 1]
+
+    @classmethod
+    def open(cls, storage: Storage, data: Timeline) -> MetadataTable:
+        """As it is now: one listing. ``storage`` is the data table's. Look at the data table first: what is
+        completed there is told of here."""
+        below = Below(storage, FOLDER)
+        return cls(below, load(below, own_config(data.config)), data)
+
+    def slices(self, partition: str, as_of: str | None = None) -> tuple[FileSlice, ...]:
+        """The newest slice of each file group of ``partition``, by file id: one listing. ``as_of``: the
+        state that the data table's instants up to it, by requested time, make."""
+        return self.file_view(partition, as_of).slices
+
+    def file_view(self, partition: str, as_of: str | None = None) -> view.FileSystemView:
+        """All file groups of ``partition`` with their slices: one listing."""
+        entries = self.storage.list(partition)
+        parsed = (parse_path(e.path, e.size) for e in entries if not e.is_dir)
+        counted = [f for f in parsed if f is not None and self._counts(f)]
+        late = late_beginnings(counted, self.timeline)
+        files = tuple(f for f in counted if f.instant not in late)
+        return view.from_files(self.storage, self.timeline, files, as_of)
+
+    def _counts(self, file: view.DataFile) -> bool:
+        """What is completed here and not pending there; an instant that is not there at all is archived,
+        or one of the metadata table's own."""
+        return file.instant not in self._undecided
+
+    @cached_property
+    def _undecided(self) -> frozenset[str]:
+        return frozenset(i.requested for i in self.data.pending())
+
+
+def make_table(storage: Storage, data: TableConfig) -> None:
+    """The properties that make the metadata table of a table with the properties ``data``; left alone where
+    they are there. ``storage`` is the metadata table's own."""
+    if storage.head(properties.PATH) is None:
+        kept = {"hoodie.table.initial.version": str(data.version), **_MADE}
+        kept = {
+            **kept,
+            **{k: v for k, v in own_config(data).properties.items() if k not in _UNSAID},
+        }
+        with suppress(TableExistsError):
+            properties.create(storage, TableConfig(kept))
+
+
+def mark_of(partition: str) -> str:
+    """The file, below the metadata table, without which a partition is not complete. Hudi finds partitions by
+    theirs."""
+    return f"{partition}/.hoodoo_partition" if is_own(partition) else path_of(partition)
+
+
+def is_beginning(instant: str) -> bool:
+    """Whether a partition began with ``instant``, which is before all time."""
+    return instant.startswith(BEGINNING)
+
+
+def beginning(number: int) -> str:
+    """The instant of the ``number``-th beginning of a partition, from 0 on."""
+    return f"{number:017d}"
+
+
+def late_beginnings(files: Iterable[view.DataFile], timeline: Timeline) -> frozenset[str]:
+    """Beginnings of which there are ``files``, of one partition, and which came to nothing: they are not on
+    the ``timeline`` of the metadata table, where a later one of the partition is, for which all before was
+    wiped. A task of a build that died has put them since."""
+    found = {file.instant for file in files if is_beginning(file.instant)}
+    if len(found) < 2:
+        return frozenset()
+    known = found & {i.requested for i in timeline.instants}
+    return frozenset(found - known) if known else frozenset()
+
+
+def own_config(config: TableConfig) -> TableConfig:
+    """The metadata table's properties, as far as its files depend on them; they follow from the table's."""
+    kept = (
+        "hoodie.table.version",
+        "hoodie.timeline.layout.version",
+        "hoodie.table.timeline.timezone",
+    )
+    found = {key: config.properties[key] for key in kept if key in config.properties}
+    return TableConfig(
+        {
+            **found,
+            "hoodie.table.name": f"{config.name}_metadata",
+            "hoodie.table.type": "MERGE_ON_READ",
+            POPULATE.key: "false",
+        }
+    )
+
+
+def listed(config: TableConfig) -> tuple[str, ...]:
+    """The partitions that may be read, Hoodoo's own among them."""
+    return (*config.metadata_partitions, *names(config.get(OWN_LISTED)))
+
+
+def building(config: TableConfig) -> tuple[str, ...]:
+    """The partitions that are being built, Hoodoo's own among them."""
+    return (*names(config.get(BUILDING)), *names(config.get(OWN_BUILDING)))
+
+
+def told_as(ready: Iterable[str], begun: Iterable[str]) -> dict[str, str | None]:
+    """The changes of properties that say which partitions may be read and which are being built."""
+    changes: dict[str, str | None] = {}
+    for found, hudis, ours in ((ready, LISTED, OWN_LISTED), (begun, BUILDING, OWN_BUILDING)):
+        partitions = sorted(set(found))
+        changes[hudis] = ",".join(p for p in partitions if not is_own(p)) or None
+        changes[ours] = ",".join(p for p in partitions if is_own(p)) or None
+    return changes
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """The partitions that a property lists."""
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())

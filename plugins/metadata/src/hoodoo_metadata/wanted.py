@@ -1,0 +1,162 @@
+"""Wanted: which partitions of the metadata table a table is to get, of those that it can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.hookspecs.participant import RebuildRequest
+from hoodoo.kernel.registry import kernel
+from hoodoo.model.config import OWN_INDEX, TableConfig
+
+from hoodoo_metadata import options as options_of
+from hoodoo_metadata.definitions import is_partitioned
+from hoodoo_metadata.layout import (
+    COLUMN_STATS,
+    FILES,
+    GROWING_INDEX,
+    INDEXES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from hoodoo_metadata.partition_state import KEPT
+from hoodoo_metadata.record_index.growing import Growing
+from hoodoo_metadata.record_index.size import IndexSize
+from hoodoo_metadata.table import OWN_BUILDING, building, listed, told_as
+
+# Names of the indexes that are stored in the metadata table, and the partition that holds each.
+PARTITIONED_INDEX = "partitioned_record_index"
+GROWING = "growing_record_index"
+STORED = {RECORD_INDEX: RECORD_INDEX, PARTITIONED_INDEX: RECORD_INDEX, GROWING: GROWING_INDEX}
+
+
+def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
+    """The properties of a new table, with the metadata table that the options or its index ask for as one
+    that is to be built. Raises ConfigError, UnsupportedTableError where it can't have one."""
+    growing = _index_of(config) == GROWING
+    asked = options_of.KEYS.read(options) or options_of.PATH_KEYS.read(options)
+    keys = asked or _index_of(config) not in (None, GROWING)
+    own = [GROWING_INDEX] if growing else []
+    if growing:
+        refuse_unable(config, True)
+        Growing.of(config)
+        config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
+    enabled = options_of.ENABLED.given(options)
+    if not (keys if enabled is None else enabled):
+        if keys:
+            raise ConfigError(
+                f"option {options_of.ENABLED.key}=false", "contradicts a record index, which lies in the metadata table.",
+                "leave it out.",
+            )  # fmt: skip
+        return config
+    refuse_unable(config, keys)
+    partitioned = by_paths(config, options)
+    if partitioned and not config.partition_fields:
+        raise ConfigError(
+            f"option {options_of.PATH_KEYS.key}", "is for tables with partitions, and this one has none.",
+            "use the global record index: index='record_index'.",
+        )  # fmt: skip
+    IndexSize.of(options, partitioned)
+    ranges = options_of.RANGES.read(options)
+    wanted = [FILES]
+    wanted += [COLUMN_STATS] if ranges else []
+    wanted += [RECORD_INDEX] if keys else []
+    wanted += [PARTITION_STATS] if ranges and config.partition_fields else []
+    begun = {k: v for k, v in told_as((), (*wanted, *own)).items() if v is not None}
+    return TableConfig({**config.properties, **begun})
+
+
+def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
+    """Whether the record index that a new table asks for is partitioned."""
+    return _index_of(config) == PARTITIONED_INDEX or options_of.PATH_KEYS.read(options)
+
+
+def _index_of(config: TableConfig) -> str | None:
+    """Which record index the table's own index is, if it is one."""
+    named = (config.get(OWN_INDEX) or "").lower()
+    return named if named in STORED else None
+
+
+def refuse_unable(config: TableConfig, keys: bool) -> None:
+    """Raises UnsupportedTableError where a table can't have a metadata table; with ``keys``, ConfigError
+    where it can't have a record index."""
+    if not config.traits.writes_metadata:
+        raise UnsupportedTableError(
+            f"table {config.name} of version {config.version}",
+            "gets no metadata table: Hoodoo keeps those of version 9.",
+            "Use version 9, or leave it as it is: its directories are listed then.",
+        )
+    if keys and not config.populate_meta_fields:
+        raise ConfigError(
+            f"table {config.name}",
+            "has virtual keys, and Spark Hudi would not keep a record index of them.",
+            "Make the keys stored ones (table.rewrite_keys(virtual=False)), or use another index.",
+        )
+
+
+def stored_name(name: str) -> str | None:
+    """The name of the index that is stored here and is called ``name``, by whatever name; None if it is none."""
+    if name == GROWING_INDEX:
+        return GROWING
+    offer = kernel().find("index", name)
+    found = name if offer is None else offer.name
+    return found if found in STORED else None
+
+
+@frozen
+class Wanted:
+    """``partitions`` are to be made, and with them ``index``, if it is global. ``partitioned``: the record index is
+    to be of partition paths; None: as it is."""
+
+    partitions: tuple[str, ...]
+    index: str | None = None
+    partitioned: bool | None = None
+
+    @classmethod
+    def of(cls, request: RebuildRequest) -> Wanted:
+        """What ``request`` asks for. Raises ConfigError, UnsupportedTableError for what can't be made."""
+        config, name = request.config, request.name
+        there = {*listed(config), *building(config)}
+        if name is None:
+            refuse_unable(config, False)
+            return cls(tuple(p for p in KEPT if p in there or p == FILES))
+        index = stored_name(name)
+        partition = STORED.get(index or "", name)
+        refuse_unable(config, partition in INDEXES)
+        if partition not in KEPT:
+            raise ConfigError(
+                f"metadata table partition {name!r}",
+                f"is none of {', '.join((*KEPT, PARTITIONED_INDEX, GROWING))}",
+                "name one of these.",
+            )
+        if partition == GROWING_INDEX:
+            return cls((GROWING_INDEX,), GROWING)
+        partitioned: bool | None = None
+        if partition == RECORD_INDEX:
+            partitioned = _kind(request, index == PARTITIONED_INDEX, partition in there)
+        made = RECORD_INDEX if partition == RECORD_INDEX and not partitioned else None
+        if partition == FILES or FILES not in config.metadata_partitions:
+            wanted = tuple(p for p in KEPT if p in there or p in (FILES, partition))
+            return cls(wanted, made, partitioned)
+        return cls((partition,), made, partitioned)
+
+
+def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:
+    """Whether the record index that is asked for is of partition paths. The name of the partition stands for
+    whichever kind is there."""
+    is_so = there and is_partitioned(request.storage)
+    if request.name == RECORD_INDEX and there and not request.is_index:
+        return is_so
+    if partitioned and not request.config.partition_fields:
+        raise ConfigError(
+            f"index {PARTITIONED_INDEX}", "is for tables with partitions, and this one has none.",
+            "Use the global one: record_index.",
+        )  # fmt: skip
+    own = request.own_index
+    if there and is_so != partitioned and own in (RECORD_INDEX, PARTITIONED_INDEX):
+        raise ConfigError(
+            f"index {request.name}", f"would take the place of the table's, {own}.",
+            f"Use table.switch_index({request.name!r}), or hoodoo switch-index: it makes the one of the other.",
+        )  # fmt: skip
+    return partitioned
