@@ -171,7 +171,9 @@ def test_every_family_that_registers_has_a_protocol() -> None:
 
 def test_what_core_offers_itself() -> None:
     found = Kernel([Plugin("core", "hoodoo.builtin", "hoodoo-core", hoodoo.__version__, builtin)])
-    assert [(row.family, row.name, row.aliases) for row in report(found)] == [
+    assert [
+        (row.family, row.name, row.aliases) for row in report(found) if row.family != "action"
+    ] == [
         ("storage", "file", ("", "local")),
         ("engine", "local", ()),
         ("serializer", "arrow", ()),

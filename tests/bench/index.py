@@ -182,12 +182,12 @@ def _instant(file: Path) -> str:
 
 
 def _index(table: Table, name: str) -> Any:
-    return resolve("index", name, table._settings).instance
+    return resolve("index", name, table.handle.settings).instance
 
 
 def _asked(path: str, name: str, keys: pa.Table, engine: Any, options: dict[str, str]) -> pa.Table:
     table = hoodoo.open(path, options)
-    target = table._target(None, engine)
+    target = table.handle.write_target(None, engine)
     return locations_of(target, _index(table, name), target.engine.source(keys))
 
 
@@ -201,7 +201,7 @@ def _lookups(report: Report, path: str, rows: int, runs: int, goal: bool) -> Non
         found = {}
         for name in spent:
             table = hoodoo.open(path)
-            target = table._target(None, engine)
+            target = table.handle.write_target(None, engine)
             index = _index(table, name)
             begun = time.perf_counter()
             found[name] = locations_of(target, index, target.engine.source(keys))
@@ -376,7 +376,7 @@ def _fill(way: str, path: str, rows: int, schema: pa.Schema) -> None:
 
 
 def _slices(path: str) -> Any:
-    return hoodoo.open(path)._target(None, "local").slices
+    return hoodoo.open(path).handle.write_target(None, "local").slices
 
 
 def _sum(path: str) -> tuple[object, ...]:

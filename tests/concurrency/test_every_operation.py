@@ -33,7 +33,7 @@ def _dies(at: int) -> Act:
     """An upsert whose process ends after its ``at``-th change of the store."""
 
     def act(table: Table) -> None:
-        store = CrashingStorage(table._storage, at, "after")
+        store = CrashingStorage(table.handle.storage, at, "after")
         with pytest.raises(Crash):
             _upsert({1: "a", 8: "b"}, "dead")(opened(store))
 

@@ -32,7 +32,7 @@ def _table(storage: Storage, lock: str) -> Table:
     table = opened(storage, options)
     return Table(
         hoodoo_tables.guarded(storage, Settings(table.config, options)), table.config,
-        table._options, table._engine,
+        table.handle.options, table.handle.default_engine,
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def _dies(suffix: str, when: str) -> Act:
     """An upsert whose process ends ``when`` its first operation on such a path takes place."""
 
     def act(table: Table) -> None:
-        inner = table._storage
+        inner = table.handle.storage
         assert isinstance(inner, MemoryStorage)
         recorded = RecordingStorage(MemoryStorage(inner._scratch, inner.objects))
         write = _upsert({1: "a", 8: "b"}, "dead")

@@ -101,7 +101,7 @@ def fixed() -> Iterator[World]:
 def opened(storage: Storage, options: Mapping[str, str] | None = None) -> Table:
     """The table as a process opens it. Turns choose among the orders, so there are none."""
     table = Table(storage, properties.load(storage), {**ALONE, **(options or {})}, LocalEngine(1))
-    table._turns = WriterQueue()
+    table.handle.writer_queue = WriterQueue()
     return table
 
 

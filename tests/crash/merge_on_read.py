@@ -59,7 +59,7 @@ def build(path: Path, version: int, index: str, commits: int = 2) -> Path:
 
 def with_options(table: Table, options: dict[str, str]) -> Table:
     """``table`` on the same store and engine."""
-    return Table(table._storage, table.config, options, table._engine)
+    return Table(table.handle.storage, table.config, options, table.handle.default_engine)
 
 
 def run_planned(table: Table) -> object:

@@ -155,7 +155,7 @@ def test_stored_rows_are_read_whatever_their_keys(tmp_path: Path) -> None:
     """Of virtual keys a read makes the keys again; only rows on their way in are refused."""
     options = {"hoodie.populate.meta.fields": False}
     table = create(tmp_path / "t", "MERGE_ON_READ", record_key=["a", "b"], options=options)
-    generator = table._plugins().generator
+    generator = table.handle.plugins().generator
     batch = rows(("x,b:y", "z", "", "1")).to_batches()[0]
     assert generator.record_keys(batch).to_pylist() == ["a:x,b:y,b:z"]
     with pytest.raises(DataError):

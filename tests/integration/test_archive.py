@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
+from hoodoo.actions.archive.action import ArchiveAction
 from hoodoo.actions.archive.plan import make_plan
 from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.engine.local import LocalEngine
@@ -101,7 +102,7 @@ def test_the_oldest_writes_leave_and_nothing_is_forgotten(
         written(table, 1, n)
         timeline = table.timeline()
         for i in timeline.completed():
-            contents[i.requested, i.action] = timeline.contents(table._storage, i)
+            contents[i.requested, i.action] = timeline.contents(table.handle.storage, i)
         assert rows(table) == {0: f"v{n}", 1: f"v{n}", **{k + 2: f"v{k}" for k in range(n + 1)}}
         watch += [(i.requested, i.action) for i in timeline.completed()]
         if kind == COW:
@@ -548,5 +549,6 @@ def test_nothing_to_do_costs_nothing(tmp_path: Path) -> None:
     watched = Table(store, properties.load(store), SOON, LocalEngine(1))
     timeline = watched.timeline()
     store.calls.clear()
-    assert watched._archive(ArchiveSettings.of(SOON), timeline).instants == ()
+    service = ArchiveAction().after_write(watched.handle)
+    assert service is not None and not service.run(timeline, lambda: LocalEngine(1))
     assert store.calls == []

@@ -119,7 +119,7 @@ def test_ranges_prune_where_the_format_knows_them(tmp_path: Path, base: str, pru
     scan = table.read(where=pc.field("v") >= 50)
     assert scan.count() == 5
     assert scan.plan.pruned_by_metadata == pruned
-    known = [file.bounds[0] for file in table_layout(table._source(), ["v"]).files]
+    known = [file.bounds[0] for file in table_layout(table.handle.source(), ["v"]).files]
     assert (known.count(None) == len(known)) == (base == "ipc")
 
 

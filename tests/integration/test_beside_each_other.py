@@ -216,7 +216,7 @@ def test_several_writers_remove_the_metadata_table(tmp_path: Path) -> None:
     for n in range(4):
         table.upsert(data([n], 0, f"d{n}"))
     changes = {"hoodie.table.metadata.partitions": "files"}
-    properties.update(table._storage, table.config, changes)
+    properties.update(table.handle.storage, table.config, changes)
     (tmp_path / ".hoodie/metadata/files").mkdir(parents=True)
     failed: list[BaseException] = []
     start = threading.Barrier(4)
@@ -245,7 +245,7 @@ def test_properties_are_there_at_every_step_of_an_update(
 ) -> None:
     """A writer that looks for remains of an update takes the backup of one that is going on."""
     table = create(tmp_path)
-    storage = type(table._storage)
+    storage = type(table.handle.storage)
 
     def looked(name: str) -> None:
         real = getattr(storage, name)
@@ -263,5 +263,5 @@ def test_properties_are_there_at_every_step_of_an_update(
         monkeypatch.setattr(storage, name, step)
 
     looked("put_if_absent")
-    changed = properties.update(table._storage, table.config, {"hoodoo.x": "1"})
-    assert changed.get("hoodoo.x") == properties.load(table._storage).get("hoodoo.x") == "1"
+    changed = properties.update(table.handle.storage, table.config, {"hoodoo.x": "1"})
+    assert changed.get("hoodoo.x") == properties.load(table.handle.storage).get("hoodoo.x") == "1"

@@ -12,7 +12,6 @@ import hudi
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.actions.clean.run import Cleaned
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import (
     CommitConflictError,
@@ -25,7 +24,9 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
+from hoodoo.model.outcome import Cleaned
 from hoodoo.storage.local import LocalStorage
+from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties, publish, savepoints
@@ -412,17 +413,17 @@ def test_others_may_finish_it(tmp_path: Path, monkeypatch: Any) -> None:
     written(table, 3)
     first = table.schedule_clean(commits_retained=1)
     assert first is not None
-    look = Table.timeline
+    look = TableHandle.timeline
     came: list[str] = []
 
-    def late(self: Table) -> Any:
+    def late(self: TableHandle) -> Any:
         found = look(self)
         if not came and pending_cleans(found):
             came.append(first)
             assert hoodoo.open(str(tmp_path), NEVER).run_clean(first).instant == first
         return found
 
-    monkeypatch.setattr(Table, "timeline", late)
+    monkeypatch.setattr(TableHandle, "timeline", late)
     assert table.clean(commits_retained=1) == Cleaned() and came
     store(tmp_path).put(f".hoodie/timeline/{first[:-9]}000000000.clean.inflight", b"")
     assert table.clean(commits_retained=1) == Cleaned()

@@ -97,7 +97,7 @@ def test_fault_17_the_plan_says_what_it_left_out(
     table.append(rows(9000, 5))
     small = min(s.size for s in table.file_slices()) + 1
     instant = table.schedule_clustering(columns="v", options={SMALL: small})
-    ((pending, plan),) = pending_clusterings(table._storage, table.timeline())
+    ((pending, plan),) = pending_clusterings(table.handle.storage, table.timeline())
     assert pending.requested == instant
     assert plan.extra[LEFT_OUT].startswith("3 file slices left alone: they have")
     more = table.cluster(columns="v", options={SMALL: small})

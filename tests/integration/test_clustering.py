@@ -130,7 +130,7 @@ def test_the_commit_says_what_was_done(tmp_path: Path) -> None:
     timeline = table.timeline()
     instant = timeline.find(done.instant)
     assert instant is not None
-    metadata = timeline.metadata(table._storage, instant)
+    metadata = timeline.metadata(table.handle.storage, instant)
     assert metadata.operation.value == "CLUSTER"
     assert {path: len(ids) for path, ids in metadata.replaced.items()} == {"a": 4, "b": 4}
     told = metadata.extra
@@ -216,7 +216,7 @@ def test_the_worked_example_of_the_rfc(tmp_path: Path) -> None:
     before = rows(table)
     planned = table.schedule_clustering("overlap", columns="x", target_file_size=target)
     assert planned is not None
-    ((_instant, plan),) = pending_clusterings(table._storage, table.timeline())
+    ((_instant, plan),) = pending_clusterings(table.handle.storage, table.timeline())
     assert sorted((len(g.slices), g.outputs) for g in plan.groups) == [(2, 1), (4, 2)]
     done = table.run_clustering(planned)
     assert len(done.files) == 3 and len(files(table)) == 5
@@ -240,7 +240,7 @@ def test_all_that_a_run_goes_by_is_in_the_plan(tmp_path: Path) -> None:
 def test_numbers_of_the_plan(tmp_path: Path) -> None:
     table = filled(tmp_path)
     table.schedule_clustering("overlap", columns=["x", "y"])
-    ((_instant, plan),) = pending_clusterings(table._storage, table.timeline())
+    ((_instant, plan),) = pending_clusterings(table.handle.storage, table.timeline())
     (group,) = plan.groups
     assert group.metrics["hoodoo.min.x"] == 0 and group.metrics["hoodoo.max.x"] == 100
     assert group.metrics["TOTAL_LOG_FILES"] == 0
@@ -322,7 +322,7 @@ def test_objects_of_the_users_own(tmp_path: Path) -> None:
     assert found == sorted(found, reverse=True)
     instant = table.timeline().find(done.instant)
     assert instant is not None
-    assert table.timeline().metadata(table._storage, instant).extra["mine"] == "1"
+    assert table.timeline().metadata(table.handle.storage, instant).extra["mine"] == "1"
 
 
 # --- inline -------------------------------------------------------------------------------------------
@@ -692,7 +692,7 @@ def test_archived(tmp_path: Path) -> None:
         "hoodie.archive.automatic": "true", "hoodie.keep.min.commits": "2",
         "hoodie.keep.max.commits": "3",
     })  # fmt: skip
-    often._options.pop("hoodie.clean.automatic")
+    often.handle.options.pop("hoodie.clean.automatic")
     for turn in range(6):
         often.upsert(data([1000 + turn], day="z"))
     active = [i.action for i in table.timeline().writes()]

@@ -69,11 +69,11 @@ def test_head_reads_as_far_as_it_takes(tmp_path: Path) -> None:
 
     class Counted:
         def __getattr__(self, name: str) -> Any:
-            return getattr(table._storage, name)
+            return getattr(table.handle.storage, name)
 
         def open(self, path: str) -> Any:
             opened.append(path)
-            return table._storage.open(path)
+            return table.handle.storage.open(path)
 
     from attrs import evolve
 
@@ -150,7 +150,7 @@ def test_a_type_error_from_within_stays_what_it_is(table: hoodoo.Table) -> None:
     def broken(*args: Any, **kwargs: Any) -> Any:
         return len(None)  # type: ignore[arg-type]
 
-    table._planned = broken  # type: ignore[method-assign]
+    table.handle.planned = broken  # type: ignore[method-assign]
     with pytest.raises(TypeError, match="NoneType") as caught:
         table.read()
     assert not isinstance(caught.value, HoodooError)

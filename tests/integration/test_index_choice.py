@@ -152,7 +152,7 @@ def test_a_table_that_says_nothing_takes_the_index_that_is_named(tmp_path: Path)
     assert ids(hoodoo.open(path)) == ["k1", "k2"]
     buckets = filled(tmp_path / "b", "bucket", options=BUCKETS)
     properties.update(
-        buckets._storage, buckets.config, dict.fromkeys(("hoodie.index.type", *BUCKETS))
+        buckets.handle.storage, buckets.config, dict.fromkeys(("hoodie.index.type", *BUCKETS))
     )
     found = hoodoo.open(str(tmp_path / "b"), BUCKETS, index="bucket").upsert(rows([1], 2, "a"))
     assert found.updated == 1
@@ -186,7 +186,7 @@ def test_a_known_index_with_settings_that_nobody_supports_still_binds(tmp_path: 
     """Buckets of consistent hashing are those of other engines; rows put elsewhere would be doubled there."""
     table = create(tmp_path / "t", "bucket", options=BUCKETS)
     changed = {"hoodie.index.bucket.engine": "CONSISTENT_HASHING"}
-    properties.update(table._storage, table.config, changed)
+    properties.update(table.handle.storage, table.config, changed)
     with pytest.raises(OptionConflictError, match="index 'simple': is not the table's.*'BUCKET'"):
         hoodoo.open(table.path, index="simple")
     with pytest.raises(ConfigError, match=r"table property .*engine.*not supported"):

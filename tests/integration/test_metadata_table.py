@@ -272,7 +272,7 @@ def test_no_directory_of_the_table_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "t"
     create(path).upsert(rows(range(9), 1))
     table = hoodoo.open(str(path))
-    table._storage = asked = Asked(LocalStorage(str(path)))  # type: ignore[assignment]  # a store
+    table.handle.storage = asked = Asked(LocalStorage(str(path)))  # type: ignore[assignment]  # a store
     assert table.read().to_arrow().num_rows == 9
     assert asked.listed
     assert all(folder.startswith(".hoodie") for folder in asked.listed), asked.listed

@@ -68,7 +68,7 @@ def test_rfc_options_choose_how(tmp_path: Path) -> None:
         ({seeks: "false"}, "auto"),
     ):
         table = hoodoo.open(str(tmp_path / "t"), options)
-        assert table._plugins().index.how == how
+        assert table.handle.plugins().index.how == how
         assert table.upsert(rows(range(5), 2)).updated == 5
 
 
@@ -299,7 +299,7 @@ def test_a_point_read_opens_the_file_that_has_the_key(tmp_path: Path, kind: str)
         table.bulk_insert(rows(range(n * 10, n * 10 + 10), n, "p"))
     table.upsert(rows([33], 50, "p"))
     reader = hoodoo.open(str(path))
-    reader._storage = asked = Asked(LocalStorage(str(path)))  # type: ignore[assignment]  # a store
+    reader.handle.storage = asked = Asked(LocalStorage(str(path)))  # type: ignore[assignment]  # a store
     scan = reader.read(where=pc.field("id") == "k33")
     assert scan.to_arrow().column("v").to_pylist() == [50]
     data = {name for name in asked.opened if not name.startswith(".hoodie")}

@@ -10,9 +10,9 @@ import hoodoo
 import hudi
 import pyarrow as pa
 import pytest
-from hoodoo.actions.restore.metadata import Restored
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import State
+from hoodoo.model.outcome import Restored
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.names import parse_path

@@ -130,7 +130,7 @@ def test_an_order_of_a_stranger_travels_to_the_workers(spark: Any, tmp_path: Pat
         assert values == sorted(values, reverse=True)
     instant = table.timeline().find(done.instant)
     assert instant is not None
-    extra = table.timeline().metadata(table._storage, instant).extra
+    extra = table.timeline().metadata(table.handle.storage, instant).extra
     assert extra["backwards.groups"] == str(len(DAYS))
 
 

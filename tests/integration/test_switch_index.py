@@ -413,7 +413,7 @@ def test_fault_13_a_table_that_is_stuck_already(tmp_path: Path) -> None:
     with pytest.warns(HoodooWarning):
         table.enable_virtual_keys()
     noted = {"hoodie.index.type": None, "hoodoo.index.type": "RECORD_INDEX"}
-    properties.update(table._storage, table.config, noted)
+    properties.update(table.handle.storage, table.config, noted)
     stuck = hoodoo.open(table.path)
     with pytest.raises(ConfigError, match=r"switch_index\('global_simple'\)"):
         stuck.upsert(rows([1], 3))

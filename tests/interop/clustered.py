@@ -127,7 +127,7 @@ def hoodoo_runs(both: Both, instant: str) -> None:
 # --- what is there --------------------------------------------------------------------------------
 def pending(both: Both) -> dict[str, ClusteringPlan]:
     opened = both.hoodoo()
-    found = pending_clusterings(opened._storage, opened.timeline())
+    found = pending_clusterings(opened.handle.storage, opened.timeline())
     return {instant.requested: plan for instant, plan in found}
 
 
@@ -189,4 +189,4 @@ def completed(both: Both, instant: str) -> Any:
     found = opened.timeline().find(instant)
     assert found is not None and found.action == "replacecommit"
     assert found.state is State.COMPLETED
-    return opened.timeline().metadata(opened._storage, found)
+    return opened.timeline().metadata(opened.handle.storage, found)

@@ -60,7 +60,7 @@ def data_files(both: Both) -> set[str]:
 def newest(both: Both) -> tuple[str, bool]:
     """The last completed clean, and whether it was Hoodoo's."""
     table = both.hoodoo()
-    last = last_clean(table._storage, table.timeline())
+    last = last_clean(table.handle.storage, table.timeline())
     assert last is not None
     return last.instant.requested, MADE_BY in last.extra
 
@@ -99,7 +99,7 @@ def test_spark_finishes_hoodoos(both: Both, version: int, kind: str) -> None:
     hoodoo_writes(both, 4, 1)
     table = both.hoodoo()
     instant = table.schedule_clean(commits_retained=1)
-    planned = set(read_plan(table._storage, table.timeline(), _pending(both)).files)
+    planned = set(read_plan(table.handle.storage, table.timeline(), _pending(both)).files)
     assert instant and planned <= data_files(both)
     (both.path / min(planned)).unlink()  # Hoodoo had begun
     spark_writes(both, 1, 10)

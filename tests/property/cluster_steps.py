@@ -141,7 +141,7 @@ def _at_once(trial: Trial, step: Cluster) -> Clustered | None:
     TALLY.add(f"order {step.order}")
     told = trial.table.timeline()
     (write,) = [w for w in told.writes() if w.requested == commit.instant]
-    replaced = told.metadata(trial.table._storage, write).replaced
+    replaced = told.metadata(trial.table.handle.storage, write).replaced
     taken = {(path, i) for path, ids in replaced.items() for i in ids}
     assert taken <= files.keys() and not taken & _files(trial).keys()
     _tell(commit, before)
@@ -191,7 +191,7 @@ def _target(trial: Trial, step: Cluster) -> int:
 
 def _planned(trial: Trial, instant: str, logs: bool) -> Planned:
     timeline = trial.table.timeline()
-    ((found, plan),) = pending_clusterings(trial.table._storage, timeline)
+    ((found, plan),) = pending_clusterings(trial.table.handle.storage, timeline)
     assert found.requested == instant
     now = _files(trial)
     files = {group: now[group] for group in plan.file_groups}

@@ -175,8 +175,8 @@ class Life(Trial):
         known = {w.requested for w in self.table.timeline().writes()}
         whole = self.table
         self.table = self._open()
-        self.table._engine = LocalEngine(1)
-        self.table._storage = CrashingStorage(self.table._storage, step.crash)
+        self.table.handle.default_engine = LocalEngine(1)
+        self.table.handle.storage = CrashingStorage(self.table.handle.storage, step.crash)
         try:
             commit, _counts = self._write(op)
         except Crash:

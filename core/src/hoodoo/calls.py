@@ -38,15 +38,23 @@ def checked(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            # Deeper frames mean that the call was fine, and something in it was not.
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            found = _why(function, args, kwargs)
+            found = wrong_call(error, function, args, kwargs)
             if found is None:
                 raise
             raise found from None
 
     return cast(Function, call)
+
+
+def wrong_call(
+    error: TypeError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> CallError | None:
+    """What to raise where ``error`` came of a call of ``function`` itself, whose arguments were wrong; None where
+    the call was right. To be called in the frame that called."""
+    # Deeper frames mean that the call was fine, and something in it was not.
+    if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+        return None
+    return _why(function, args, kwargs)
 
 
 def checked_methods(kind: Class) -> Class:
@@ -65,7 +73,8 @@ def _why(
     signature = inspect.signature(function)
     parameters = dict(signature.parameters)
     first = next(iter(parameters), "")
-    is_method = first in ("self", "cls")
+    # Verbs of a table are functions over its handle.
+    is_method = first in ("self", "cls", "table")
     kind: type | None = None
     name = f"hoodoo.{function.__name__}"
     if is_method and args:

@@ -191,7 +191,7 @@ def test_a_sink_of_hudi_goes_on(place: Place, in_query: Any) -> None:
     into = sink(table, options={IDENTIFIER.key: "default_single_writer"})
     into(place.spark.createDataFrame([(0, "a", 1)], DDL), 7)
     line = table.timeline()
-    found = line.metadata(table._storage, line.writes()[-1]).extra
+    found = line.metadata(table.handle.storage, line.writes()[-1]).extra
     assert json.loads(found[HUDI_KEY]) == {"default_single_writer": "7"}
 
 
@@ -210,7 +210,7 @@ class Overtaken(Table):
 def test_a_conflict_is_tried_again(place: Place, in_query: Any) -> None:
     table = place.create()
     frame = place.spark.createDataFrame([(0, "a", 1)], DDL)
-    slow = Overtaken(table._storage, table.config, {})
+    slow = Overtaken(table.handle.storage, table.config, {})
     into = sink(slow, identifier="a", options={RETRIES.key: 2, PAUSE.key: 0})
     slow.left = 2
     assert into(frame, 0).inserted == 1

@@ -10,30 +10,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import field, frozen
+from attrs import frozen
 
 from hoodoo.actions.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.compaction import Candidate
+from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.merge.virtual import key_columns, record_keys
-from hoodoo.model.brief import listed
+from hoodoo.hookspecs.key_generator import KeyGenerator, table_properties
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.merge.virtual import check_virtual, key_columns, record_keys
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.model.outcome import RewrittenKeys
+from hoodoo.model.virtual_keys import kept_columns
 from hoodoo.produce.pending import Pending
+from hoodoo.read.source import check_readable
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
+from hoodoo.write.operation import UPSERT
 from hoodoo.write.run import WriteRequest, commit_files
+from hoodoo.write.stored_keys import stores_keys
 from hoodoo.write.target import WriteTarget
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
 
 # What one commit rewrites: as much work as is lost when another writer comes in between.
 GROUPS = 64
@@ -41,13 +51,65 @@ _BYTES = 4 << 30
 
 
 @frozen
-class RewrittenKeys:
-    """``instants``: the commits that rewrote file groups, in order; compactions are among them.
-    ``groups`` counts the file groups. ``left``: those that still store their keys (partition path, file id)."""
+class RewriteKeysAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once; what was cut short is begun again."""
 
-    instants: tuple[str, ...] = field(default=(), repr=listed)
-    groups: int = 0
-    left: tuple[tuple[str, str], ...] = field(default=(), repr=listed)
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RewriteKeysAction:
+        return cls()
+
+    def run(
+        self, table: TableHandle, virtual: bool = True, engine: str | Engine | None = None
+    ) -> RewrittenKeys:
+        if not virtual:
+            _store_keys(table)
+            return RewrittenKeys()
+        self.enable(table)
+        chosen = engine or table.default_engine
+        done: list[Commit] = []
+        if table.config.table_type == "MERGE_ON_READ":
+            done.append(table.run("compaction", strategy=Storing(table.config), engine=chosen))
+        done += rewrite(table.write_request(UPSERT, partial(table.write_target, None, chosen)))
+        done = [commit for commit in done if commit.instant]
+        slices = table.newest_slices()[1]
+        left = [s for s in slices if stores_keys(s, table.config)]
+        if not left and table.config.get(STORED_UNTIL) is not None:
+            table.change({STORED_UNTIL: None})
+        return RewrittenKeys(
+            tuple(commit.instant for commit in done),
+            sum(len(commit.files) for commit in done),
+            tuple((s.partition_path, s.file_id) for s in left),
+        )
+
+    def enable(self, table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
+        """The keys of ``table`` are virtual from now on; ``kept`` are the meta columns that rows store."""
+        table.check_writable()
+        table.refresh()
+        if not table.config.populate_meta_fields:
+            return
+        kept = kept_columns(",".join(kept))
+        generator = table.key_generator()
+        check_virtual(generator, table.config.key_generator or generator.__class__.__name__)
+        columns = key_columns(generator, table.schema)
+        check_made(generator, table.stored_row(columns), columns)
+        pinned = table_properties(generator)
+        table.participants.drop_stale()
+        stored = without_stored_index(table)
+        table.change({**enabling(table.timeline(), kept, pinned), **stored})
+        if stored:
+            delete_stored_index(table)
+
+
+def _store_keys(table: TableHandle) -> None:
+    """The keys of ``table`` are stored ones again."""
+    table.check_writable()
+    table.refresh()
+    if not table.config.populate_meta_fields:
+        file_format = check_readable(table.source())
+        generator = table.plugins().generator
+        check_all_stored(table.storage, file_format, table.newest_slices()[1], generator)
+        table.participants.drop_stale()
+        table.change(disabling())
 
 
 def enabling(
@@ -81,15 +143,6 @@ def check_made(generator: KeyGenerator, row: pa.RecordBatch | None, columns: Seq
 def disabling() -> dict[str, str | None]:
     """The changes of properties that make the keys stored ones again: all files have to store them."""
     return {POPULATE: "true", VIRTUAL: None, KEPT_META: None, STORED_UNTIL: None}
-
-
-def stores_keys(slice_: FileSlice, config: TableConfig) -> bool:
-    """Whether some of the slice's files are from when the table stored its keys."""
-    until = config.get(STORED_UNTIL)
-    if config.populate_meta_fields or until is None:
-        return False
-    base = () if slice_.base_file is None else (slice_.base_file,)
-    return any(order_key(f.instant) <= order_key(until) for f in (*base, *slice_.log_files))
 
 
 @frozen

@@ -4,13 +4,15 @@ deleted. Nothing is copied: cleaning and archiving go round it."""
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from hoodoo.actions.rollback.failed_logs import writers
 from hoodoo.actions.rollback.validation import data_files, refuse_missing
 from hoodoo.errors import CommitConflictError, CommitUnknownError, ConfigError
 from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import notify
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -22,6 +24,29 @@ from hoodoo.timeline.ledger import Decision, decide, settled
 from hoodoo.timeline.savepoints import SAVEPOINT, encode, savepointed
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import from_files
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+@frozen
+class SavepointAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once, never planned."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> SavepointAction:
+        return cls()
+
+    def run(
+        self, table: TableHandle, instant: str | None = None, comment: str = "", user: str = ""
+    ) -> str:
+        table.check_writable()
+        return create(table.storage, table.config, instant, comment, user)
+
+    def delete(self, table: TableHandle, instant: str) -> None:
+        """Delete the savepoint of ``instant``."""
+        table.check_writable()
+        delete(table.storage, table.config, instant)
 
 
 def create(

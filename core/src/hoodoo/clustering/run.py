@@ -51,8 +51,8 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.changed import begin_joined
 from hoodoo.write.commit import Commit
 from hoodoo.write.conflicts import change_of
+from hoodoo.write.run import WriteRequest
 from hoodoo.write.target import WriteTarget
-from hoodoo.write.writer_queue import WriterQueue
 
 # What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"
@@ -73,16 +73,11 @@ class ClusteringExecution:
 
 @frozen
 class ClusteringRun:
-    """What a run is asked for. ``look`` answers the table as it is now; ``undo`` takes an instant back;
-    ``before_publish`` is the last thing to happen before the new files can be seen."""
+    """Which plan is run, on which table (as a write gets it), and by which strategy."""
 
     requested: str
-    look: Callable[[], WriteTarget]
+    request: WriteRequest
     how: Callable[[ClusteringPlan], ClusteringExecution]
-    conflicts: ConflictStrategy
-    undo: Callable[[Instant], None]
-    before_publish: Callable[[], None]
-    turns: WriterQueue
 
 
 def run(order: ClusteringRun) -> Commit:
@@ -92,7 +87,7 @@ def run(order: ClusteringRun) -> Commit:
     if another process runs it, or a write came in that changed what it read (it is undone then);
     CommitUnknownError if its end is not known (look at the timeline, and run it again if it is pending).
     """
-    target = order.look()
+    target = order.request.look()
     instant, plan = _found(target, order.requested)
     how = order.how(plan)
     target.engine.check(target.plugins)
@@ -110,7 +105,7 @@ def run(order: ClusteringRun) -> Commit:
             # Another tool's plan that failed for a reason of ours is left for it.
             if PLANNER in plan.extra or isinstance(error, CommitConflictError):
                 with suppress(CommitConflictError, StorageError):  # the next writer does it
-                    order.undo(instant)
+                    order.request.undo(instant)
             raise
 
 
@@ -226,12 +221,12 @@ def _publish(
     plan: ClusteringPlan,
     began: float,
 ) -> Commit:
-    order.before_publish()
+    order.request.before_publish()
     storage, timeline = target.storage, target.timeline
     beside = begin_joined(target, instant, metadata, written)
-    check = _NobodyElse(target, instant, plan.file_groups, order.conflicts)
+    check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
-    with order.turns.let_others_first(storage, time.monotonic() - began):
+    with order.request.turns.let_others_first(storage, time.monotonic() - began):
         outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
     if outcome.result is Result.CONFLICTED:
         # Another tool may have completed this very instant: then whatever bears it is seen.

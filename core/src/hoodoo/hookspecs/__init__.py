@@ -8,12 +8,13 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> conflict -> lock -> participant -> pruner -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> conflict -> lock -> participant -> pruner -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
 from __future__ import annotations
 
+from hoodoo.hookspecs.action import ActionHooks
 from hoodoo.hookspecs.cleaning import CleaningHooks
 from hoodoo.hookspecs.clustering import (
     ClusteringHooks,
@@ -55,6 +56,7 @@ FAMILIES: dict[str, type] = {
     "lock": LockHooks,
     "participant": ParticipantHooks,
     "pruner": PrunerHooks,
+    "action": ActionHooks,
     "compaction": CompactionHooks,
     "clustering_plan": ClusteringPlanHooks,
     "clustering": ClusteringHooks,

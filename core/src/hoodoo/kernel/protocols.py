@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from hoodoo.hookspecs.action import Action
 from hoodoo.hookspecs.cleaning import CleaningPolicy
 from hoodoo.hookspecs.clustering import Clustering, ClusteringPlanner, ClusteringUpdates
 from hoodoo.hookspecs.compaction import CompactionStrategy
@@ -39,6 +40,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "lock": (Lock,),
     "participant": (Participant,),
     "pruner": (Pruner,),
+    "action": (Action,),
     "compaction": (CompactionStrategy,),
     "clustering_plan": (ClusteringPlanner,),
     "clustering": (Clustering,),

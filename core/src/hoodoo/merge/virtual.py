@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
 
+from hoodoo.errors import ConfigError
 from hoodoo.files.record_keys import FOOTER_KEYS
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
@@ -22,7 +23,7 @@ from hoodoo.hookspecs.file_format import (
     HasColumnRanges,
     is_plain_parquet,
 )
-from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
 
@@ -181,3 +182,14 @@ class _Writer:
 
     def close(self) -> int:
         return self.inner.close()
+
+
+def check_virtual(generator: KeyGenerator, name: str) -> None:
+    """ConfigError where files may not lack the generator's keys."""
+    if can_be_virtual(generator):
+        return
+    raise ConfigError(
+        f"key generator {name}", "can't be one of virtual keys: readers could not make the keys again "
+        "(Hudi takes SIMPLE, COMPLEX and NON_PARTITION).",
+        "use one of these, or leave the keys stored.",
+    )  # fmt: skip

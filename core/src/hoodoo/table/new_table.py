@@ -21,6 +21,7 @@ from hoodoo.hookspecs.key_generator import (
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.merge.virtual import check_virtual
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import avro_text
@@ -48,7 +49,6 @@ from hoodoo.table.agreed import Agreed, agree, conflict, said
 from hoodoo.table.settings import (
     OWN_MERGER,
     arrow_schema,
-    check_virtual,
     default_generator,
     merger_name,
 )

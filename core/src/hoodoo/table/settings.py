@@ -19,7 +19,6 @@ from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.key_generator import (
     KeyGenerator,
     Settles,
-    can_be_virtual,
     deletes_only,
     record_key_columns,
 )
@@ -291,14 +290,3 @@ def default_generator(config: TableConfig) -> str:
         return "CUSTOM"
     one = len(config.partition_fields) == 1 and len(config.record_key_fields) <= 1
     return "SIMPLE" if one else "COMPLEX"
-
-
-def check_virtual(generator: KeyGenerator, name: str) -> None:
-    """ConfigError where files may not lack the generator's keys."""
-    if can_be_virtual(generator):
-        return
-    raise ConfigError(
-        f"key generator {name}", "can't be one of virtual keys: readers could not make the keys again "
-        "(Hudi takes SIMPLE, COMPLEX and NON_PARTITION).",
-        "use one of these, or leave the keys stored.",
-    )  # fmt: skip

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from hoodoo.actions.archive.plan import ArchivePlan, make_plan
 from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
-from hoodoo.model.brief import listed
 from hoodoo.model.instant import Instant, State
+from hoodoo.model.outcome import Archived
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.archive import entries as archived_entries
@@ -34,15 +34,6 @@ _CHUNK = 200  # instants that are archived at once: their contents are held in m
 _THREADS = 8
 _STATES = (State.REQUESTED, State.INFLIGHT, State.COMPLETED)
 _BACK = frozenset({"rollback", "restore"})
-
-
-@frozen
-class Archived:
-    """``instants`` left the active timeline, the oldest first. ``held`` says in words what keeps others
-    there that are old enough; empty where nothing does."""
-
-    instants: tuple[Instant, ...] = field(default=(), repr=listed)
-    held: str = ""
 
 
 @frozen

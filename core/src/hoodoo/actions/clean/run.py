@@ -12,16 +12,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
-from attrs import field, frozen
 
 from hoodoo.actions.clean.retained import files_of, heeded, is_beside, needed_files
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import notify
-from hoodoo.model.brief import listed
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import WRITE_ACTIONS, State
+from hoodoo.model.outcome import Cleaned
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.names import completed_action
@@ -29,38 +28,6 @@ from hoodoo.timeline.plans.clean import CLEAN, CleanPlan, pending_cleans, read_p
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build
-
-
-@frozen
-class Cleaned:
-    """What a clean did; ``instant`` is empty where there was nothing to do.
-
-    ``files`` are gone now, ``kept`` were planned and have come to be needed, ``partitions`` are empty:
-    paths below the table root. What is older than ``earliest`` may be gone (None: the policy does not
-    go by writes).
-    """
-
-    instant: str = ""
-    policy: str = ""
-    files: tuple[str, ...] = field(default=(), repr=listed)
-    partitions: tuple[str, ...] = field(default=(), repr=listed)
-    kept: tuple[str, ...] = field(default=(), repr=listed)
-    earliest: str | None = None
-    completed: str | None = None
-
-    def then(self, other: Cleaned) -> Cleaned:
-        """This clean and a later one, told as one."""
-        if not self.instant or not other.instant:
-            return other if other.instant else self
-        return Cleaned(
-            other.instant,
-            other.policy,
-            (*self.files, *other.files),
-            (*self.partitions, *other.partitions),
-            (*self.kept, *other.kept),
-            other.earliest,
-            other.completed,
-        )
 
 
 def run(

@@ -5,28 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import field, frozen
-
 from hoodoo.actions.restore.plan import RestorePlan, read_plan
 from hoodoo.actions.rollback.files import relative
 from hoodoo.errors import CorruptTableError
-from hoodoo.model.brief import listed
 from hoodoo.model.instant import Instant
+from hoodoo.model.outcome import Restored
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.timeline import Timeline
-
-
-@frozen
-class Restored:
-    """``point`` is the write that the table is at now; ``undone`` are the instants that are gone,
-    newest first, and ``files`` what was deleted, relative to the table. ``restore`` is the restore's
-    own instant; empty where there was nothing to undo."""
-
-    point: str
-    restore: str
-    undone: tuple[str, ...] = field(default=(), repr=listed)
-    files: tuple[str, ...] = field(default=(), repr=listed)
 
 
 def encode(mine: Instant, plan: RestorePlan, records: Mapping[str, Mapping[str, Any]]) -> bytes:

@@ -12,7 +12,7 @@ import warnings
 from functools import partial
 from typing import Any
 
-from hoodoo.actions.restore.metadata import Restored, deleted, encode, told
+from hoodoo.actions.restore.metadata import deleted, encode, told
 from hoodoo.actions.restore.plan import (
     RESTORE,
     RestorePlan,
@@ -33,6 +33,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
+from hoodoo.model.outcome import Restored
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating, Liveness

@@ -1,4 +1,4 @@
-"""Heal: what a writer does before it writes: finish what others began to undo, undo what died, sweep."""
+"""Recovery: what a writer does before it writes: finish what others began to undo, undo what died, sweep."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 
-from hoodoo.actions.restore import run as restore
 from hoodoo.actions.rollback.failed_logs import left_behind
-from hoodoo.actions.rollback.run import RolledBack, resume, rollback
-from hoodoo.errors import CommitConflictError, StorageError
+from hoodoo.actions.rollback.run import resume, rollback
+from hoodoo.errors import CommitConflictError, PluginError, StorageError
+from hoodoo.hookspecs.action import Recovers
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import ROLLBACK_ACTIONS, State
+from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.task_fence import fence_of
@@ -28,6 +32,8 @@ from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 
+# Pending actions after which nobody may write before they are finished.
+_NEEDED = frozenset({"restore"})
 # Where these say what they undid.
 _TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
 # What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
@@ -49,8 +55,8 @@ def recover(
     timeline = settled(storage, config)
     living = Liveness(storage)
     done: list[RolledBack] = []
-    for restored in restore.finish(storage, timeline, living):
-        done += [RolledBack(gone, restored.restore, ()) for gone in restored.undone]
+    for action in _recovering(storage, timeline):
+        done += action.recover(storage, timeline, living)
     if done:
         timeline, living = reload(storage, timeline), Liveness(storage)
     undoing: set[str] = set()
@@ -85,6 +91,22 @@ def recover(
             storage.delete(timeline.path(saved))
     _sweep(storage, timeline, Liveness(storage))
     return tuple(done)
+
+
+def _recovering(storage: Storage, timeline: Timeline) -> list[Recovers]:
+    """The actions that finish what is pending of their kind before anybody writes."""
+    found = []
+    for name in sorted({i.action for i in timeline.pending()}):
+        offer = kernel().find("action", name)
+        if offer is not None:
+            action = make(offer, Settings(timeline.config))
+            found += [action] if isinstance(action, Recovers) else []
+        elif name in _NEEDED:
+            raise PluginError(
+                f"{storage.root}: {name}", "is pending, and no installed plugin can finish it.",
+                "Install the distribution hoodoo-services.",
+            )  # fmt: skip
+    return found
 
 
 def _abandoned(

@@ -11,8 +11,6 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from attrs import field, frozen
-
 from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, traces
 from hoodoo.actions.rollback.validation import (
     data_files,
@@ -28,8 +26,8 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
-from hoodoo.model.brief import listed
 from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
@@ -40,15 +38,6 @@ from hoodoo.timeline.names import ACTIONS, completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
 _INSTANT = re.compile(r"\d{17}|\d{14}")
-
-
-@frozen
-class RolledBack:
-    """``instant`` was undone by ``rollback``; ``files`` were deleted, relative to the table."""
-
-    instant: str
-    rollback: str
-    files: tuple[str, ...] = field(repr=listed)
 
 
 def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:

@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
         participants.PARTICIPANT,
         participants.PARTICIPATION,
         participants.PRUNER,
+        planning.ACTION,
         planning.COMPACTION,
         clustering.PLAN,
         clustering.ORDER,

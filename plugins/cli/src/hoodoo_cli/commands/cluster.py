@@ -12,7 +12,7 @@ from hoodoo.options.clustering import LAYOUT, SORT_COLUMNS
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
-    from hoodoo.table.clustering import PendingClustering
+    from hoodoo.model.outcome import PendingClustering
     from hoodoo.table.table import Table
 
 

@@ -1,0 +1,91 @@
+"""Action: something that is done to a table besides writing rows: compaction, clean, clustering, restore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.model.outcome import RolledBack
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+@runtime_checkable
+class Action(Protocol):
+    """Contract suite: ``hoodoo.testing.contracts.action``. Called on the driver.
+
+    Its work on the timeline goes through :mod:`hoodoo.actions.life`. What an action raises is one of
+    :mod:`hoodoo.errors`; the table is then as it was, or what is pending is finished or undone by the next
+    writer.
+    """
+
+    def run(self, table: TableHandle, **options: Any) -> Any:
+        """Do it now, from the start to the end: what is pending of this kind is finished first. The answer is for
+        the caller of ``table.run``."""
+
+
+@runtime_checkable
+class Schedules(Protocol):
+    """Optional: an action that is planned first, and run later, perhaps by another process."""
+
+    def schedule(self, table: TableHandle, **options: Any) -> str | None:
+        """Put a plan on the timeline; its instant, or None where there is nothing to do."""
+
+    def run_planned(self, table: TableHandle, instant: str, **options: Any) -> Any:
+        """Run the plan ``instant``, from the start or where an earlier run stopped. ConfigError if it is not
+        pending."""
+
+
+@frozen
+class AfterWrite:
+    """What is done after a write if it is due then.
+
+    ``what`` names it, and ``method`` of :class:`hoodoo.Table` does it by hand: for warnings, as a service that
+    fails is no failure of the write. ``run`` gets the timeline as it is and what makes an engine, and answers
+    whether it has done something, so that the next one loads the timeline again. Services run in the order of
+    ``order``, those of one number by name.
+    """
+
+    what: str
+    method: str
+    run: Callable[[Timeline, Callable[[], Engine]], bool]
+    order: int = 100
+
+
+@runtime_checkable
+class FollowsWrites(Protocol):
+    """Optional: an action that may be due after a write."""
+
+    def after_write(self, table: TableHandle) -> AfterWrite | None:
+        """Called before each write: options are judged here, before anything is written. None: never due."""
+
+
+@runtime_checkable
+class Recovers(Protocol):
+    """Optional: an action whose pending instants, left by a process that died, are finished before anybody
+    writes. It is found by its name, which is the action's on the timeline."""
+
+    def recover(
+        self, storage: Storage, timeline: Timeline, living: Liveness
+    ) -> tuple[RolledBack, ...]:
+        """Finish what is pending of this kind on ``timeline``; what was undone thereby. ``living`` knows which
+        instants have a process that works at them. CommitConflictError while one has."""
+
+
+class ActionHooks:
+    @hookspec
+    def hoodoo_actions(self) -> Iterable[Registration]:
+        """Offer actions: ``table.run(name, **options)`` runs them.
+
+        When: somebody runs one; before each write (:class:`FollowsWrites`); when a writer finds one pending
+        (:class:`Recovers`). A factory gets the table's properties and options.
+        """

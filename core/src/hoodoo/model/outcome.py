@@ -1,0 +1,99 @@
+"""Outcomes: what actions answer to who ran them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from hoodoo.model.brief import listed
+from hoodoo.model.instant import Instant
+
+
+@frozen
+class RolledBack:
+    """``instant`` was undone by ``rollback``; ``files`` were deleted, relative to the table."""
+
+    instant: str
+    rollback: str
+    files: tuple[str, ...] = field(repr=listed)
+
+
+@frozen
+class Restored:
+    """``point`` is the write that the table is at now; ``undone`` are the instants that are gone,
+    newest first, and ``files`` what was deleted, relative to the table. ``restore`` is the restore's
+    own instant; empty where there was nothing to undo."""
+
+    point: str
+    restore: str
+    undone: tuple[str, ...] = field(default=(), repr=listed)
+    files: tuple[str, ...] = field(default=(), repr=listed)
+
+
+@frozen
+class Cleaned:
+    """What a clean did; ``instant`` is empty where there was nothing to do.
+
+    ``files`` are gone now, ``kept`` were planned and have come to be needed, ``partitions`` are empty:
+    paths below the table root. What is older than ``earliest`` may be gone (None: the policy does not
+    go by writes).
+    """
+
+    instant: str = ""
+    policy: str = ""
+    files: tuple[str, ...] = field(default=(), repr=listed)
+    partitions: tuple[str, ...] = field(default=(), repr=listed)
+    kept: tuple[str, ...] = field(default=(), repr=listed)
+    earliest: str | None = None
+    completed: str | None = None
+
+    def then(self, other: Cleaned) -> Cleaned:
+        """This clean and a later one, told as one."""
+        if not self.instant or not other.instant:
+            return other if other.instant else self
+        return Cleaned(
+            other.instant,
+            other.policy,
+            (*self.files, *other.files),
+            (*self.partitions, *other.partitions),
+            (*self.kept, *other.kept),
+            other.earliest,
+            other.completed,
+        )
+
+
+@frozen
+class Archived:
+    """``instants`` left the active timeline, the oldest first. ``held`` says in words what keeps others
+    there that are old enough; empty where nothing does."""
+
+    instants: tuple[Instant, ...] = field(default=(), repr=listed)
+    held: str = ""
+
+
+@frozen
+class RewrittenKeys:
+    """``instants``: the commits that rewrote file groups, in order; compactions are among them.
+    ``groups`` counts the file groups. ``left``: those that still store their keys (partition path, file id)."""
+
+    instants: tuple[str, ...] = field(default=(), repr=listed)
+    groups: int = 0
+    left: tuple[tuple[str, str], ...] = field(default=(), repr=listed)
+
+
+@frozen
+class PendingClustering:
+    """A clustering that is planned. ``strategy``, ``params`` are what it is run by, ``planner`` what grouped its
+    files (empty: another tool). ``running``: somebody is at it, or another tool may be."""
+
+    instant: str
+    state: str
+    strategy: str
+    params: Mapping[str, str] = field(repr=listed)
+    planner: str
+    groups: int
+    files: int
+    outputs: int
+    running: bool
+    partitions: tuple[str, ...] = field(repr=listed)

@@ -1,0 +1,374 @@
+"""The handle of a table: its store, properties, options and plugins, which everything done to it shares."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from attrs import evolve
+
+from hoodoo.actions.rollback.recovery import recover
+from hoodoo.actions.rollback.run import rollback
+from hoodoo.errors import (
+    CommitConflictError,
+    HoodooError,
+    PluginError,
+    UnsupportedTableError,
+    warn,
+)
+from hoodoo.hookspecs.clustering import PendingPlan
+from hoodoo.hookspecs.engine import Engine, KnowsStorage
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import Resolved, resolve
+from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
+from hoodoo.model.meta import RECORD_KEY, without_meta
+from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.options import write as write_options
+from hoodoo.options.clustering import UNDONE, UPDATES
+from hoodoo.participants.listing import build_whole
+from hoodoo.read.exact import refuse_inexact
+from hoodoo.read.plan import plan_scan
+from hoodoo.read.source import ReadSource
+from hoodoo.read.stored_row import stored_row
+from hoodoo.storage.api import Storage
+from hoodoo.table import settings as tables
+from hoodoo.table.participants import TableParticipants
+from hoodoo.timeline import properties
+from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.ledger import settle
+from hoodoo.timeline.plans.clustering import PLANNER, pending_clusterings
+from hoodoo.timeline.plans.compaction import pending_groups
+from hoodoo.timeline.taken import taken_since
+from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.write.operation import WriteKind
+from hoodoo.write.run import WriteRequest
+from hoodoo.write.stored_keys import stores_keys
+from hoodoo.write.target import WriteTarget
+
+SNAPSHOT_ATTEMPTS = 10
+Read = TypeVar("Read")
+
+
+class TableHandle:
+    """One table, as actions, reads and writes get it. Every call looks at the table as it is then.
+
+    ``default_engine``: where no call names one. ``overrides``: plugins that are objects, by family.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        config: TableConfig,
+        options: Mapping[str, str],
+        engine: str | Engine | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.storage = storage
+        self.config = config
+        self.options = dict(options)
+        self.default_engine = engine
+        self.overrides = dict(overrides or {})
+        self.writer_queue = tables.turns(Settings(config, options))
+        self.participants = TableParticipants(self)
+        # An index in place of the one that properties and options name.
+        self._index: Resolved | None = None
+        self._timeline: Timeline | None = None
+        self._plugins: tables.Plugins | None = None
+        self._warned_of_keys = False
+
+    def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:
+        """This table as if ``found`` were its index, whatever its properties say."""
+        other = copy.copy(self)
+        other.options = dict(options)
+        other.overrides = {k: v for k, v in self.overrides.items() if k != "index"}
+        if found.ref.instance is not None:
+            other.overrides["index"] = found.ref.instance
+        other.participants = TableParticipants(other)
+        other._plugins, other._index = None, found
+        return other
+
+    # --- what it is -------------------------------------------------------------------------------
+    @property
+    def settings(self) -> Settings:
+        """Properties and options, as factories of plugins get them."""
+        return Settings(self.config, self.options)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
+        return self.schema_at(self.timeline())
+
+    def schema_at(self, timeline: Timeline) -> pa.Schema:
+        """The columns that the newest write of ``timeline`` has noted."""
+        text = timeline.latest_schema_text(self.storage) or self.config.create_schema
+        if text is None:
+            return without_meta(plan_scan(self.source()).stored)
+        return without_meta(arrow_schema(text))
+
+    def timeline(self) -> Timeline:
+        """The active timeline, now. A commit that was decided, and whose writer died before it could
+        be seen, is shown."""
+        with suppress(HoodooError):  # who may not write reads what there is
+            settle(self.storage, self.config)
+        return self.load_timeline()
+
+    def load_timeline(self) -> Timeline:
+        """The active timeline as it can be read now; nothing is settled before."""
+        known = self._timeline
+        config = self.participants.readable(self.config)
+        now = load(self.storage, config) if known is None else reload(self.storage, known)
+        self._timeline = now  # another thread may put an older one there
+        return now
+
+    def refresh(self) -> None:
+        """Another writer may have changed the properties since the table was opened."""
+        found = properties.load(self.storage)
+        if found != self.config:
+            self.changed(found)
+
+    def changed(self, config: TableConfig) -> None:
+        """The properties are ``config`` now."""
+        if config != self.config:
+            self.config, self._timeline, self._plugins = config, None, None
+
+    def change(self, changes: Mapping[str, str | None]) -> None:
+        """Change the table's properties; None takes one away."""
+        self.config = properties.update(self.storage, self.config, changes)
+        self._timeline, self._plugins = None, None
+
+    def check_writable(self) -> None:
+        """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what nobody keeps."""
+        if not self.config.traits.is_writable:
+            raise UnsupportedTableError(
+                f"table {self.config.name} of version {self.config.version}",
+                "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
+                "upgrade it with Hudi 1.1 or newer to version 9.",
+            )
+        self.participants.each.refuse_unanswered(self.config)
+
+    # --- plugins ----------------------------------------------------------------------------------
+    def plugins(self) -> tables.Plugins:
+        """The plugins that the properties name."""
+        if self._plugins is None:
+            config, overrides = self.config, self.overrides
+            if self._index is not None:
+                named = (HUDI_INDEX, OWN_INDEX)
+                config = TableConfig({k: v for k, v in config.properties.items() if k not in named})
+                by = self._index.ref
+                overrides = {**overrides, "index": by.name if by.instance is None else by.instance}
+            self._plugins = tables.load_plugins(config, self.options, overrides)
+        return self._plugins
+
+    def key_generator(self) -> KeyGenerator:
+        """The key generator as the next write needs it: what the table's rows say of it is settled."""
+        return tables.settled(self.plugins().generator, self.stored_row)
+
+    def stored_row(self, columns: Sequence[str]) -> pa.RecordBatch | None:
+        """One row's meta columns and ``columns``; None of an empty table."""
+        return stored_row(self.source(), columns)
+
+    def check_options(self, options: Mapping[str, Any]) -> dict[str, str]:
+        """``options`` of a call as text. UnknownOptionError, OptionConflictError."""
+        return tables.check_options(options, self.config)
+
+    def run(self, action: str, **options: Any) -> Any:
+        """Do another action on this table, by its name."""
+        return resolve("action", action, self.settings).instance.run(self, **options)
+
+    def file_format(self) -> BaseFileFormat:
+        """The format of the base files. PluginError where no plugin offers it."""
+        found: BaseFileFormat = resolve(
+            "file_format", self.config.base_file_format, self.settings
+        ).instance
+        return found
+
+    def engine(self, data: Any, engine: str | Engine | None) -> Engine:
+        """The engine that runs a call: ``engine`` where it is given, else that which reads ``data``."""
+        if engine is None:
+            # An engine registers `source:<package>` for the kinds of data that only it reads.
+            package = type(data).__module__.split(".")[0]
+            engine = (
+                f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
+            )
+        found: Engine = resolve("engine", engine, self.settings).instance
+        return found.on(self.storage) if isinstance(found, KnowsStorage) else found
+
+    # --- reading ----------------------------------------------------------------------------------
+    def source(self) -> ReadSource:
+        """The table as a read sees it now."""
+        try:
+            file_format: BaseFileFormat | None = self.file_format()
+        except PluginError:
+            file_format = None  # the scan names what is missing
+        return ReadSource(
+            self.storage,
+            self.config,
+            self.timeline(),
+            file_format,
+            self._reading("key_generator", self.config.key_generator),
+            self._reading("merger", tables.merger_name(self.config)),
+        )
+
+    def planned(self, plan: Callable[[ReadSource], Read]) -> Read:
+        """A read, planned again where others took files away while it was. CommitConflictError where they
+        do so faster than the table can be listed."""
+        self.refresh()  # the keys may have become virtual: rows that were written since lack them
+        for _ in range(SNAPSHOT_ATTEMPTS - 1):
+            with suppress(CommitConflictError):
+                return plan(self.source())
+        return plan(self.source())
+
+    def _reading(self, family: str, named: str | None) -> Any:
+        """The table's plugin of ``family``; None where no plugin offers it. A read may well do
+        without: the key generator prunes, the merger merges log files."""
+        wanted = self.overrides.get(family) or named
+        if wanted is None:
+            return None
+        try:
+            return resolve(family, wanted, self.settings).instance
+        except HoodooError:
+            return None
+
+    # --- writing ----------------------------------------------------------------------------------
+    def undo(self, instant: Instant) -> None:
+        """Roll ``instant`` back."""
+        rollback(self.storage, load(self.storage, self.config), instant)
+
+    def newest_slices(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
+        """The timeline, and the newest file slices that it names. CommitConflictError where others take
+        files away faster than these can be listed."""
+        for _ in range(SNAPSHOT_ATTEMPTS):
+            timeline = self.load_timeline()
+            try:
+                slices = build_whole(self.storage, timeline).slices
+            except CommitConflictError:  # undone since it was read
+                continue
+            if not taken_since(self.storage, timeline):
+                return timeline, slices
+        raise CommitConflictError(
+            f"table {self.config.name}", f"files were taken away {SNAPSHOT_ATTEMPTS} times while they were listed.",
+            "Repeat the write.",
+        )  # fmt: skip
+
+    def write_target(
+        self,
+        data: Any,
+        engine: str | Engine | None,
+        repair: bool = True,
+        spare: Collection[str] = (),
+    ) -> WriteTarget:
+        """What a write works on: the table as it is now, after recovery.
+
+        ``repair``: what takes part in commits and is not complete is completed first. ``spare``: abandoned
+        clusterings that are not given up.
+        """
+        self.check_writable()
+        for _ in range(SNAPSHOT_ATTEMPTS - 1):
+            with suppress(FileNotFoundError):  # others archived between a listing and its reading
+                return _write_target(self, data, engine, repair, spare)
+        return _write_target(self, data, engine, repair, spare)
+
+    def write_request(
+        self,
+        kind: WriteKind,
+        take_snapshot: Callable[[], WriteTarget],
+        batch: Batch | None = None,
+    ) -> WriteRequest:
+        """What a write of ``kind`` is to do, by the table's options."""
+        return WriteRequest(
+            storage=self.storage,
+            kind=kind,
+            look=take_snapshot,
+            undo=self.undo,
+            before_publish=self.participants.drop_stale,
+            conflicts=tables.conflict_strategy(self.settings),
+            turns=self.writer_queue,
+            repeats=tables.repeats(self.options),
+            batch=batch,
+        )
+
+    def warn_of_stored_keys(self, slices: Sequence[FileSlice]) -> None:
+        """Warn once of files whose stored keys are not read, as these are virtual."""
+        if self._warned_of_keys or RECORD_KEY in self.config.filled_meta:
+            return
+        storing = sum(stores_keys(s, self.config) for s in slices)
+        if storing:
+            self._warned_of_keys = True
+            warn(
+                f"table {self.config.name}: its record keys are virtual; {storing} of {len(slices)} file "
+                "groups have files from before, whose stored keys are not looked at. "
+                "table.rewrite_keys() makes them smaller."
+            )
+
+
+def _write_target(
+    table: TableHandle,
+    data: Any,
+    engine: str | Engine | None,
+    repair: bool,
+    spare: Collection[str],
+) -> WriteTarget:
+    runner = table.engine(data, engine)
+    properties.recover(table.storage)
+    table.refresh()
+    plugins = table.plugins()
+    recover(table.storage, table.config, spare)
+    if repair:
+        table.participants.repair()
+    timeline, slices = table.newest_slices()
+    settings = table.settings
+    schema = table.schema_at(timeline)
+    layout = write_options.LAYOUT.read(table.options)
+    serializer = resolve("serializer", write_options.SERIALIZER.read(table.options), settings)
+    return WriteTarget(
+        storage=table.storage,
+        config=table.config,
+        timeline=timeline,
+        schema=schema,
+        slices=slices,
+        engine=runner,
+        generator=table.key_generator(),
+        merger=plugins.merger,
+        index=plugins.index,
+        filling_layout=resolve("layout", layout, settings).instance,
+        new_layout=resolve("layout", "new_files", settings).instance,
+        file_format=plugins.file_format,
+        anywhere=lambda: resolve("index", "global_simple", settings).instance,
+        by_path=lambda: resolve("index", "simple", settings).instance,
+        logs=tables.log_settings(settings, schema),
+        compacting=pending_groups(table.storage, timeline),
+        clusterings=_pending_plans(table, timeline),
+        updates=lambda: (
+            resolve("clustering_updates", UPDATES.read(table.options), settings).instance
+        ),
+        serializer=serializer.instance,
+        plugins=(*plugins.refs, serializer.ref),
+        options=table.options,
+        joined=table.participants.join(timeline),
+        refuse_inexact=lambda grown: refuse_inexact(
+            evolve(table.source(), timeline=timeline), runner, grown
+        ),
+    )
+
+
+def _pending_plans(table: TableHandle, timeline: Timeline) -> tuple[PendingPlan, ...]:
+    undone = UNDONE.read(table.options)
+    return tuple(
+        PendingPlan(
+            instant=instant.requested,
+            strategy=plan.strategy,
+            groups=plan.file_groups,
+            params=plan.params,
+            action=instant.action,
+            is_foreign=undone or PLANNER not in plan.extra,
+        )
+        for instant, plan in pending_clusterings(table.storage, timeline)
+    )

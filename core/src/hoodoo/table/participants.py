@@ -1,0 +1,114 @@
+"""How the participants of one table take part in what happens to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import evolve
+
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.participant import RebuildRequest, TableState
+from hoodoo.indexes.lookup import all_keys, locations_of
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.config import TableConfig
+from hoodoo.participants.joined import Joined
+from hoodoo.participants.of_table import Participants
+from hoodoo.timeline import properties
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.target import WriteTarget
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+class TableParticipants:
+    """The participants of ``table``, with what they need of it."""
+
+    def __init__(self, table: TableHandle) -> None:
+        self.table = table
+
+    @property
+    def each(self) -> Participants:
+        """All that are installed, made for the table's properties and options as they are now."""
+        return Participants.of(self.table.settings)
+
+    def readable(self, config: TableConfig) -> TableConfig:
+        """The properties as reads of this table go by them."""
+        return self.each.reading(config)
+
+    def join(self, timeline: Timeline) -> Joined | None:
+        """Who takes part in what is made of ``timeline``; None if nobody does.
+
+        The properties are read after the timeline: of what came before it they tell, and what comes later
+        is found at the decision."""
+        table = self.table
+        now = evolve(timeline, config=properties.load(table.storage))
+        return self.each.join(table.storage, now)
+
+    def drop_stale(self) -> None:
+        """What would be wrong after a write, as nobody keeps it, goes before the first one."""
+        self.table.changed(self.each.stale(self.table.storage, self.table.config))
+
+    def created(self) -> None:
+        """Of a new table: make what its participants need."""
+        self.each.created(self.table.storage, self.table.config)
+        self.repair()
+
+    def repair(self) -> None:
+        """Complete what was begun to be made, by whomever, and nobody is at."""
+        self.table.refresh()
+        self.table.changed(self.each.repair(self.request()))
+
+    def request(
+        self,
+        name: str | None = None,
+        engine: str | Engine | None = None,
+        source: Any = None,
+        own_index: str | None = None,
+        is_index: bool = False,
+    ) -> RebuildRequest:
+        """What is to be made anew for a participant. ``source``: an index that is asked where keys lie."""
+        table = self.table
+
+        def take_snapshot() -> WriteTarget:
+            return table.write_target(None, engine or table.default_engine, repair=False)
+
+        lookup = None
+        if source is not None:
+            index = resolve("index", source, table.settings).instance
+
+            def lookup(target: TableState) -> pa.Table:
+                assert isinstance(target, WriteTarget)
+                return locations_of(target, index, all_keys(target))
+
+        return RebuildRequest(
+            table.storage, table.config, take_snapshot, name, lookup, own_index, is_index=is_index
+        )
+
+    # --- what undoes more than a participant can follow -------------------------------------------
+    def before_rollback(self, instant: str) -> bool:
+        """Called before a completed ``instant`` is undone; the answer is for :meth:`after_rollback`."""
+        table = self.table
+        held = self.each.holds(table.storage, table.timeline(), instant)
+        if held:
+            self._retire()
+        return held
+
+    def after_rollback(self, held: bool) -> None:
+        if held:  # who has made it anew before may have seen what is undone
+            self.table.refresh()
+            self._retire()
+        self.repair()
+
+    def before_restore(self) -> None:
+        self.table.refresh()
+        self._retire()
+
+    def after_restore(self) -> None:
+        self.before_restore()
+        self.repair()
+
+    def _retire(self) -> None:
+        """Nobody goes by what participants say until it has been made anew."""
+        self.table.changed(self.each.retire(self.table.storage, self.table.config))

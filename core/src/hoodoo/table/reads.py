@@ -1,0 +1,75 @@
+"""Reads of a table: scans of what is there, and of what was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.read.changes.scan import Changes
+from hoodoo.read.incremental import plan_incremental
+from hoodoo.read.scan import Scan
+from hoodoo.table.handle import TableHandle
+
+
+def file_slices(table: TableHandle, as_of: str | datetime | None = None) -> tuple[FileSlice, ...]:
+    """The file slices that a snapshot read looks at."""
+    return read(table, as_of=as_of).plan.slices
+
+
+def read(
+    table: TableHandle,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+    as_of: str | datetime | None = None,
+    mode: str = "snapshot",
+) -> Scan:
+    """A lazy scan of the newest rows, or of those visible at ``as_of`` (inclusive).
+
+    ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
+    ConfigError for a bad point in time.
+    """
+    scan = table.planned(
+        lambda source: Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
+    )
+    table.warn_of_stored_keys(scan.plan.slices)
+    return scan
+
+
+def incremental(
+    table: TableHandle,
+    since: str | datetime,
+    until: str | datetime | None = None,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+) -> Scan:
+    """A lazy scan of the rows that commits after ``since``, up to ``until`` or now, wrote, as they
+    stand at the end. Deletes are no rows: see :meth:`changes`.
+
+    Points are those of ``as_of``, or ``"earliest"``; commits are ordered by completion, in version
+    6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
+    points and where a clean took files away that ``until`` needs.
+    """
+    return table.planned(
+        lambda source: Scan(source, plan_incremental(source, since, until, columns, where))
+    )
+
+
+def changes(
+    table: TableHandle,
+    since: str | datetime,
+    until: str | datetime | None = None,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+) -> Changes:
+    """What each commit after ``since``, up to ``until`` or now, did: one row for each inserted, updated
+    or deleted row, with its images before and after.
+
+    ``columns`` are those of the images; ``where`` is asked of both, and one has to match. A row
+    that moves to another partition path is deleted there and inserted here. Raises as
+    :meth:`incremental` does.
+    """
+    return table.planned(
+        lambda source: Changes.of(source, since=since, until=until, columns=columns, where=where)
+    )

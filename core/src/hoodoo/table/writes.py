@@ -1,0 +1,157 @@
+"""Writes of a table: each is one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hoodoo.errors import DataError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.options import write as options
+from hoodoo.table.after_write import services_after
+from hoodoo.table.handle import TableHandle
+from hoodoo.timeline.batches import Batch
+from hoodoo.write import operation, run
+from hoodoo.write.commit import Commit
+from hoodoo.write.delete_keys import as_keys
+from hoodoo.write.python_rows import as_rows
+from hoodoo.write.target import WriteTarget
+
+
+def upsert(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Update rows whose key the table has, insert the others. See docs/writing.md for all.
+
+    A ``batch`` (here and in the other writes) that is in the table already, or older than the newest of
+    its stream there, is not written: the commit then has an empty instant. See docs/streaming.md.
+    """
+    return _write(table, operation.UPSERT, data, engine, batch)
+
+
+def insert(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Add rows; small files are filled first. Stored keys are looked at only under
+    ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
+    policy = options.DUPLICATES.read(table.options)
+    kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
+    return _write(table, kind, data, engine, batch)
+
+
+def append(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Add rows in new files, without an exchange and without looking at stored keys."""
+    return _write(table, _combined(table, operation.APPEND), data, engine, batch)
+
+
+def bulk_insert(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Load rows in new files as they come: the fastest way in, for first loads."""
+    return _write(table, _combined(table, operation.BULK_INSERT), data, engine, batch)
+
+
+def delete(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Delete by key. ``data`` has the key columns, or whole rows; without the partition columns
+    a key is deleted wherever it lies. A list of keys will do where the key is one column."""
+    keys = as_keys(data, table.config.record_key_fields, table.schema)
+    return _write(table, operation.DELETE, keys, engine, batch)
+
+
+def insert_overwrite(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Replace the partition paths that occur in ``data`` by its rows."""
+    return _write(table, operation.INSERT_OVERWRITE, data, engine, batch)
+
+
+def insert_overwrite_table(
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Replace all rows of the table by those of ``data``."""
+    return _write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch)
+
+
+def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
+    """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
+    wanted = [paths] if isinstance(paths, str) else list(paths)
+    first = True
+
+    def take_snapshot() -> WriteTarget:
+        nonlocal first
+        target = table.write_target(None, table.default_engine or "local")
+        known = {s.partition_path for s in target.slices}
+        unknown = sorted(set(wanted) - known)
+        # A repeated attempt may find that the other writer dropped the same.
+        began, first = first, False
+        if unknown and began:
+            raise DataError(
+                f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
+                "give partition paths as table.file_slices() shows them.",
+            )  # fmt: skip
+        return target
+
+    services = services_after(table)
+    request = table.write_request(operation.DELETE_PARTITION, take_snapshot)
+    commit = run.drop_partitions(request, wanted)
+    services(lambda: table.engine(None, table.default_engine or "local"))
+    return commit
+
+
+def _write(
+    table: TableHandle,
+    kind: operation.WriteKind,
+    data: Any,
+    engine: str | Engine | None,
+    batch: Batch | None,
+) -> Commit:
+    services = services_after(table)
+    chosen = engine or table.default_engine
+    if isinstance(data, (list, tuple, Mapping)):
+        data = as_rows(data, table.schema)
+    request = table.write_request(kind, lambda: table.write_target(data, chosen), batch)
+    commit = run.run(request, data)
+    if commit.instant:
+        services(lambda: table.engine(data, chosen))
+    return commit
+
+
+def _combined(table: TableHandle, kind: operation.WriteKind) -> operation.WriteKind:
+    return kind.exchanged() if options.COMBINE.read(table.options) else kind
+
+
+def _some(names: set[str]) -> str:
+    shown = sorted(names)[:5]
+    return "it has " + ", ".join(repr(n) for n in shown) + (", ..." if len(names) > 5 else "")
