@@ -33,7 +33,7 @@ from hoodoo.hookspecs.registration import Registration, Settings
 from hoodoo.kernel.events import notify
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.metadata.file_index.listing import build_whole
+from hoodoo.participants.listing import build_whole
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS

@@ -38,9 +38,7 @@ def compare_indexes(
     return compared(target, one, other, target.engine.source(changed.cast(KEYED)))
 
 
-def compact_metadata(
-    table: TableHandle, *, engine: str | Engine | None = None
-) -> tuple[str, ...]:
+def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:
     """Compact the metadata table now; the instants of its compactions. Writes do so by themselves
     after each ``hoodie.metadata.compact.max.delta.commits``."""
     table.check_writable()

@@ -16,7 +16,7 @@ from hoodoo.indexes.compare import Comparison
 from hoodoo.indexes.prove import prove, prove_rows
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, resolve
-from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
+from hoodoo.model.config import HUDI_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
 from hoodoo.table.handle import TableHandle
@@ -54,7 +54,9 @@ def rebuild_index(
     return _rebuild(table, name, source, engine)
 
 
-def switch_index(table: TableHandle, index: Any, *, engine: str | Engine | None = None) -> Comparison:
+def switch_index(
+    table: TableHandle, index: Any, *, engine: str | Engine | None = None
+) -> Comparison:
     """Give the table another index, a name or an object, for all writers; how it agrees with the files.
 
     First proves that it knows where every row lies; an index that is stored is made where it is missing. Writers
@@ -81,16 +83,16 @@ def switch_index(table: TableHandle, index: Any, *, engine: str | Engine | None 
     other = _with_index(table, found)
 
     def look() -> WriteTarget:
-        return evolve(other.write_target(None, engine or table.default_engine), index=found.instance)
+        return evolve(
+            other.write_target(None, engine or table.default_engine), index=found.instance
+        )
 
     def proven(target: WriteTarget) -> Comparison:
         return prove(target, found.instance, found.ref.name, was_global)
 
     was_global = _is_global(other)
     if _lacks(other, found.ref.name):
-        prove_rows(
-            look(), found.instance, found.ref.name, was_global
-        )  # before it is made in vain
+        prove_rows(look(), found.instance, found.ref.name, was_global)  # before it is made in vain
         _make_stored(other, found.ref.name, engine)
     target = look()
     comparison = proven(target)
@@ -162,9 +164,7 @@ def _unstored(table: TableHandle, index: str) -> str:
 def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> None:
     """The global index ``name``, which was made of keys that lie in one place each, becomes the table's, if none
     binds it."""
-    with suppress(
-        HoodooError
-    ):  # of an index that nobody offers here nothing is known: it stays
+    with suppress(HoodooError):  # of an index that nobody offers here nothing is known: it stays
         own = index_choice.noted(table.config) or index_choice.DEFAULT
         if index_choice.binds(resolve("index", own, table.settings).instance):
             return
@@ -175,7 +175,8 @@ def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> Non
         found = resolve("index", name, table.settings)
         other = _with_index(table, found)
         # Keys that came in twice since are no failure of what was made: it is not remembered then.
-        _bind(other, 
+        _bind(
+            other,
             found,
             seen,
             lambda: other.write_target(None, engine or table.default_engine),
