@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hoodoo.actions import savepoint as savepoint_action
-from hoodoo.actions.restore import run as restore
-from hoodoo.actions.restore.plan import make_plan, undone
 from hoodoo.actions.rollback import run as rollback
 from hoodoo.actions.rollback.files import absolute
 from hoodoo.actions.rollback.validation import data_files, refuse_missing
@@ -28,6 +25,9 @@ from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.savepoints import encode, savepointed, savepoints
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_services import savepoint as savepoint_action
+from hoodoo_services.restore import run as restore
+from hoodoo_services.restore.plan import make_plan, undone
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 

@@ -14,9 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
-from hoodoo.actions.archive.action import ArchiveAction
-from hoodoo.actions.archive.plan import make_plan
-from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.storage.local import LocalStorage
@@ -34,6 +31,9 @@ from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant, to_datetime
 from hoodoo.timeline.timeline import from_names
+from hoodoo_services.archive.action import ArchiveAction
+from hoodoo_services.archive.plan import make_plan
+from hoodoo_services.archive.settings import ArchiveSettings
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])
 DAYS = ("d0", "d1")

@@ -18,7 +18,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
-from hoodoo_cli.reports.layout.files import table_layout
+from hoodoo_clustering.layout.files import table_layout
 
 FORMATS = ("ipc", "ranged_ipc", "veiled")
 SCHEMA = pa.schema(

@@ -112,7 +112,7 @@ def test_fault_17_the_plan_says_what_it_left_out(
 
 
 def test_an_order_that_is_an_object_is_asked_again(tmp_path: Path) -> None:
-    from hoodoo_standard.cluster.linear import Linear
+    from hoodoo_clustering.strategies.linear import Linear
 
     table = filled(tmp_path / "t")
     order = Linear(("v",))

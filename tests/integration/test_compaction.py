@@ -12,13 +12,13 @@ import hudi
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.actions.compaction import run as compaction
 from hoodoo.errors import ConfigError, HoodooWarning, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
+from hoodoo_services.compaction import run as compaction
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]

@@ -13,12 +13,12 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.actions import rewrite_keys
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooWarning
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from hoodoo.table.table import Table
 from hoodoo.timeline import publish
+from hoodoo_services import rewrite_keys
 from virtual_tables import (
     COW,
     KINDS,

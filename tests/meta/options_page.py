@@ -9,18 +9,25 @@ from typing import Any
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.registration import Option
 from hoodoo.kernel import kernel
-from hoodoo.options.clustering import CLUSTERING_OPTIONS
 from hoodoo.options.files import FILE_OPTIONS, PARQUET_OPTIONS
 from hoodoo.options.kinds import Size
 from hoodoo.options.new_table import NEW_TABLE_OPTIONS
-from hoodoo.options.services import SERVICE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
 from hoodoo_metadata.options import METADATA_OPTIONS
+from hoodoo_clustering.options import CLUSTERING_OPTIONS
+from hoodoo_services.options import ARCHIVE_OPTIONS, CLEAN_OPTIONS, COMPACTION_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs/options.md"
-OURS = ("hoodoo-core", "hoodoo-cli", "hoodoo-standard", "hoodoo-spark")
+OURS = (
+    "hoodoo-core",
+    "hoodoo-cli",
+    "hoodoo-standard",
+    "hoodoo-services",
+    "hoodoo-clustering",
+    "hoodoo-spark",
+)
 HEAD = """\
 # Options
 
@@ -64,7 +71,7 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Writing, and several writers", WRITE_OPTIONS),
     ("Files", (*PARQUET_OPTIONS, *FILE_OPTIONS)),
     ("Metadata table", METADATA_OPTIONS),
-    ("Compaction, cleaning, archiving", SERVICE_OPTIONS),
+    ("Compaction, cleaning, archiving", (*COMPACTION_OPTIONS, *CLEAN_OPTIONS, *ARCHIVE_OPTIONS)),
     ("Clustering", CLUSTERING_OPTIONS),
 )
 TITLES = {"clustering": "Orders of a clustering"}

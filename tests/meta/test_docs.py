@@ -20,6 +20,7 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs import action as action_family
 from hoodoo.hookspecs import cleaning as cleaning_family
 from hoodoo.hookspecs import clustering as clustering_family
 from hoodoo.hookspecs import compaction as compaction_family
@@ -319,6 +320,13 @@ TYPES: dict[str, tuple[type, ...]] = {
     ),
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
     "lock": (Lock, Held),
+    "action": (
+        action_family.Action,
+        action_family.Schedules,
+        action_family.FollowsWrites,
+        action_family.AfterWrite,
+        action_family.Recovers,
+    ),
     "compaction": (compaction_family.CompactionStrategy, compaction_family.Candidate),
     "clustering_plan": (
         clustering_family.ClusteringPlanner,

@@ -15,14 +15,23 @@ from hoodoo.options.core import CORE_OPTIONS
 from hoodoo.options.kinds import TEXT
 
 REPO = Path(__file__).parents[2]
-OURS = ("hoodoo-core", "hoodoo-cli", "hoodoo-standard", "hoodoo-spark")
+OURS = (
+    "hoodoo-core",
+    "hoodoo-cli",
+    "hoodoo-standard",
+    "hoodoo-services",
+    "hoodoo-clustering",
+    "hoodoo-spark",
+)
 # What declares options, and what judges them.
 DECLARING = (
     "core/src/hoodoo/options/",
     "core/src/hoodoo/kernel/options.py",
     "plugins/standard/src/hoodoo_standard/options.py",
-    "plugins/standard/src/hoodoo_standard/cluster/orders.py",
-    "plugins/standard/src/hoodoo_standard/cluster/planners.py",
+    "plugins/services/src/hoodoo_services/options.py",
+    "plugins/clustering/src/hoodoo_clustering/options.py",
+    "plugins/clustering/src/hoodoo_clustering/strategies/orders.py",
+    "plugins/clustering/src/hoodoo_clustering/strategies/planners.py",
     "plugins/spark/src/hoodoo_spark/options.py",
 )
 # (file, what is found there) -> why it is right.
@@ -96,7 +105,13 @@ def test_declarations_say_what_they_are_for() -> None:
 
 
 def _sources() -> Iterator[tuple[str, ast.Module]]:
-    for top in ("core/src", "plugins/standard/src", "plugins/spark/src"):
+    for top in (
+        "core/src",
+        "plugins/standard/src",
+        "plugins/services/src",
+        "plugins/clustering/src",
+        "plugins/spark/src",
+    ):
         for path in sorted((REPO / top).rglob("*.py")):
             name = str(path.relative_to(REPO))
             if not name.startswith(DECLARING):

@@ -72,7 +72,7 @@ def test_the_parts_of_the_trials_are_all_of_them(tmp_path: Path) -> None:
 def test_the_readme_says_what_is_needed() -> None:
     assert "Python 3.10" in README and "Java 17" in README
     found = [REPO / "setup.cfg", *REPO.glob("*/setup.cfg"), *REPO.glob("*/*/setup.cfg")]
-    assert len(found) == 8
+    assert len(found) >= 8
     for setup in found:
         parser = configparser.ConfigParser()
         parser.read(setup, encoding="utf-8")

@@ -10,9 +10,11 @@ from typing import Any
 
 from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
-from hoodoo.options import clustering, files, new_table, services, table
+from hoodoo.options import files, new_table, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
-from hoodoo.options.write import CONCURRENCY, DUPLICATES, THREADS
+from hoodoo.options.write import CONCURRENCY, DUPLICATES, THREADS, UNDONE
+from hoodoo_clustering import options as clustering
+from hoodoo_services import options as services
 from hoodoo_metadata import options as metadata
 from hoodoo_standard import options as standard
 from hypothesis import strategies as st
@@ -37,16 +39,16 @@ NOT_DRAWN: tuple[Option[Any], ...] = (
     # Files that stay for longer than the model says.
     services.CLEAN_WINDOW,
     # Log files are clustered where a step says so; who gives way to whom is fixed.
-    clustering.WITH_LOGS, clustering.UNDONE,
+    clustering.WITH_LOGS, UNDONE,
 )  # fmt: skip
 # Only these values: more would be compacted in part, where the model has no eye for file groups, or cleaned
 # or archived earlier than it says (lives draw such values themselves, and reckon with them).
 LIMITED: dict[str, tuple[str, ...]] = {
-    standard.TARGET_IO.key: ("1024", "512000"),
-    standard.LOG_SIZE.key: ("0", "1"),
-    standard.LOG_COUNT.key: ("0", "1"),
-    standard.DAYS.key: ("64",),
-    standard.COMMITS_RETAINED.key: ("10", "18"),
+    services.TARGET_IO.key: ("1024", "512000"),
+    services.LOG_SIZE.key: ("0", "1"),
+    services.LOG_COUNT.key: ("0", "1"),
+    services.DAYS.key: ("64",),
+    services.COMMITS_RETAINED.key: ("10", "18"),
     services.ARCHIVE_LEAST.key: ("20", "25"),
     services.ARCHIVE_MOST.key: ("30", "100"),
     # At least twice the interval between two signs of life.

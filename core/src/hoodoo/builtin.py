@@ -58,47 +58,6 @@ def hoodoo_file_formats() -> list[Registration]:
     ]
 
 
-@hookimpl
-def hoodoo_actions() -> list[Registration]:
-    return [
-        Registration(
-            "compaction",
-            "hoodoo.actions.compaction.action:CompactionAction.from_settings",
-            summary="Log files become base files.",
-        ),
-        Registration(
-            "clustering",
-            "hoodoo.clustering.action:ClusteringAction.from_settings",
-            summary="Files are rewritten into well-sized, well-sorted ones.",
-        ),
-        Registration(
-            "clean",
-            "hoodoo.actions.clean.action:CleanAction.from_settings",
-            summary="Files that nobody needs are deleted.",
-        ),
-        Registration(
-            "archive",
-            "hoodoo.actions.archive.action:ArchiveAction.from_settings",
-            summary="Old instants move into the archived timeline.",
-        ),
-        Registration(
-            "restore",
-            "hoodoo.actions.restore.action:RestoreAction.from_settings",
-            summary="The table becomes what it was at a point.",
-        ),
-        Registration(
-            "savepoint",
-            "hoodoo.actions.savepoint:SavepointAction.from_settings",
-            summary="A write and its files are kept until the savepoint is deleted.",
-        ),
-        Registration(
-            "rewrite_keys",
-            "hoodoo.actions.rewrite_keys:RewriteKeysAction.from_settings",
-            summary="Files stop to store record keys, or store them again.",
-        ),
-    ]
-
-
 def local_storage(settings: Settings) -> Storage:
     """The local store at the option ``hoodoo.storage.uri`` (set by whoever opens the table)."""
     from hoodoo.storage.local import LocalStorage

@@ -26,9 +26,9 @@ from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo_cli.commandline import main
-from hoodoo_cli.reports.layout.axis import axis_of, thinned
-from hoodoo_cli.reports.layout.drawing import svg
-from hoodoo_cli.reports.layout.files import (
+from hoodoo_clustering.layout.axis import axis_of, thinned
+from hoodoo_clustering.layout.drawing import svg
+from hoodoo_clustering.layout.files import (
     ColumnFigures,
     FileRange,
     LayoutReport,

@@ -52,6 +52,9 @@ class Registration:
     ``api`` is the number of the family's API that the object is written for (:data:`hoodoo.hookspecs.APIS`).
     A member that is added with a default leaves the number as it is; one that every object needs, or whose
     meaning changes, raises it.
+
+    ``check``, of an action, gets the options of a call as text when a table is created or opened, if one of
+    ``options`` is among them: ConfigError for such as contradict each other.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Registration:
     options: tuple[Option, ...] = ()
     summary: str = ""
     api: int = 1
+    check: str | Callable[[Mapping[str, str]], object] | None = None
 
 
 @frozen

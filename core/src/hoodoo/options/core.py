@@ -3,10 +3,8 @@ the serializer) stand with the registrations."""
 
 from __future__ import annotations
 
-from hoodoo.options.clustering import CLUSTERING_OPTIONS
 from hoodoo.options.files import FILE_OPTIONS
 from hoodoo.options.option import Option
-from hoodoo.options.services import SERVICE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
 
@@ -14,6 +12,4 @@ CORE_OPTIONS: tuple[Option, ...] = (
     *TABLE_OPTIONS,
     *WRITE_OPTIONS,
     *FILE_OPTIONS,
-    *SERVICE_OPTIONS,
-    *CLUSTERING_OPTIONS,
 )

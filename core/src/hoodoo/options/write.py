@@ -69,6 +69,21 @@ CONFLICTS = Option(
 )
 
 # Those of the plugins that core itself offers stand with their registrations.
+
+# --- writes that meet a clustering ----------------------------------------------------------------
+UPDATES = Option(
+    "hoodie.clustering.updates.strategy",
+    "What happens to writes into file groups of which a clustering is planned.",
+    "reject",
+    kind=PluginName("clustering_updates"),
+)
+UNDONE = Option(
+    "hoodie.clustering.rollback.pending.replacecommit.on.conflict",
+    "A write that may go first undoes the planned clustering that is in its way.",
+    "false",
+    kind=FLAG,
+)
+
 WRITE_OPTIONS: tuple[Option, ...] = (
     COMBINE,
     DUPLICATES,
@@ -78,4 +93,6 @@ WRITE_OPTIONS: tuple[Option, ...] = (
     REPEATS,
     CONCURRENCY,
     CONFLICTS,
+    UPDATES,
+    UNDONE,
 )

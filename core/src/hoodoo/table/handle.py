@@ -32,7 +32,6 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.options import write as write_options
-from hoodoo.options.clustering import UNDONE, UPDATES
 from hoodoo.participants.listing import build_whole
 from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.plan import plan_scan
@@ -347,7 +346,9 @@ def _write_target(
         compacting=pending_groups(table.storage, timeline),
         clusterings=_pending_plans(table, timeline),
         updates=lambda: (
-            resolve("clustering_updates", UPDATES.read(table.options), settings).instance
+            resolve(
+                "clustering_updates", write_options.UPDATES.read(table.options), settings
+            ).instance
         ),
         serializer=serializer.instance,
         plugins=(*plugins.refs, serializer.ref),
@@ -360,7 +361,7 @@ def _write_target(
 
 
 def _pending_plans(table: TableHandle, timeline: Timeline) -> tuple[PendingPlan, ...]:
-    undone = UNDONE.read(table.options)
+    undone = write_options.UNDONE.read(table.options)
     return tuple(
         PendingPlan(
             instant=instant.requested,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.actions.archive.settings import ArchiveSettings
 from hoodoo.errors import (
     ConfigError,
     OptionConflictError,
@@ -29,7 +29,6 @@ from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
-from hoodoo.options import clustering as clustering_options
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
@@ -237,15 +236,12 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
 
 def _check_together(options: Mapping[str, str]) -> None:
     """Raises ConfigError for options that are right alone, and contradict each other."""
-    ArchiveSettings.of(options)
     Participants.of(Settings(options=options)).check()
-    runs, plans = clustering_options.INLINE, clustering_options.SCHEDULED
-    if runs.read(options) and plans.read(options):
-        raise ConfigError(
-            f"options {runs.key} and {plans.key}", "exclude each other: a write either runs a "
-            "clustering or plans one.",
-            "Set one of them.",
-        )  # fmt: skip
+    for offer in kernel().offers("action"):
+        registration = offer.registration
+        if registration.check and any(o.is_in(options) for o in registration.options):
+            judge = registration.check
+            (pkgutil.resolve_name(judge) if isinstance(judge, str) else judge)(options)
 
 
 def _judged(config: TableConfig | None) -> TableConfig | None:

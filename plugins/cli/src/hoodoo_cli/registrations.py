@@ -9,7 +9,6 @@ _REPORTS = {
     "timeline": "What happened to a table, newest first.",
     "files": "The file slices of a table.",
     "stats": "How large files are, how much of them is old, what writing has cost.",
-    "layout": "Which values of columns each file holds.",
     "verify": "What is wrong with a table: properties, timeline, files, their bytes, record keys.",
 }
 

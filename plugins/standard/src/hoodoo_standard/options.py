@@ -152,40 +152,6 @@ RECORD_SIZE = Option(
 )  # fmt: skip
 SIZES = (SMALL_FILE_LIMIT, MAX_FILE_SIZE, RECORD_SIZE)
 
-# --- compaction -------------------------------------------------------------------------------
-TARGET_IO = Option(
-    "hoodie.compaction.target.io",
-    "About how many MB one compaction reads and writes.",
-    "512000",
-    kind=Size(1, unit="m"),
-)
-LOG_SIZE = Option(
-    "hoodie.compaction.logfile.size.threshold",
-    "A file group is compacted when its log files have at least so many bytes.", "0", kind=Size(),
-)  # fmt: skip
-LOG_COUNT = Option(
-    "hoodie.compaction.logfile.num.threshold",
-    "A file group is compacted when it has at least so many log files.", "0", kind=Whole(0),
-)  # fmt: skip
-DAYS = Option(
-    "hoodie.compaction.daybased.target.partitions",
-    "Newest partition paths that are compacted.", "10", kind=Whole(1),
-)  # fmt: skip
-
-# --- cleaning ---------------------------------------------------------------------------------
-COMMITS_RETAINED = Option(
-    "hoodie.clean.commits.retained", "Last writes whose files by_commits keeps.", "10",
-    kind=Whole(1), older=("hoodie.cleaner.commits.retained",),
-)  # fmt: skip
-VERSIONS_RETAINED = Option(
-    "hoodie.clean.fileversions.retained", "Slices of a group that by_versions keeps.", "3",
-    kind=Whole(1), older=("hoodie.cleaner.fileversions.retained",),
-)  # fmt: skip
-HOURS_RETAINED = Option(
-    "hoodie.clean.hours.retained", "Hours whose files by_hours keeps.", "24",
-    kind=Duration("h", whole=False), older=("hoodie.cleaner.hours.retained",),
-)  # fmt: skip
-
 # --- locks and conflicts ----------------------------------------------------------------------
 LOCK_PATH = Option(
     "hoodie.write.lock.filesystem.path",

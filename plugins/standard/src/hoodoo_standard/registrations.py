@@ -9,14 +9,10 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration
 
 from hoodoo_standard import options
-from hoodoo_standard.cluster.orders import orders
-from hoodoo_standard.cluster.planners import planners
 
 _KEYGEN = "org.apache.hudi.keygen."
 _INDEX = "org.apache.hudi.index."
-_COMPACT = "org.apache.hudi.table.action.compact.strategy."
 _MODEL = "org.apache.hudi.common.model."
-_UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 _TRANSACTION = "org.apache.hudi.client.transaction."
 
 
@@ -163,82 +159,6 @@ def hoodoo_serializers() -> Iterable[Registration]:
         Registration(
             "pickle", "hoodoo_standard.serialize.pickled:PickleSerializer.from_settings",
             summary="a Python object of each row: slow, to compare with",
-        ),
-    ]  # fmt: skip
-
-
-@hookimpl
-def hoodoo_compactions() -> Iterable[Registration]:
-    module = "hoodoo_standard.compact.strategies"
-    return [
-        Registration(
-            "log_size", f"{module}:LogSize.from_settings",
-            (f"{_COMPACT}LogFileSizeBasedCompactionStrategy",),
-            (options.LOG_SIZE, options.TARGET_IO), "the largest log files first",
-        ),
-        Registration(
-            "log_count", f"{module}:LogCount.from_settings",
-            (f"{_COMPACT}LogFileNumBasedCompactionStrategy",),
-            (options.LOG_COUNT, options.TARGET_IO), "most log files first",
-        ),
-        Registration(
-            "bounded_io", f"{module}:BoundedIO.from_settings",
-            (f"{_COMPACT}BoundedIOCompactionStrategy",),
-            (options.TARGET_IO,), "as much as may be read and written",
-        ),
-        Registration(
-            "day_based", f"{module}:DayBased.from_settings",
-            (f"{_COMPACT}DayBasedCompactionStrategy",),
-            (options.DAYS,), "the newest partitions",
-        ),
-        Registration(
-            "unbounded", f"{module}:Unbounded.from_settings",
-            (f"{_COMPACT}UnBoundedCompactionStrategy",), summary="everything that has log files",
-        ),
-    ]  # fmt: skip
-
-
-@hookimpl
-def hoodoo_cleanings() -> Iterable[Registration]:
-    module = "hoodoo_standard.clean"
-    return [
-        Registration(
-            "by_commits", f"{module}.by_writes:ByCommits.from_settings", ("KEEP_LATEST_COMMITS",),
-            (options.COMMITS_RETAINED,), "what the last writes made stays",
-        ),
-        Registration(
-            "by_hours", f"{module}.by_writes:ByHours.from_settings", ("KEEP_LATEST_BY_HOURS",),
-            (options.HOURS_RETAINED,), "what the writes of the last hours made stays",
-        ),
-        Registration(
-            "by_versions", f"{module}.by_versions:ByVersions.from_settings",
-            ("KEEP_LATEST_FILE_VERSIONS",),
-            (options.VERSIONS_RETAINED,), "the newest slices of each file group stay",
-        ),
-    ]  # fmt: skip
-
-
-@hookimpl
-def hoodoo_clustering_plans() -> Iterable[Registration]:
-    return planners()
-
-
-@hookimpl
-def hoodoo_clusterings() -> Iterable[Registration]:
-    return orders()
-
-
-@hookimpl
-def hoodoo_clustering_updates() -> Iterable[Registration]:
-    module = "hoodoo_standard.cluster.updates"
-    return [
-        Registration(
-            "reject", f"{module}:Reject.from_settings", (f"{_UPDATES}SparkRejectUpdateStrategy",),
-            summary="writes to file groups that a clustering waits for are refused",
-        ),
-        Registration(
-            "allow", f"{module}:Allow.from_settings", (f"{_UPDATES}SparkAllowUpdateStrategy",),
-            summary="clusterings give way to writes",
         ),
     ]  # fmt: skip
 

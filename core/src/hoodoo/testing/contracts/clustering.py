@@ -22,7 +22,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from hoodoo.clustering.places import places
+from hoodoo.engine.places import places
 from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import attrs
 import typer
 from hoodoo.errors import ConfigError
 
 from hoodoo_cli.toolkit import arguments, show
-
-if TYPE_CHECKING:
-    from hoodoo_cli.reports.layout.files import LayoutReport
 
 _NUMBERS = ("files", "size", "median", "average", "most", "pairs", "unknown")
 
@@ -34,8 +31,6 @@ def layout(
     as_json: arguments.Json = False,
 ) -> None:
     """Say, or draw, how the values of columns are spread over a table's files."""
-    from hoodoo_cli.reports.layout.drawing import svg
-
     names = tuple(dict.fromkeys(name.strip() for name in columns.split(",") if name.strip()))
     if not names:
         raise ConfigError("option --columns", "names none", "name one or more columns.")
@@ -46,7 +41,7 @@ def layout(
     now = table.report("layout", **wanted)
     before = None if as_of is None else table.report("layout", **wanted, as_of=as_of)
     if output is not None:
-        drawn = svg(now) if before is None else svg(before, now)
+        drawn = now.drawn() if before is None else before.drawn(now)
         output.write_text(drawn, encoding="utf-8")
         show.say(show.console(), f"{now.table}: drawn into {output}")
         return
@@ -57,13 +52,13 @@ def layout(
     _print(halves)
 
 
-def _plain(half: LayoutReport) -> dict[str, Any]:
+def _plain(half: Any) -> dict[str, Any]:
     figures = [attrs.asdict(found) for found in half.figures]
     sizes = attrs.asdict(half.sizes)
     return {"table": half.table, "as_of": half.as_of, "sizes": sizes, "columns": figures}
 
 
-def _print(halves: list[LayoutReport]) -> None:
+def _print(halves: list[Any]) -> None:
     unknown = any(found.unknown for half in halves for found in half.figures)
     names = ["column", "when", "files", "size", "median", "average", "most", "pairs"]
     grid = show.grid(*names, *(["unknown"] if unknown else []), right=_NUMBERS)

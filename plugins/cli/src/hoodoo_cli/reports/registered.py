@@ -51,12 +51,6 @@ def stats(settings: Settings) -> FunctionReport:
     return FunctionReport("stats", partial(table_stats, small_file=small))
 
 
-def layout(settings: Settings) -> FunctionReport:
-    from hoodoo_cli.reports.layout.files import table_layout
-
-    return FunctionReport("layout", table_layout)
-
-
 def verify(settings: Settings) -> FunctionReport:
     from hoodoo_cli.reports.verify.run import verify
 

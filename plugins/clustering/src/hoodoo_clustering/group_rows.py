@@ -1,0 +1,73 @@
+"""The rows of a group: those of its slices, one after the other, log files merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import merged_rows
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.meta import encoded_as
+from hoodoo.model.schema.promote import promoted
+from hoodoo.model.schema.widen import widened
+from hoodoo.storage.api import Storage
+
+# A batch of so much memory is read at a time, as long as that is a small part of what there is.
+_FULL_BATCHES = 512 << 20
+_MOST_ROWS, _LEAST_ROWS = 131_072, 1024
+
+
+@frozen
+class GroupRows:
+    """``rule``: of the columns that are kept. Rows come in the same order and in the same batches
+    whenever they are read. ``memory``: bytes that all of the task may hold."""
+
+    storage: Storage
+    file_format: BaseFileFormat
+    rule: MergeRule
+    slices: tuple[FileSlice, ...]
+    memory: int = _FULL_BATCHES
+
+    def counted(self) -> int:
+        """Rows of the base files, as their footers say."""
+        total = 0
+        for base in self.bases:
+            with self.file_format.reader(self.storage, base.path) as reader:
+                total += reader.num_rows
+        return total
+
+    @property
+    def bases(self) -> list[BaseFile]:
+        return [slice_.base_file for slice_ in self.slices if slice_.base_file is not None]
+
+    @property
+    def exact(self) -> bool:
+        """Whether :meth:`counted` tells how many rows come: there are no log files."""
+        return not any(slice_.row_logs for slice_ in self.slices)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows; columns of text may be dictionaries. Warns of damaged log files."""
+        for slice_ in self.slices:
+            if slice_.row_logs:
+                yield from merged_rows(self.storage, self.file_format, self.rule, slice_)
+            elif slice_.base_file is not None:
+                yield from self.stored(slice_.base_file, self.rule.schema.names, encoded=True)
+
+    def stored(
+        self, base: BaseFile, columns: Sequence[str], encoded: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """``columns`` of one base file in the types of the rule."""
+        schema = pa.schema([self.rule.schema.field(name) for name in columns])
+        with self.file_format.reader(self.storage, base.path) as reader:
+            there = [name for name in schema.names if name in reader.schema.names]
+            for batch in reader.batches(there, batch_rows=self._batch_rows(), encoded=encoded):
+                kept = encoded_as(schema, batch.schema)
+                yield widened(promoted(batch, kept), kept, base.path)
+
+    def _batch_rows(self) -> int | None:
+        if self.memory >= _FULL_BATCHES:
+            return None
+        return max(_LEAST_ROWS, _MOST_ROWS * self.memory // _FULL_BATCHES)

@@ -1,0 +1,63 @@
+"""What hoodoo-clustering offers: the action, and what plans, orders and shields it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+from hoodoo_clustering.options import CLUSTERING_OPTIONS
+from hoodoo_clustering.strategies.orders import orders
+from hoodoo_clustering.strategies.planners import planners
+
+_UPDATES = "org.apache.hudi.client.clustering.update.strategy."
+
+
+@hookimpl
+def hoodoo_actions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "clustering",
+            "hoodoo_clustering.action:ClusteringAction.from_settings",
+            options=CLUSTERING_OPTIONS,
+            summary="files are rewritten into well-sized, well-sorted ones",
+            check="hoodoo_clustering.settings:check_options",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_clustering_plans() -> Iterable[Registration]:
+    return planners()
+
+
+@hookimpl
+def hoodoo_clusterings() -> Iterable[Registration]:
+    return orders()
+
+
+@hookimpl
+def hoodoo_clustering_updates() -> Iterable[Registration]:
+    module = "hoodoo_clustering.strategies.updates"
+    return [
+        Registration(
+            "reject", f"{module}:Reject.from_settings", (f"{_UPDATES}SparkRejectUpdateStrategy",),
+            summary="writes to file groups that a clustering waits for are refused",
+        ),
+        Registration(
+            "allow", f"{module}:Allow.from_settings", (f"{_UPDATES}SparkAllowUpdateStrategy",),
+            summary="clusterings give way to writes",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_reports() -> Iterable[Registration]:
+    return [
+        Registration(
+            "layout",
+            "hoodoo_clustering.layout.report:LayoutReporter.from_settings",
+            summary="Which values of columns each file holds.",
+        )
+    ]

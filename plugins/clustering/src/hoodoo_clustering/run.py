@@ -1,0 +1,306 @@
+"""Run: a planned clustering becomes a replacecommit (RFC-19, "Running clustering").
+
+inflight -> files of every group -> what no group names goes -> the decision, which looks at all that others
+published since -> completed. Whatever ends it before that undoes the plan, too: it is of a table that has
+changed, or can be made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+
+import pyarrow as pa
+from attrs import define, evolve, field, frozen
+from hoodoo.actions.service_files import remove_unnamed, schema_then
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    ConfigError,
+    CorruptTableError,
+    StorageError,
+)
+from hoodoo.hookspecs.clustering import ClusteredGroup, Clustering
+from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.schema.avro import avro_text
+from hoodoo.produce.key_changes import WriteResult
+from hoodoo.produce.markers import MARKERS
+from hoodoo.produce.pending import Pending
+from hoodoo.produce.task_fence import fence_of
+from hoodoo.read.log_sizes import with_committed_sizes
+from hoodoo.timeline import publish
+from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.plans.clustering import (
+    PLANNER,
+    ClusteringPlan,
+    is_clustering,
+    pending_clusterings,
+)
+from hoodoo.timeline.publish import Result
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.changed import begin_joined
+from hoodoo.write.commit import Commit
+from hoodoo.write.conflicts import change_of
+from hoodoo.write.run import WriteRequest
+from hoodoo.write.target import WriteTarget
+
+from hoodoo_clustering.run_groups import run_groups
+
+# What the commit says of the clustering, in its extra metadata.
+STRATEGY = "hoodoo.clustering.strategy"
+PARAMS = "hoodoo.clustering.params"
+FIGURES = "hoodoo.clustering.figures"
+
+
+@frozen
+class ClusteringExecution:
+    """``strategy``: what orders the rows, and its name. ``target_bytes``: of a file; ``memory``: what the sort
+    of one group may hold, in bytes."""
+
+    strategy: Clustering
+    name: str
+    target_bytes: int
+    memory: int
+
+
+@frozen
+class ClusteringRun:
+    """Which plan is run, on which table (as a write gets it), and by which strategy."""
+
+    requested: str
+    request: WriteRequest
+    how: Callable[[ClusteringPlan], ClusteringExecution]
+
+
+def run(order: ClusteringRun) -> Commit:
+    """Run the pending clustering and publish it. One that an earlier run began is begun anew.
+
+    Raises ConfigError if none of that instant is pending, or nobody knows its strategy; CommitConflictError
+    if another process runs it, or a write came in that changed what it read (it is undone then);
+    CommitUnknownError if its end is not known (look at the timeline, and run it again if it is pending).
+    """
+    target = order.request.look()
+    instant, plan = _found(target, order.requested)
+    how = order.how(plan)
+    target.engine.check(target.plugins)
+    with Beating(target.storage) as beats:
+        if not beats.add(order.requested):
+            raise CommitConflictError(
+                f"clustering {order.requested}", "is being run by another process.",
+                "Wait for its end; if that process died, repeat this in two minutes.",
+            )  # fmt: skip
+        try:
+            return _run(order, target, instant, plan, how)
+        except CommitUnknownError:
+            raise
+        except Exception as error:
+            # Another tool's plan that failed for a reason of ours is left for it.
+            if PLANNER in plan.extra or isinstance(error, CommitConflictError):
+                with suppress(CommitConflictError, StorageError):  # the next writer does it
+                    order.request.undo(instant)
+            raise
+
+
+def _found(target: WriteTarget, requested: str) -> tuple[Instant, ClusteringPlan]:
+    for instant, plan in pending_clusterings(target.storage, target.timeline):
+        if instant.requested == requested:
+            return instant, plan
+    raise ConfigError(
+        f"clustering {requested}", "is not pending in this table.",
+        "table.clusterings() lists what is.",
+    )  # fmt: skip
+
+
+def _run(
+    order: ClusteringRun,
+    target: WriteTarget,
+    instant: Instant,
+    plan: ClusteringPlan,
+    how: ClusteringExecution,
+) -> Commit:
+    storage, timeline, began = target.storage, target.timeline, time.monotonic()
+    plan = _as_it_is(target, plan, order.requested)
+    # Before it is begun: who finds it begun without a door knows that another tool runs it.
+    door = fence_of(instant.requested, target.config)
+    door.open(storage)
+    instant = publish.inflight(storage, timeline, instant.at(State.REQUESTED))
+    _tell(target, "clustering.started", instant, groups=len(plan.groups), strategy=how.name)
+    schema = schema_then(storage, timeline, order.requested, target.schema)
+    # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
+    attempt = uuid.uuid4().hex[:12]
+    written, groups = run_groups(
+        target, plan, how.strategy, how.target_bytes, how.memory,
+        Pending.of(timeline, instant, door), attempt, schema,
+    )  # fmt: skip
+    named = {stat.path for stat in written.stats}
+    door.close(storage, named)
+    # The door is closed: no task of an earlier run adds any.
+    paths = {group.partition_path for group in plan.groups}
+    remove_unnamed(storage, timeline, order.requested, named, paths)
+    metadata = CommitMetadata(
+        Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
+    )
+    return _publish(order, target, instant, metadata, written, plan, began)
+
+
+def _as_it_is(target: WriteTarget, plan: ClusteringPlan, requested: str) -> ClusteringPlan:
+    """``plan`` with the sizes of its files. CommitConflictError if some group is not any more what was planned."""
+    latest = {(s.partition_path, s.file_id): s for s in target.slices}
+    groups = []
+    for group in plan.groups:
+        found = []
+        for planned in group.slices:
+            now = latest.get((planned.partition_path, planned.file_id))
+            if now is None or _files(now) != _files(planned):
+                raise CommitConflictError(
+                    f"clustering {requested}",
+                    f"file group {planned.file_id} of its plan has been changed since.",
+                    "It is undone: plan another one (table.cluster()).",
+                )
+            found.append(evolve(now, log_files=now.row_logs))
+        sized = with_committed_sizes(target.storage, target.timeline, found)
+        groups.append(evolve(group, slices=sized))
+    return evolve(plan, groups=tuple(groups))
+
+
+def _files(slice_: FileSlice) -> tuple[str | None, frozenset[str]]:
+    base = slice_.base_file
+    return (base.name if base else None, frozenset(log.name for log in slice_.row_logs))
+
+
+def _replaced(plan: ClusteringPlan) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for path, file_id in sorted(plan.file_groups):
+        found.setdefault(path, []).append(file_id)
+    return {path: tuple(ids) for path, ids in found.items()}
+
+
+def _told(
+    target: WriteTarget,
+    how: ClusteringExecution,
+    plan: ClusteringPlan,
+    groups: tuple[ClusteredGroup, ...],
+    schema: pa.Schema,
+) -> dict[str, str]:
+    """The extra metadata of the commit: what was done, and what the strategy has to say of it."""
+    before = [s for group in plan.groups for s in group.slices]
+    after = [file.stat for group in groups for file in group.files]
+    figures = {
+        "groups": len(plan.groups),
+        "files_before": len(before),
+        "files_after": len(after),
+        "bytes_before": sum(s.size for s in before),
+        "bytes_after": sum(stat.file_size for stat in after),
+        "rows": sum(stat.num_writes for stat in after),
+    }
+    noted = {} if target.joined is None else target.joined.noted
+    return {
+        **how.strategy.told(groups),
+        "schema": avro_text(schema, target.config.name),
+        **noted,
+        STRATEGY: how.name,
+        PARAMS: json.dumps(dict(plan.params), sort_keys=True),
+        FIGURES: json.dumps(figures),
+    }
+
+
+def _publish(
+    order: ClusteringRun,
+    target: WriteTarget,
+    instant: Instant,
+    metadata: CommitMetadata,
+    written: WriteResult,
+    plan: ClusteringPlan,
+    began: float,
+) -> Commit:
+    order.request.before_publish()
+    storage, timeline = target.storage, target.timeline
+    beside = begin_joined(target, instant, metadata, written)
+    check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts)
+    content = timeline.layout.encode_commit(metadata, "replacecommit")
+    with order.request.turns.let_others_first(storage, time.monotonic() - began):
+        outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
+    if outcome.result is Result.CONFLICTED:
+        # Another tool may have completed this very instant: then whatever bears it is seen.
+        for stat in metadata.stats:
+            storage.delete(stat.path)
+        raise CommitConflictError(
+            f"clustering {instant.requested}", f"was not published: {outcome.reason}.",
+            "Look at table.timeline(): if it was completed by somebody else, all is well.",
+        )  # fmt: skip
+    publish.refuse_unknown(
+        outcome,
+        f"clustering {instant.requested}",
+        "Open the table again and run it again if it is still pending.",
+    )
+    for left in (target.workspace(instant.requested).prefix, f"{MARKERS}/{instant.requested}"):
+        with suppress(StorageError):  # it is published; leftovers are the next write's sweep's
+            storage.delete_prefix(left)
+    files = tuple(stat.path for stat in metadata.stats)
+    # Its counts are zero: no row has changed.
+    commit = Commit(
+        instant.requested, "replacecommit", "cluster", files=files,
+        completed=outcome.instant.completed,
+    )  # fmt: skip
+    _tell(target, "clustering.committed", instant, files=len(files))
+    return commit
+
+
+@define
+class _NobodyElse:
+    """Raises CommitConflictError if what the clustering read is not what is there any more: it gives way."""
+
+    target: WriteTarget
+    instant: Instant
+    groups: frozenset[Group]
+    strategy: ConflictStrategy
+    _known: set[str] = field(factory=set)
+
+    def __attrs_post_init__(self) -> None:
+        self._known = {i.requested for i in self.target.timeline.writes()}
+
+    def __call__(self, fresh: Timeline) -> None:
+        storage = self.target.storage
+        if undone := fresh.undone_since(self.target.timeline):
+            raise self._conflict(f"{undone[0]}, which it had read, was undone")
+        for other in fresh.writes():
+            if other.requested in self._known:
+                continue
+            change = change_of(other, fresh.metadata(storage, other))
+            if shared := change.touched & self.groups:
+                raise self._conflict(f"{other} changed file group {min(shared)[1]}, too")
+            self._known.add(other.requested)
+        mine = Change(
+            self.instant.requested, "replacecommit", Operation.CLUSTER, rewritten=self.groups
+        )
+        for other in fresh.pending():
+            writes = other.action in WRITE_ACTIONS and not is_clustering(storage, fresh, other)
+            reason = self.strategy.conflict(mine, self._under_way(fresh, other)) if writes else None
+            if reason:
+                raise self._conflict(f"{other} is under way, and {reason}")
+
+    def _under_way(self, fresh: Timeline, other: Instant) -> Change:
+        """What a write that is not published says that it is about to change."""
+        try:
+            told = fresh.metadata(self.target.storage, other)
+        except (FileNotFoundError, CorruptTableError):
+            return Change(other.requested, other.action, Operation.UNKNOWN, pending=True)
+        return evolve(change_of(other, told), pending=True)
+
+    def _conflict(self, reason: str) -> CommitConflictError:
+        return CommitConflictError(
+            f"clustering {self.instant.requested}", f"gives way: {reason}.",
+            "It is undone: plan another one (table.cluster()).",
+        )  # fmt: skip
+
+
+def _tell(target: WriteTarget, name: str, instant: Instant, **detail: int | str) -> None:
+    notify(Event(name, target.config.name, instant.requested, detail))

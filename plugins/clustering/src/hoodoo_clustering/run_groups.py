@@ -1,0 +1,104 @@
+"""Run the groups of a plan on the engine: one task for each, the heaviest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
+from hoodoo.hookspecs.engine import Task
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.meta import FILE_NAME, with_meta
+from hoodoo.produce.key_changes import OnlyKeys, WriteResult, stat_of
+from hoodoo.produce.pending import Pending
+from hoodoo.timeline.plans.clustering import ClusteringPlan
+from hoodoo.write.target import WriteTarget
+
+from hoodoo_clustering.file_bounds import unpack
+from hoodoo_clustering.group_job import GroupJob
+from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
+
+
+def run_groups(
+    target: WriteTarget,
+    plan: ClusteringPlan,
+    order: Clustering,
+    target_bytes: int,
+    memory: int,
+    pending: Pending,
+    attempt: str,
+    schema: pa.Schema,
+) -> tuple[WriteResult, tuple[ClusteredGroup, ...]]:
+    """Rewrite all groups of ``plan``, whose slices say how large they are; what became of them, in the
+    order of the plan.
+
+    ``schema``: the table's own, without meta columns, that new files have. ``target_bytes``: of a file.
+    ``memory``: bytes of rows that one task may hold. ``attempt`` is in the names of all files. Raises
+    ConfigError for columns of ``order`` that the table doesn't have, CommitConflictError if the instant
+    of ``pending`` is undone meanwhile.
+    """
+    stored = pa.schema([f for f in with_meta(schema) if f.name != FILE_NAME])
+    for name in order.columns:
+        if name not in stored.names:
+            raise ConfigError(
+                f"clustering by column {name}",
+                f"the table has no such column (it has {', '.join(schema.names)}).",
+                "Cancel the clustering (table.rollback) and schedule it by columns that there are.",
+            )
+    tells = target.joined is not None and target.joined.keys
+    step = RewriteGroups(
+        target.storage,
+        target.file_format,
+        target.merge_rule(stored),
+        pending,
+        order,
+        target_bytes,
+        memory,
+        tells,
+        attempt,
+    )
+    jobs = [
+        GroupJob(number, group.slices) for number, group in enumerate(plan.groups) if group.slices
+    ]
+    heaviest = sorted(jobs, key=lambda job: (-job.size, job.number))
+    engine = target.engine
+    stream = engine.map(engine.tasks([job.pack() for job in heaviest]), step)
+    if tells:
+        stream = engine.stage(stream, target.workspace(pending.requested))
+    found = engine.collect(engine.map(stream, _OnlyFiles()))
+    written, files = _read(found, order)
+    if tells:
+        written = evolve(written, keys=engine.map(stream, OnlyKeys()))
+    return written, tuple(
+        ClusteredGroup(job.slices, tuple(files.get(job.number, ()))) for job in jobs
+    )
+
+
+def _read(found: pa.Table, order: Clustering) -> tuple[WriteResult, dict[int, list[ClusteredFile]]]:
+    """``found``: rows of REWRITTEN about files."""
+    stats: dict[int, WriteStat] = {}
+    files: dict[int, list[tuple[str, ClusteredFile]]] = {}
+    for row in found.to_pylist():
+        stat = stat_of(row["stat"])
+        stats[row["file"]] = stat
+        file = ClusteredFile(stat, unpack(row["bounds"], order.columns))
+        files.setdefault(row["group"], []).append((row["file"], file))
+    written = WriteResult(tuple(sorted(stats.values(), key=lambda s: s.path)), files=stats)
+    # A task numbers its files in the order in which it writes them, which is that of the rows.
+    in_order = {
+        group: [file for _, file in sorted(some, key=lambda pair: pair[0])]
+        for group, some in files.items()
+    }
+    return written, in_order
+
+
+@frozen
+class _OnlyFiles:
+    out_schema: pa.Schema = REWRITTEN
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pc.is_valid(batch.column("stat")))

@@ -1,0 +1,28 @@
+"""What becomes of a write that meets a pending clustering."""
+
+from __future__ import annotations
+
+import pytest
+from hoodoo.hookspecs.clustering import ClusteringUpdates, PendingPlan
+from hoodoo.testing.contracts.clustering_updates import ClusteringUpdatesContract
+from hoodoo_clustering.strategies.updates import Allow, Reject
+
+PLAN = PendingPlan("20240101000000000", "linear", frozenset({("", "f1-0")}))
+
+
+class TestReject(ClusteringUpdatesContract):
+    @pytest.fixture
+    def updates(self) -> ClusteringUpdates:
+        return Reject()
+
+    def test_refuses(self, updates: ClusteringUpdates) -> None:
+        assert updates.refuse(PLAN, [("", "f1-0")])
+
+
+class TestAllow(ClusteringUpdatesContract):
+    @pytest.fixture
+    def updates(self) -> ClusteringUpdates:
+        return Allow()
+
+    def test_lets_writers_go_first(self, updates: ClusteringUpdates) -> None:
+        assert updates.refuse(PLAN, [("", "f1-0")]) is None

@@ -1,0 +1,228 @@
+"""Which instants leave the active timeline. Everything that the timeline has to know of stays.
+
+What is archived is a beginning of the timeline, with the savepointed writes and whatever is pending
+at its end: readers take all that is older than the first active write for committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from attrs import frozen
+from hoodoo.hookspecs.cleaning import CleaningPolicy, History
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import completed_action, parse_path
+from hoodoo.timeline.plans.clean import CLEAN, last_clean
+from hoodoo.timeline.savepoints import SAVEPOINT
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import list_data
+
+from hoodoo_services.archive.settings import ArchiveSettings
+
+# Pending, they say nothing of rows that are in the table.
+_ASIDE = frozenset({"indexing", "schemacommit"})
+# Pending, they may change what is completed.
+_BACK = frozenset({"rollback", "restore"})
+_WITH = frozenset({CLEAN, "rollback"})  # go with the writes before which they were requested
+# With so many times the writes that archiving begins at, it waits no longer for cleaning.
+_PATIENCE = 2
+
+
+@frozen
+class ArchivePlan:
+    """``instants`` leave, the oldest first. ``held`` says what keeps others, in words; empty where
+    nothing does."""
+
+    instants: tuple[Instant, ...] = ()
+    held: str = ""
+
+
+def make_plan(
+    storage: Storage,
+    timeline: Timeline,
+    settings: ArchiveSettings,
+    cleaning: Callable[[Timeline], Instant | None],
+) -> ArchivePlan:
+    """What may be archived now; nothing while there are not more writes than ``settings.most``.
+
+    ``cleaning``: the first write that cleaning, as it is configured, keeps whole, or None. Reads the
+    timeline's names; of contents the newest clean, the newest schema and the replacecommits that are
+    about to go, whose partitions are listed.
+    """
+    writes = timeline.writes()
+    if len(writes) <= settings.most:
+        return ArchivePlan()
+    if any(i.action in _BACK for i in timeline.pending()):
+        return ArchivePlan(held="a rollback or restore is under way")
+    first = cleaning(timeline)
+    needed = 0 if first is None else sum(_at(w) >= _at(first) for w in writes) + 1
+    least, most = settings.keeping(needed)
+    if len(writes) <= most:
+        return ArchivePlan(held="cleaning keeps as many writes")
+    chosen = list(writes[: len(writes) - least])
+    held = ""
+    for reason, bound in _bounds(storage, timeline, settings, len(writes) > _PATIENCE * most):
+        before = [w for w in chosen if order_key(w.requested) < order_key(bound)]
+        if len(before) < len(chosen):
+            chosen, held = before, reason
+    if _schema_is_lost(storage, timeline, writes[len(chosen) :]):
+        return ArchivePlan(held="no newer write tells the schema")
+    for reason, stop in (
+        ("files that it replaced are still there", _replaced_files),
+        ("a compaction was planned while it was written", _between),
+    ):
+        kept = stop(storage, timeline, chosen)
+        if kept is not None:
+            chosen, held = chosen[: chosen.index(kept)], f"{kept.requested}: {reason}"
+    return ArchivePlan(_with_services(timeline, chosen), held)
+
+
+def kept_by_cleaning(
+    timeline: Timeline, policy: CleaningPolicy, window: float, now: datetime
+) -> Instant | None:
+    """The first write whose slices all stay under ``policy`` and, for readers, ``window`` hours; None
+    where they say nothing."""
+    writes = timeline.writes()
+    history = History(writes, now, timeline.config.timezone)
+    # None: nothing may be cleaned yet.
+    found = [policy.earliest(history) or writes[0]] if policy.by_writes else []
+    if window:
+        limit = order_key(history.ago(window))
+        # What was the newest when the window begins.
+        found.append(next((w for w in reversed(writes) if _at(w) <= limit), writes[0]))
+    return min(found, key=_at, default=None)
+
+
+def _bounds(
+    storage: Storage, timeline: Timeline, settings: ArchiveSettings, patient_no_more: bool
+) -> Iterable[tuple[str, str]]:
+    """Reasons, and instants at or after which nothing leaves."""
+    pending = [i.requested for i in timeline.pending() if i.action not in _ASIDE]
+    if pending:
+        first = min(pending, key=order_key)
+        yield f"{first} is pending", _before(storage, timeline, first)
+    saved = [i.requested for i in timeline.instants if i.action == SAVEPOINT]
+    if saved:
+        yield "a savepoint", min(saved, key=order_key)
+    last = None if patient_no_more else last_clean(storage, timeline)
+    if last is not None and last.earliest:
+        yield "cleaning has not come further", last.earliest
+    if timeline.config.table_type == "MERGE_ON_READ":
+        for bound in _for_compaction(timeline, settings.deltas):
+            yield "deltacommits that the next compaction counts", bound
+
+
+def _before(storage: Storage, timeline: Timeline, pending: str) -> str:
+    """The first write that has to stay while ``pending`` is: it looks at commit at all that it could
+    not see when it began, and the write before these stays as well."""
+    times = timeline.layout.put_times(storage, timeline.config)
+    limit = order_key(pending)
+    stay = [pending]
+    for write in timeline.writes():
+        if order_key(times.get(timeline.path(write), write.completion_order)) >= limit:
+            stay.append(write.requested)
+    first = min(stay, key=order_key)
+    older = [w.requested for w in timeline.writes() if _at(w) < order_key(first)]
+    return older[-1] if older else first
+
+
+def _for_compaction(timeline: Timeline, deltas: int) -> Iterable[str]:
+    """Inline compaction counts the deltacommits since the last one
+    (``CompactionUtils.getEarliestInstantToRetainForCompaction``)."""
+    done = [i.requested for i in timeline.writes() if i.action == "commit"]
+    last = done[-1] if done else ""
+    since = [
+        i.requested
+        for i in timeline.writes()
+        if i.action == "deltacommit"
+        and (not last or order_key(i.completion_order) > order_key(last))
+    ]
+    if len(since) >= deltas:
+        yield since[-deltas]
+    elif since or last:
+        yield last or since[0]
+
+
+def _schema_is_lost(storage: Storage, timeline: Timeline, kept: Sequence[Instant]) -> bool:
+    for write in reversed(kept):
+        found = timeline.metadata(storage, write)
+        if found.schema_text and found.operation.can_change_schema:
+            return False
+    return timeline.latest_schema_text(storage) is not None
+
+
+def _replaced_files(
+    storage: Storage, timeline: Timeline, chosen: Sequence[Instant]
+) -> Instant | None:
+    """The first replacecommit without which files would come back: those of the groups it replaced."""
+    for write in chosen:
+        if write.action != "replacecommit":
+            continue
+        told = timeline.metadata(storage, write)
+        groups = told.replaced_groups
+        for entry in list_data(storage, told.replaced) if groups else ():
+            file = parse_path(entry.path)
+            if file is not None and (file.partition_path, file.file_id) in groups:
+                return write
+    return None
+
+
+def _between(storage: Storage, timeline: Timeline, chosen: Sequence[Instant]) -> Instant | None:
+    """The first deltacommit whose log files belong behind a base file younger than its request.
+
+    A log file that does not name its slice belongs to the slice that was the newest when it completed. An archived
+    instant does not tell when that was, so it has to wait until what stays on the timeline begins with
+    a later compaction of all the file groups that it wrote to.
+    """
+    if timeline.layout.log_names_slice or timeline.config.table_type != "MERGE_ON_READ":
+        return None
+    bases = [_at(i) for i in timeline.instants if completed_action(i.action) == "commit"]
+    writes = timeline.writes()
+    left = list(chosen)
+    while left:
+        begin = _at(writes[len(left)]) if len(left) < len(writes) else ""
+        late = next((w for w in left if not _is_past(storage, timeline, w, bases, begin)), None)
+        if late is None:
+            break
+        left = left[: left.index(late)]
+    return None if len(left) == len(chosen) else chosen[len(left)]
+
+
+def _is_past(
+    storage: Storage, timeline: Timeline, write: Instant, bases: Sequence[str], begin: str
+) -> bool:
+    done = order_key(write.completion_order)
+    if write.action != "deltacommit" or not any(_at(write) < base < done for base in bases):
+        return True
+    groups = {
+        (s.partition_path, s.file_id)
+        for s in timeline.metadata(storage, write).stats
+        if s.log_version is not None
+    }
+    for later in timeline.writes():
+        if later.action == "commit" and done < _at(later) <= begin:
+            stats = timeline.metadata(storage, later).stats
+            groups -= {(s.partition_path, s.file_id) for s in stats}
+    return not groups
+
+
+def _with_services(timeline: Timeline, chosen: Sequence[Instant]) -> tuple[Instant, ...]:
+    """The writes, and the cleans and rollbacks that were requested before the last of them. The newest
+    clean stays: the next one goes on where it ended."""
+    if not chosen:
+        return ()
+    end = _at(chosen[-1])
+    cleans = [i for i in timeline.completed() if i.action == CLEAN]
+    services = [
+        i
+        for i in timeline.completed()
+        if i.action in _WITH and _at(i) < end and i not in cleans[-1:]
+    ]
+    return tuple(sorted((*chosen, *services), key=lambda i: (_at(i), i.action)))
+
+
+def _at(instant: Instant) -> str:
+    return order_key(instant.requested)

@@ -1,0 +1,99 @@
+"""The action ``clean``: files that nobody needs are deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from hoodoo.hookspecs.action import AfterWrite
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.outcome import Cleaned
+from hoodoo.timeline.plans.clean import pending_cleans
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_services.clean import run as clean_run
+from hoodoo_services.clean import schedule as clean
+from hoodoo_services.clean.schedule import Cleaning
+from hoodoo_services.clean.settings import CleanSettings, named
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+@frozen
+class CleanAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and run after writes."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> CleanAction:
+        return cls()
+
+    def run(self, table: TableHandle, policy: Any = None, **settings: Any) -> Cleaned:
+        table.refresh()
+        return _clean(table, cleaning(table, policy, settings), table.timeline())
+
+    def schedule(self, table: TableHandle, policy: Any = None, **settings: Any) -> str | None:
+        table.refresh()
+        instant = clean.schedule(table.storage, table.timeline(), cleaning(table, policy, settings))
+        return None if instant is None else instant.requested
+
+    def run_planned(self, table: TableHandle, instant: str) -> Cleaned:
+        table.refresh()
+        table.check_writable()
+        threads = CleanSettings.of(table.options).threads
+        return clean_run.run(
+            table.storage, table.timeline(), instant, threads, table.participants.drop_stale,
+            join=table.participants.join, schema=table.schema_at(table.load_timeline()),
+        )  # fmt: skip
+
+    def cleanable(self, table: TableHandle) -> tuple[str, ...]:
+        """The files that a clean would delete now."""
+        how, now = cleaning(table), datetime.now(timezone.utc)
+        plan = clean.make_plan(table.storage, table.timeline(), how, now)
+        return () if plan is None else plan.files
+
+    def after_write(self, table: TableHandle) -> AfterWrite | None:
+        settings = CleanSettings.of(table.options)
+        default = settings.policy == CleanSettings().policy
+        if not settings.every or (default and kernel().find("cleaning", settings.policy) is None):
+            return None  # core alone has no policy, and nobody named one
+        how = cleaning(table)
+
+        def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            if pending_cleans(timeline) or clean.due(table.storage, timeline, settings.every):
+                return bool(_clean(table, how, timeline).instant)
+            return False
+
+        return AfterWrite("cleaning", "clean", due, order=30)
+
+
+def cleaning(
+    table: TableHandle, policy: Any = None, settings: Mapping[str, Any] | None = None
+) -> Cleaning:
+    """How ``table`` is cleaned, by its options and what is given."""
+    table.check_writable()
+    given = table.check_options(named(settings or {}))
+    options = {**table.options, **given}
+    chosen = CleanSettings.of(options)
+    found, ref = resolve("cleaning", policy or chosen.policy, Settings(table.config, options))
+    return Cleaning(found, clean.signature(ref.name, found), chosen)
+
+
+def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
+    def run(timeline: Timeline, requested: str) -> Cleaned:
+        return clean_run.run(
+            table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
+            done_is_fine=True, join=table.participants.join, schema=table.schema_at(timeline),
+        )  # fmt: skip
+
+    cleaned = Cleaned()
+    for pending in pending_cleans(timeline):
+        cleaned = cleaned.then(run(timeline, pending.requested))
+        timeline = table.timeline()
+    instant = clean.schedule(table.storage, timeline, how)
+    return cleaned if instant is None else cleaned.then(run(timeline, instant.requested))

@@ -1,0 +1,127 @@
+"""What a clean leaves alone, whatever its policy says: files that somebody needs or may come to need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from attrs import frozen
+from hoodoo.hookspecs.cleaning import Aged
+from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import from_datetime, order_key
+from hoodoo.timeline.names import COMPLETES_AS, completed_action
+from hoodoo.timeline.partitions import FILE_NAME
+from hoodoo.timeline.plans.compaction import read_plan
+from hoodoo.timeline.savepoints import kept_files
+from hoodoo.timeline.timeline import Timeline
+
+# What comes of them changes which slices are needed: a plan that does not know one is made anew.
+HEEDED = frozenset({"savepoint", "rollback", "restore", "clean", *COMPLETES_AS})
+
+
+Step = tuple[str, str, State]  # requested time, action, state
+
+
+@frozen
+class Hold:
+    """``floor``: what was the newest of its group at this requested time, or came later, stays; None
+    for no such time. ``files``: paths that savepoints and pending plans name."""
+
+    floor: str | None
+    files: frozenset[str]
+
+    def keeps(self, aged: Aged, at: int) -> bool:
+        """Whether slice number ``at`` of the group, counted from the newest, stays."""
+        if aged.replaced_by is None and at == 0:
+            return True
+        if self.floor is not None:
+            limit = order_key(self.floor)
+            if aged.replaced_by is not None and order_key(aged.replaced_by) >= limit:
+                return True
+            newer = aged.group.slices[at - 1].instant if at else aged.replaced_by
+            # Whoever looked before the next slice came has this one open.
+            if newer is None or order_key(newer) >= limit:
+                return True
+        return not self.files.isdisjoint(files_of(aged.group.slices[at]))
+
+
+def files_of(slice_: FileSlice) -> list[str]:
+    """The base file, then the log files from the newest on, as Hudi's plans name them."""
+    base = [] if slice_.base_file is None else [slice_.base_file.path]
+    return [*base, *(log.path for log in reversed(slice_.log_files))]
+
+
+def is_beside(name: str) -> bool:
+    """Whether a file of that name may lie in a partition that holds no data: the partition file, or
+    the checksum that Hadoop's local file system puts beside a file."""
+    return name.startswith(FILE_NAME) or (name.startswith(".") and name.endswith(".crc"))
+
+
+def hold(storage: Storage, timeline: Timeline, hours: float, now: datetime) -> Hold:
+    """``hours``: what a read that began within them may have open stays, too."""
+    return Hold(_floor(storage, timeline, hours, now), needed_files(storage, timeline))
+
+
+def needed_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
+    """Files that savepoints and the plans of pending services name."""
+    return kept_files(storage, timeline) | _planned(storage, timeline)
+
+
+def heeded(timeline: Timeline) -> frozenset[Step]:
+    """The instants that a plan has to know, as far as they have come."""
+    pending = {i for i in timeline.pending() if i.action == "replacecommit"}
+    # A pending clustering of version 6 is filed as a replacecommit.
+    found = {i for i in timeline.instants if i.action in HEEDED} | pending
+    return frozenset((i.requested, i.action, i.state) for i in found)
+
+
+def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) -> str | None:
+    """The first write that was not completed when the longest read or write under way began."""
+    begun = [i.requested for i in timeline.pending() if _changes_files(i)]
+    if hours:
+        begun.append(from_datetime(now - timedelta(hours=hours), timeline.config.timezone))
+    if not begun:
+        return None
+    first = min(begun, key=order_key)
+    put = timeline.layout.put_times(storage, timeline.config)
+    late = [
+        w.requested
+        for w in timeline.writes()
+        if order_key(put.get(timeline.path(w), w.completion_order)) > order_key(first)
+    ]
+    pending = [i.requested for i in timeline.pending() if _changes_files(i)]
+    return min([*late, *pending], key=order_key, default=None)
+
+
+def _changes_files(instant: Instant) -> bool:
+    return completed_action(instant.action) in WRITE_ACTIONS
+
+
+def _planned(storage: Storage, timeline: Timeline) -> frozenset[str]:
+    found: set[str] = set()
+    for instant in timeline.pending():
+        if instant.action in ("compaction", "logcompaction"):
+            for slice_ in read_plan(storage, timeline, instant).slices:
+                found.update(files_of(slice_))
+        elif instant.action in ("clustering", "replacecommit"):
+            found.update(_clustered(storage, timeline, instant))
+    return frozenset(found)
+
+
+def _clustered(storage: Storage, timeline: Timeline, instant: Instant) -> Collection[str]:
+    try:
+        plan = timeline.contents(storage, instant.at(State.REQUESTED)).get("clusteringPlan")
+    except FileNotFoundError:
+        return ()
+    found: list[str] = []
+    for group in (plan or {}).get("inputGroups") or ():
+        for slice_ in group.get("slices") or ():
+            partition = str(slice_.get("partitionPath") or "")
+            paths: Sequence[object] = [
+                slice_.get("dataFilePath"),
+                *(slice_.get("deltaFilePaths") or ()),
+            ]
+            found += [path_of(partition, str(p).rpartition("/")[2]) for p in paths if p]
+    return found

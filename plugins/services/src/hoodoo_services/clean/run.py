@@ -1,0 +1,169 @@
+"""Run a planned clean: delete what its plan names and nobody has come to need, then say so.
+
+Order, so that a crash at any point is finished by the next clean (and by Spark Hudi): inflight -> data
+files -> partition files of partitions that are empty -> completed. A file that is gone already counts as
+deleted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.hookspecs.observer import Event
+from hoodoo.hookspecs.participant import ActionChange, Participation
+from hoodoo.kernel.events import notify
+from hoodoo.model.commit import Operation
+from hoodoo.model.instant import WRITE_ACTIONS, State
+from hoodoo.model.outcome import Cleaned
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import partitions, publish
+from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.plans.clean import CLEAN, CleanPlan, pending_cleans, read_plan
+from hoodoo.timeline.publish import Result
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.view import build
+
+from hoodoo_services.clean.retained import files_of, heeded, is_beside, needed_files
+
+
+def run(
+    storage: Storage,
+    timeline: Timeline,
+    requested: str,
+    threads: int,
+    before_delete: Callable[[], None],
+    done_is_fine: bool = False,
+    join: Callable[[Timeline], Participation | None] = lambda timeline: None,
+    schema: pa.Schema | None = None,
+) -> Cleaned:
+    """Run a planned clean, or finish one that somebody began.
+
+    Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done then;
+    others may be about to finish it, too), StorageError if a file can't be deleted
+    (it stays pending), CommitUnknownError if its end is not known.
+    """
+    begun = time.monotonic()
+    known = heeded(timeline)
+    timeline = reload(storage, timeline)
+    joined = join(timeline)
+    found = [i for i in pending_cleans(timeline) if i.requested == requested]
+    if not found and done_is_fine:
+        return Cleaned()
+    if not found:
+        raise ConfigError(
+            f"clean {requested}", "is not pending in this table.",
+            "table.timeline().pending() lists what is.",
+        )  # fmt: skip
+    if not _has_plan(storage, timeline.path(found[0].at(State.REQUESTED))):
+        for state in (State.INFLIGHT, State.REQUESTED):
+            storage.delete(timeline.path(found[0].at(state)))
+        return Cleaned()
+    plan = read_plan(storage, timeline, found[0])
+    instant = found[0]
+    if instant.state is State.REQUESTED:
+        instant = publish.inflight(storage, timeline, instant)
+    planned_now = heeded(timeline) - known == {
+        (requested, CLEAN, State.REQUESTED)
+    }  # nothing came in between
+    kept = needed_files(storage, timeline) | (
+        frozenset() if planned_now else _newest(storage, timeline, plan)
+    )
+    kept &= frozenset(plan.files)
+    going = [path for path in plan.files if path not in kept]
+    before_delete()
+    _delete(storage, going, threads)
+    emptied = _drop_partitions(storage, timeline, plan.partitions)
+    millis = int((time.monotonic() - begun) * 1000)
+    content = plan.completed(requested, millis, kept, emptied)
+    beside = None
+    if joined is not None:
+        beside = joined.begin(
+            ActionChange(
+                storage, timeline, instant, Operation.UNKNOWN, schema or pa.schema([]),
+                removed=tuple(going), resumed=True,
+            )
+        )  # fmt: skip
+    outcome = publish.complete(storage, timeline, instant, content, beside=beside)
+    publish.refuse_unknown(
+        outcome,
+        f"clean {requested}",
+        "Open the table again: the next clean finishes it if it is still pending.",
+    )
+    if outcome.result is Result.CONFLICTED and not _is_completed(storage, timeline, requested):
+        raise CommitConflictError(
+            f"clean {requested}", f"was not published: {outcome.reason}.",
+            "Look at table.timeline(), and clean again.",
+        )  # fmt: skip
+    notify(Event("clean.done", timeline.config.name, requested, {"files": len(going)}))
+    return Cleaned(
+        requested,
+        plan.policy,
+        tuple(going),
+        emptied,
+        tuple(sorted(kept)),
+        None if plan.earliest is None else plan.earliest.requested,
+        outcome.instant.completed if outcome.committed else None,
+    )
+
+
+def _has_plan(storage: Storage, path: str) -> bool:
+    """Not if its writer died before the plan was there (on a store that shows files half written), or
+    if the clean was done and archived while another one took it up."""
+    entry = storage.head(path)
+    return entry is not None and entry.size > 0
+
+
+def _newest(storage: Storage, timeline: Timeline, plan: CleanPlan) -> frozenset[str]:
+    """Files of the slices that are the newest of their groups: a restore may have made them so since
+    the plan. Lists the plan's partitions."""
+    touched = {path.rpartition("/")[0] for path in plan.files}
+    slices = build(storage, timeline, partitions=touched).slices
+    return frozenset(path for slice_ in slices for path in files_of(slice_))
+
+
+def _delete(storage: Storage, paths: Sequence[str], threads: int) -> None:
+    """All of ``paths``; the first error, after every other path has had its turn."""
+    if not paths:
+        return
+    errors: list[BaseException] = []
+    with ThreadPoolExecutor(min(threads, len(paths)), "hoodoo-clean") as pool:
+        for future in [pool.submit(storage.delete, path) for path in paths]:
+            if (error := future.exception()) is not None:
+                errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def _drop_partitions(
+    storage: Storage, timeline: Timeline, planned: Sequence[str]
+) -> tuple[str, ...]:
+    """Take the partition file out of partitions that are empty.
+
+    A write that comes in meanwhile may have seen the file and not made it anew. It is on the timeline
+    before it looks, so whoever looks at the timeline after the deletion sees it, and puts the file back.
+    """
+    dropped = []
+    for partition in planned:
+        left = [e for e in storage.list(partition) if not is_beside(e.name)]
+        if not left:
+            for entry in storage.list(partition):
+                if entry.name.startswith(partitions.FILE_NAME):
+                    storage.delete(entry.path)
+            dropped.append(partition)
+    if dropped:
+        settled = {w.requested for w in timeline.writes()}
+        for other in reload(storage, timeline).instants:
+            if completed_action(other.action) in WRITE_ACTIONS and other.requested not in settled:
+                for partition in dropped:
+                    partitions.ensure(storage, partition, other.requested)
+                break
+    return tuple(dropped)
+
+
+def _is_completed(storage: Storage, timeline: Timeline, requested: str) -> bool:
+    done = reload(storage, timeline).completed()
+    return any(i.requested == requested and i.action == CLEAN for i in done)

@@ -1,0 +1,207 @@
+"""Clean: plan which files nobody needs any more, and put the plan on the timeline.
+
+The plan is made of one look at the table. Should a savepoint, a rollback, a restore or another service
+come between the look and the request, it is made anew; from then on they have to go round what it
+names. :mod:`hoodoo_services.clean.run` deletes, and nothing that no plan names is ever deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timezone
+
+from attrs import frozen
+from hoodoo.errors import CommitConflictError
+from hoodoo.hookspecs.cleaning import Aged, CleaningPolicy, History
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline import publish
+from hoodoo.timeline.instants import next_instant, order_key, to_datetime
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans.clean import (
+    CLEAN,
+    LOOK_FROM,
+    MADE_BY,
+    READABLE,
+    SAVEPOINTS,
+    CleanPlan,
+    LastClean,
+    last_clean,
+    planned_files,
+)
+from hoodoo.timeline.savepoints import savepointed
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.view import FileSystemView, from_files, list_data
+
+from hoodoo_services.clean.retained import Hold, Step, files_of, heeded, hold, is_beside
+from hoodoo_services.clean.scope import BY_WRITES, scope
+from hoodoo_services.clean.settings import CleanSettings
+
+_ATTEMPTS = 5
+
+
+@frozen
+class Cleaning:
+    """How to clean. ``made_by`` tells the policy, with its settings, from another one."""
+
+    policy: CleaningPolicy
+    made_by: str
+    settings: CleanSettings
+
+
+def signature(name: str, policy: CleaningPolicy) -> str:
+    """Tells a policy, with its settings, from others that would leave something else behind."""
+    return name if name in BY_WRITES.values() else f"{name} {policy!r}"
+
+
+class _Overtaken(Exception):
+    """Something came between the look at the table and the request."""
+
+
+def due(storage: Storage, timeline: Timeline, every: int) -> bool:
+    """Whether ``every`` writes (0: never) have completed since the last clean."""
+    if every < 2:
+        return every == 1
+    last = last_clean(storage, timeline)
+    after = order_key(last.last_completed) if last is not None and last.last_completed else ""
+    return sum(order_key(w.requested) > after for w in timeline.writes()) >= every
+
+
+def schedule(
+    storage: Storage, timeline: Timeline, how: Cleaning, now: datetime | None = None
+) -> Instant | None:
+    """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may go.
+    Deletes nothing.
+
+    Raises CommitConflictError where decisions come in faster than a plan can be made.
+    """
+    for _ in range(_ATTEMPTS):
+        plan = make_plan(storage, timeline, how, now or datetime.now(timezone.utc))
+        if plan is None:
+            return None
+        known = heeded(timeline)
+
+        def check(fresh: Timeline, known: frozenset[Step] = known) -> None:
+            if heeded(fresh) - known:
+                raise _Overtaken
+
+        try:
+            instant = publish.request(
+                storage, timeline, CLEAN, plan.encode(storage.root), check=check
+            )
+        except _Overtaken:
+            timeline = reload(storage, timeline)
+            continue
+        notify(Event("clean.scheduled", timeline.config.name, instant.requested,
+                     {"files": len(plan.files), "policy": plan.policy}))  # fmt: skip
+        return instant
+    raise CommitConflictError(
+        f"{storage.root}: clean", f"other services came in between {_ATTEMPTS} times.",
+        "Clean again when there are fewer.",
+    )  # fmt: skip
+
+
+def make_plan(
+    storage: Storage, timeline: Timeline, how: Cleaning, now: datetime
+) -> CleanPlan | None:
+    """What may go, as of ``timeline``; None for nothing. Lists the partitions that writes have touched
+    since the last clean, or the table if there was none. Waits for what is being undone: None then."""
+    policy, settings = how.policy, how.settings
+    writes = timeline.writes()
+    earliest: Instant | None = None
+    if policy.by_writes:
+        earliest = policy.earliest(History(writes, now, timeline.config.timezone))
+        if earliest is None:
+            return None
+    elif not writes:
+        return None
+    if publish.undoing(storage, timeline):
+        return None
+    held = hold(storage, timeline, settings.window, now)
+    if earliest is not None:
+        earliest = _not_after(writes, earliest, held.floor)
+        if earliest is None:
+            return None
+    last = last_clean(storage, timeline)
+    wanted: frozenset[str] | None = None
+    if settings.incremental:
+        wanted = scope(storage, timeline, last, how.made_by, earliest)
+    if wanted is not None and not wanted:
+        return None
+    entries = list(list_data(storage, wanted))
+    files = tuple(f for e in entries if (f := parse_path(e.path, e.size)) is not None)
+    view = from_files(storage, timeline, files)
+    going = planned_files(storage, timeline)
+    surplus, readable = _surplus(view, policy, earliest, held, going)
+    if not surplus:
+        return None
+    return CleanPlan(
+        policy.policy,
+        tuple(surplus),
+        _emptied(storage, entries, {*surplus, *going}),
+        earliest,
+        writes[-1].requested if writes else "",
+        _extra(how, timeline, held, last, readable),
+    )
+
+
+def _not_after(writes: tuple[Instant, ...], earliest: Instant, floor: str | None) -> Instant | None:
+    """``earliest``, or the last write before the ``floor``: what is under way has to find its files."""
+    if floor is None or order_key(earliest.requested) <= order_key(floor):
+        return earliest
+    before = [w for w in writes if order_key(w.requested) <= order_key(floor)]
+    return before[-1] if before else None
+
+
+def _surplus(
+    view: FileSystemView, policy: CleaningPolicy, earliest: Instant | None, held: Hold,
+    going: frozenset[str],
+) -> tuple[list[str], str]:  # fmt: skip
+    """The files that may go, and the first instant whose rows don't need them."""
+    found: list[str] = []
+    readable = ""
+    for group in view.groups(replaced=True):
+        replaced_by = view.replaced_by(group.partition_path, group.file_id)
+        aged = Aged(group, replaced_by)
+        wanted = {
+            s.instant
+            for s in policy.surplus(aged, None if earliest is None else earliest.requested)
+        }
+        for at, slice_ in enumerate(group.slices if wanted else ()):
+            if slice_.instant not in wanted or held.keeps(aged, at):
+                continue
+            files = [path for path in files_of(slice_) if path not in going]
+            found += files
+            newer = group.slices[at - 1].instant if at else replaced_by
+            if files and newer is not None:
+                readable = max(readable, newer, key=order_key)
+    return found, readable
+
+
+def _extra(
+    how: Cleaning, timeline: Timeline, held: Hold, last: LastClean | None, readable: str
+) -> dict[str, str]:
+    before = (last.extra.get(READABLE) or last.earliest) if last is not None else ""
+    extra = {MADE_BY: how.made_by, READABLE: max(before, readable, key=order_key)}
+    if not how.policy.by_writes:
+        newest, zone = timeline.writes()[-1].requested, timeline.config.timezone
+        after = next_instant(to_datetime(newest, zone), newest, zone)
+        extra[LOOK_FROM] = held.floor or after
+    if saved := savepointed(timeline):
+        extra[SAVEPOINTS] = ",".join(sorted(saved))
+    return extra
+
+
+def _emptied(storage: Storage, entries: Iterable[Entry], going: set[str]) -> tuple[str, ...]:
+    """The partitions that hold nothing but files that go, and the file that makes them partitions."""
+    left: dict[str, int] = {}
+    for entry in entries:
+        partition = entry.path.rpartition("/")[0]
+        stays = entry.path not in going and not is_beside(entry.name)
+        left[partition] = left.get(partition, 0) + stays
+    touched = {path.rpartition("/")[0] for path in going}
+    empty = (p for p, stay in sorted(left.items()) if p and not stay and p in touched)
+    # Directories, which hold partitions of their own, are not among the entries.
+    return tuple(p for p in empty if not any(e.is_dir for e in storage.list(p)))

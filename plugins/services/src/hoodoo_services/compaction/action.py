@@ -1,0 +1,99 @@
+"""The action ``compaction``: log files become base files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from hoodoo.actions.rollback.recovery import recover
+from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.hookspecs.action import AfterWrite
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
+from hoodoo.timeline.plans.compaction import pending_compactions
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.commit import Commit
+
+from hoodoo_services.compaction import run as compaction
+from hoodoo_services.options import COMPACTION
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+@frozen
+class CompactionAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and run after writes."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> CompactionAction:
+        return cls()
+
+    def run(
+        self, table: TableHandle, strategy: Any = None, engine: str | Engine | None = None
+    ) -> Commit:
+        commit = Commit("", "commit", "compact")
+        for pending in pending_compactions(table.timeline()):
+            try:
+                commit = self.run_planned(table, pending.requested, engine)
+            except ConfigError:
+                if table.timeline().find(pending.requested) is None:
+                    raise  # else another process has finished it meanwhile
+        instant = self.schedule(table, strategy)
+        return commit if instant is None else self.run_planned(table, instant, engine)
+
+    def schedule(self, table: TableHandle, strategy: Any = None) -> str | None:
+        table.check_writable()
+        table.refresh()  # the keys may have become virtual
+        _check_merged(table)
+        # Writes are let be that may only be slow: those of Spark have no heartbeat.
+        if any(i.action in ("rollback", "restore") for i in table.timeline().pending()):
+            recover(table.storage, table.config)
+        wanted = strategy or COMPACTION.read(table.options)
+        found, ref = resolve("compaction", wanted, table.settings)
+        instant = compaction.schedule(table.storage, table.config, found, ref.name)
+        return None if instant is None else instant.requested
+
+    def run_planned(
+        self, table: TableHandle, instant: str, engine: str | Engine | None = None
+    ) -> Commit:
+        table.check_writable()
+        table.refresh()
+        _check_merged(table)
+        plugins = table.plugins()
+        runner = table.engine(None, engine or table.default_engine)
+        runner.check(plugins.refs)
+        target = compaction.CompactionTarget(
+            storage=table.storage,
+            config=table.config,
+            schema=table.schema,
+            engine=runner,
+            merger=plugins.merger,
+            file_format=plugins.file_format,
+            before_publish=table.participants.drop_stale,
+            generator=plugins.generator,
+            join=table.participants.join,
+        )
+        return compaction.run(target, instant)
+
+    def after_write(self, table: TableHandle) -> AfterWrite | None:
+        every = compaction.inline_interval(table.config, table.options)
+        if not every:
+            return None
+
+        def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            wanted = compaction.commits_since(timeline) >= every
+            return wanted and bool(self.run(table, engine=engine()).instant)
+
+        return AfterWrite("compaction", "compact", due, order=10)
+
+
+def _check_merged(table: TableHandle) -> None:
+    if table.config.table_type != "MERGE_ON_READ":
+        raise UnsupportedTableError(
+            f"table {table.config.name} of type {table.config.table_type}",
+            "has no log files, and needs no compaction",
+            "nothing: only tables of type MERGE_ON_READ have them.",
+        )

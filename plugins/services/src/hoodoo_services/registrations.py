@@ -1,0 +1,103 @@
+"""What hoodoo-services offers: the actions, and the strategies and policies that decide in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+from hoodoo_services import options
+
+_COMPACT = "org.apache.hudi.table.action.compact.strategy."
+
+
+@hookimpl
+def hoodoo_actions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "compaction",
+            "hoodoo_services.compaction.action:CompactionAction.from_settings",
+            options=options.COMPACTION_OPTIONS,
+            summary="log files become base files",
+        ),
+        Registration(
+            "clean",
+            "hoodoo_services.clean.action:CleanAction.from_settings",
+            options=options.CLEAN_OPTIONS,
+            summary="files that nobody needs are deleted",
+        ),
+        Registration(
+            "archive",
+            "hoodoo_services.archive.action:ArchiveAction.from_settings",
+            options=options.ARCHIVE_OPTIONS,
+            summary="old instants move into the archived timeline",
+            check="hoodoo_services.archive.settings:ArchiveSettings.of",
+        ),
+        Registration(
+            "restore",
+            "hoodoo_services.restore.action:RestoreAction.from_settings",
+            summary="the table becomes what it was at a point",
+        ),
+        Registration(
+            "savepoint",
+            "hoodoo_services.savepoint:SavepointAction.from_settings",
+            summary="a write and its files stay until the savepoint is deleted",
+        ),
+        Registration(
+            "rewrite_keys",
+            "hoodoo_services.rewrite_keys:RewriteKeysAction.from_settings",
+            summary="files stop to store record keys, or store them again",
+        ),
+    ]
+
+
+@hookimpl
+def hoodoo_compactions() -> Iterable[Registration]:
+    module = "hoodoo_services.compaction.strategies"
+    return [
+        Registration(
+            "log_size", f"{module}:LogSize.from_settings",
+            (f"{_COMPACT}LogFileSizeBasedCompactionStrategy",),
+            (options.LOG_SIZE, options.TARGET_IO), "the largest log files first",
+        ),
+        Registration(
+            "log_count", f"{module}:LogCount.from_settings",
+            (f"{_COMPACT}LogFileNumBasedCompactionStrategy",),
+            (options.LOG_COUNT, options.TARGET_IO), "most log files first",
+        ),
+        Registration(
+            "bounded_io", f"{module}:BoundedIO.from_settings",
+            (f"{_COMPACT}BoundedIOCompactionStrategy",),
+            (options.TARGET_IO,), "as much as may be read and written",
+        ),
+        Registration(
+            "day_based", f"{module}:DayBased.from_settings",
+            (f"{_COMPACT}DayBasedCompactionStrategy",),
+            (options.DAYS,), "the newest partitions",
+        ),
+        Registration(
+            "unbounded", f"{module}:Unbounded.from_settings",
+            (f"{_COMPACT}UnBoundedCompactionStrategy",), summary="everything that has log files",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_cleanings() -> Iterable[Registration]:
+    module = "hoodoo_services.clean.policies"
+    return [
+        Registration(
+            "by_commits", f"{module}.by_writes:ByCommits.from_settings", ("KEEP_LATEST_COMMITS",),
+            (options.COMMITS_RETAINED,), "what the last writes made stays",
+        ),
+        Registration(
+            "by_hours", f"{module}.by_writes:ByHours.from_settings", ("KEEP_LATEST_BY_HOURS",),
+            (options.HOURS_RETAINED,), "what the writes of the last hours made stays",
+        ),
+        Registration(
+            "by_versions", f"{module}.by_versions:ByVersions.from_settings",
+            ("KEEP_LATEST_FILE_VERSIONS",),
+            (options.VERSIONS_RETAINED,), "the newest slices of each file group stay",
+        ),
+    ]  # fmt: skip

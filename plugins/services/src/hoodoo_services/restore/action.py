@@ -1,0 +1,66 @@
+"""The action ``restore``: the table becomes what it was at a point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.outcome import Restored, RolledBack
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_services.restore import plan as restore_plan
+from hoodoo_services.restore import run as restore
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+@frozen
+class RestoreAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and finished before anybody writes."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RestoreAction:
+        return cls()
+
+    def run(self, table: TableHandle, instant: str) -> Restored:
+        planned = self.schedule(table, instant)
+        return Restored(instant, "") if planned is None else self.run_planned(table, planned)
+
+    def schedule(self, table: TableHandle, instant: str) -> str | None:
+        table.check_writable()
+        table.participants.before_restore()
+        table.participants.drop_stale()
+        planned = restore.schedule(table.storage, table.config, instant)
+        return None if planned is None else planned.requested
+
+    def run_planned(self, table: TableHandle, instant: str) -> Restored:
+        table.participants.before_restore()
+        table.check_writable()
+        table.participants.drop_stale()
+        done = restore.run(table.storage, table.config, instant)
+        table.participants.after_restore()
+        return done
+
+    def check(self, table: TableHandle, instant: str) -> tuple[str, ...]:
+        """The instants that would be undone now. Raises what a restore raises before it changes anything."""
+        table.check_writable()
+        timeline = table.timeline()
+        for pending in restore_plan.pending_restores(timeline):
+            begun = restore_plan.read_plan(table.storage, timeline, pending)
+            if begun.point == instant:  # a restore to the same point finishes it
+                return tuple(i.requested for i in begun.instants)
+        plan = restore_plan.make_plan(table.storage, timeline, instant)
+        return tuple(i.requested for i in plan.instants)
+
+    def recover(
+        self, storage: Storage, timeline: Timeline, living: Liveness
+    ) -> tuple[RolledBack, ...]:
+        return tuple(
+            RolledBack(undone, restored.restore, ())
+            for restored in restore.finish(storage, timeline, living)
+            for undone in restored.undone
+        )

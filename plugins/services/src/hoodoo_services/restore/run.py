@@ -1,0 +1,259 @@
+"""Restore: the table becomes what it was at a point; what came later is undone.
+
+As Hudi does it: the plan (``restore.requested``) names the instants, newest first -> inflight -> a
+rollback of each, which stays pending -> completed, with the metadata of all these rollbacks -> the
+rollbacks are taken off the timeline, those that had happened behind the point, too. A crash at any
+point is finished by :func:`resume`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+from hoodoo.actions.rollback import run as rollback
+from hoodoo.actions.rollback.files import Removed
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    CorruptTableError,
+    HoodooWarning,
+)
+from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel.events import notify
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import Instant, State
+from hoodoo.model.outcome import Restored
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import publish
+from hoodoo.timeline.heartbeat import Beating, Liveness
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.publish import Result
+from hoodoo.timeline.timeline import Timeline, reload
+
+from hoodoo_services.restore.metadata import deleted, encode, told
+from hoodoo_services.restore.plan import (
+    RESTORE,
+    RestorePlan,
+    make_plan,
+    pending_restores,
+    read_plan,
+    undone,
+)
+
+_ATTEMPTS = 5
+
+
+def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | None:
+    """Put the plan of a restore to ``point`` on the timeline; None if nothing came later.
+
+    From here on writes that were under way can't complete. A pending restore to the same point is
+    taken. Raises what :func:`~hoodoo_services.restore.plan.make_plan` does, and CommitConflictError
+    while another restore is pending, or where writes come in faster than a plan can be made.
+    """
+    for _ in range(_ATTEMPTS):
+        timeline = settled(storage, config)
+        for pending in pending_restores(timeline):
+            if read_plan(storage, timeline, pending).point != point:
+                raise _under_way(storage, pending)
+            if not _overtaken(timeline, pending):
+                return pending
+            _give_up(storage, timeline, pending)
+        # A rollback that somebody began ends before anything else does.
+        if _finish_rollbacks(storage, timeline):
+            continue
+        plan = make_plan(storage, timeline, point)
+        if not plan.instants:
+            return None
+        try:
+            check = partial(_same, timeline, plan)
+            instant = publish.request(storage, timeline, RESTORE, plan.encode(), check=check)
+        except _Changed:
+            continue
+        notify(Event("restore.scheduled", config.name, instant.requested,
+                     {"point": point, "instants": len(plan.instants)}))  # fmt: skip
+        return instant
+    raise CommitConflictError(
+        f"{storage.root}: restore", f"writes came in between {_ATTEMPTS} times.",
+        "Stop the writers, then restore.",
+    )  # fmt: skip
+
+
+def run(storage: Storage, config: TableConfig, requested: str) -> Restored:
+    """Run a planned restore, from the start or where an earlier run stopped. What another writer has
+    finished meanwhile is told of.
+
+    Raises ConfigError if there is no restore of that instant; CommitConflictError if others wrote
+    behind it; CommitUnknownError if its end is not known (run it again).
+    """
+    timeline = settled(storage, config)
+    for found in timeline.instants:
+        if found.action == RESTORE and found.requested == requested:
+            if found.is_completed:
+                return told(storage, timeline, found)
+            return resume(storage, timeline, found)
+    raise ConfigError(
+        f"restore {requested}", "is not in this table.",
+        "table.timeline().pending() lists what can be run.",
+    )  # fmt: skip
+
+
+def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Restored, ...]:
+    """What a writer does before it writes: resume the restores whose runners are gone.
+
+    Raises CommitConflictError while one is at work. One that others have written behind (Spark Hudi
+    does not look at it) is given up, with a warning: it would take away what they wrote upon.
+    """
+    done = []
+    for mine in pending_restores(timeline):
+        if living.is_alive(mine.requested):
+            raise _under_way(storage, mine)
+        if later := _overtaken(timeline, mine):
+            plan = read_plan(storage, timeline, mine)
+            warnings.warn(
+                f"{storage.root}: restore {mine.requested} was left half done, and {later[0]} was "
+                f"written since: it is given up. table.restore({plan.point!r}) undoes all of it.",
+                HoodooWarning, stacklevel=2,
+            )  # fmt: skip
+            _give_up(storage, timeline, mine)
+            continue
+        done.append(resume(storage, timeline, mine))
+    return tuple(done)
+
+
+def resume(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
+    """Do what is left of the pending restore ``mine``, whoever began it."""
+    if later := _overtaken(reload(storage, timeline), mine):
+        raise CommitConflictError(
+            f"{storage.root}: restore {mine.requested}", f"{later[0]} was written since it was begun.",
+            "Restore again: table.restore(instant).",
+        )  # fmt: skip
+    with Beating(storage) as beats:
+        beats.add(mine.requested)
+        return _run(storage, timeline, mine)
+
+
+def _run(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
+    plan = read_plan(storage, timeline, mine)
+    mine = publish.inflight(storage, timeline, mine.at(State.REQUESTED))
+    begun = _rollbacks(storage, reload(storage, timeline))
+    records: dict[str, dict[str, Any]] = {}
+    for named in plan.instants:
+        mate = begun.get(named.requested)
+        records[named.requested] = _undo(storage, timeline, named, mate)
+    content = encode(mine, plan, records)
+    outcome = publish.complete(storage, timeline, mine, content)
+    publish.refuse_unknown(
+        outcome,
+        f"restore {mine.requested}",
+        "Open the table again: the next write finishes the restore.",
+    )
+    if outcome.result is Result.CONFLICTED:
+        now = rollback.found_now(storage, timeline, mine)
+        if now is None or not now.is_completed:  # else two have run it
+            raise CommitConflictError(
+                f"restore {mine.requested}", f"was not completed: {outcome.reason}.",
+                "Look at table.timeline().",
+            )  # fmt: skip
+    for named in plan.instants:
+        rollback.tidy(storage, named.requested)
+    _forget_rollbacks(storage, reload(storage, timeline), plan)
+    files = tuple(sorted(path for record in records.values() for path in deleted(storage, record)))
+    gone = tuple(named.requested for named in plan.instants)
+    notify(Event("restore.done", timeline.config.name, mine.requested,
+                 {"point": plan.point, "instants": len(gone), "files": len(files)}))  # fmt: skip
+    return Restored(plan.point, mine.requested, gone, files)
+
+
+class _Changed(Exception):
+    """The table is not any more what the plan was made of."""
+
+
+def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
+    cleans = [{(i.requested, i.state) for i in t.instants if i.action == "clean"}
+              for t in (then, fresh)]  # fmt: skip
+    # A restore that was decided, and whose writer died before it could be seen, is there only now.
+    if (
+        pending_restores(fresh)
+        or cleans[0] != cleans[1]
+        or not plan.same(undone(fresh, plan.point))
+    ):
+        raise _Changed
+
+
+def _under_way(storage: Storage, pending: Instant) -> CommitConflictError:
+    return CommitConflictError(
+        f"{storage.root}: restore {pending.requested}", "is under way.",
+        f'Wait for its end, or finish it: table.run_restore("{pending.requested}").',
+    )  # fmt: skip
+
+
+def _overtaken(timeline: Timeline, mine: Instant) -> list[Instant]:
+    """Writes that began after the restore, and completed."""
+    return [i for i in timeline.writes() if order_key(i.requested) > order_key(mine.requested)]
+
+
+def _give_up(storage: Storage, timeline: Timeline, mine: Instant) -> None:
+    for state in (State.INFLIGHT, State.REQUESTED):
+        storage.delete(timeline.path(mine.at(state)))
+
+
+def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
+    pending = [i for i in timeline.pending() if i.action == "rollback"]
+    living = Liveness(storage)
+    for mine in pending:
+        if living.is_alive(mine.requested):
+            raise CommitConflictError(
+                f"{storage.root}: {mine}", "is under way.", "Wait for its end, then restore."
+            )
+        rollback.resume(storage, timeline, mine)
+    return bool(pending)
+
+
+def _rollbacks(storage: Storage, timeline: Timeline) -> dict[str, Instant]:
+    """The instant that it undoes -> the newest rollback on the timeline, completed or not."""
+    found: dict[str, Instant] = {}
+    for instant in timeline.instants:
+        if instant.action == "rollback":
+            try:
+                target, _plan = rollback.target_of(storage, timeline, instant)
+            except (FileNotFoundError, CorruptTableError):
+                continue
+            found[target.requested] = instant
+    return found
+
+
+def _undo(
+    storage: Storage, timeline: Timeline, named: Instant, begun: Instant | None
+) -> dict[str, Any]:
+    """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it."""
+    instant = rollback.found_now(storage, timeline, named)
+    if begun is not None and begun.is_completed:
+        if instant is None:  # by a writer that came between
+            return timeline.contents(storage, begun)
+        begun = None
+    if begun is not None:
+        _target, plan = rollback.target_of(storage, timeline, begun)
+        mine = begun.at(State.REQUESTED)
+    elif instant is None:  # it went before its rollback was told of
+        return rollback.metadata(storage, "", named, Removed())
+    else:
+        mine, plan = rollback.announce(storage, timeline, instant, sliced=True)
+    mine, removed = rollback.execute(storage, timeline, mine, instant or named, plan, sliced=True)
+    return rollback.metadata(storage, mine.requested, named, removed)
+
+
+def _forget_rollbacks(storage: Storage, timeline: Timeline, plan: RestorePlan) -> None:
+    """Take the rollbacks of what is behind the point off the timeline: the restore tells of them."""
+    named = {i.requested for i in plan.instants}
+    point = plan.point or min(named, default="")
+    for target, mine in _rollbacks(storage, timeline).items():
+        if target not in named and order_key(target) <= order_key(point):
+            continue
+        # Of a pending one the plan goes last, of a completed one the end: at no time does it look
+        # as if something were to be done.
+        pending = [mine.at(State.INFLIGHT), mine.at(State.REQUESTED)]
+        for state in [*pending[::-1], mine] if mine.is_completed else pending:
+            storage.delete(timeline.path(state))

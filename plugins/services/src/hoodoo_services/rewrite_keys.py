@@ -1,0 +1,251 @@
+"""Rewrite keys: an existing table's files stop to store their record keys (RFC-21, second roll-out part).
+
+The table's properties say first that keys are virtual; from then on stored ones are not looked at. Then
+file groups get new base files without them, under their own ids, in commits of a few groups each: what
+has been committed stands, so that a run which is cut short is simply begun again. Slices with log files
+are compacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.compaction import Candidate
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator, table_properties
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.merge.virtual import check_virtual, key_columns, record_keys
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
+from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.model.outcome import RewrittenKeys
+from hoodoo.model.virtual_keys import kept_columns
+from hoodoo.produce.pending import Pending
+from hoodoo.read.source import check_readable
+from hoodoo.storage.api import Storage
+from hoodoo.table.switching import delete_stored_index, without_stored_index
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.write.commit import Commit
+from hoodoo.write.operation import UPSERT
+from hoodoo.write.run import WriteRequest, commit_files
+from hoodoo.write.stored_keys import stores_keys
+from hoodoo.write.target import WriteTarget
+
+from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+# What one commit rewrites: as much work as is lost when another writer comes in between.
+GROUPS = 64
+_BYTES = 4 << 30
+
+
+@frozen
+class RewriteKeysAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once; what was cut short is begun again."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RewriteKeysAction:
+        return cls()
+
+    def run(
+        self, table: TableHandle, virtual: bool = True, engine: str | Engine | None = None
+    ) -> RewrittenKeys:
+        if not virtual:
+            _store_keys(table)
+            return RewrittenKeys()
+        self.enable(table)
+        chosen = engine or table.default_engine
+        done: list[Commit] = []
+        if table.config.table_type == "MERGE_ON_READ":
+            done.append(table.run("compaction", strategy=Storing(table.config), engine=chosen))
+        done += rewrite(table.write_request(UPSERT, partial(table.write_target, None, chosen)))
+        done = [commit for commit in done if commit.instant]
+        slices = table.newest_slices()[1]
+        left = [s for s in slices if stores_keys(s, table.config)]
+        if not left and table.config.get(STORED_UNTIL) is not None:
+            table.change({STORED_UNTIL: None})
+        return RewrittenKeys(
+            tuple(commit.instant for commit in done),
+            sum(len(commit.files) for commit in done),
+            tuple((s.partition_path, s.file_id) for s in left),
+        )
+
+    def enable(self, table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
+        """The keys of ``table`` are virtual from now on; ``kept`` are the meta columns that rows store."""
+        table.check_writable()
+        table.refresh()
+        if not table.config.populate_meta_fields:
+            return
+        kept = kept_columns(",".join(kept))
+        generator = table.key_generator()
+        check_virtual(generator, table.config.key_generator or generator.__class__.__name__)
+        columns = key_columns(generator, table.schema)
+        check_made(generator, table.stored_row(columns), columns)
+        pinned = table_properties(generator)
+        table.participants.drop_stale()
+        stored = without_stored_index(table)
+        table.change({**enabling(table.timeline(), kept, pinned), **stored})
+        if stored:
+            delete_stored_index(table)
+
+
+def _store_keys(table: TableHandle) -> None:
+    """The keys of ``table`` are stored ones again."""
+    table.check_writable()
+    table.refresh()
+    if not table.config.populate_meta_fields:
+        file_format = check_readable(table.source())
+        generator = table.plugins().generator
+        check_all_stored(table.storage, file_format, table.newest_slices()[1], generator)
+        table.participants.drop_stale()
+        table.change(disabling())
+
+
+def enabling(
+    timeline: Timeline, kept: Sequence[str], pinned: Mapping[str, str]
+) -> dict[str, str | None]:
+    """The changes of properties that make the keys virtual. ``pinned``: what the key generator has to note."""
+    newest = max((i.requested for i in timeline.instants), key=order_key, default=None)
+    return {
+        **pinned,
+        POPULATE: "false",
+        VIRTUAL: "true",
+        KEPT_META: ",".join(kept),
+        STORED_UNTIL: newest,
+    }
+
+
+def check_made(generator: KeyGenerator, row: pa.RecordBatch | None, columns: Sequence[str]) -> None:
+    """ConfigError where the stored key of ``row`` is not what ``columns`` give."""
+    if row is None or not row.num_rows:
+        return
+    stored = row.column(RECORD_KEY)[0].as_py()
+    made = record_keys(generator, row, columns)[0].as_py()
+    if stored != made:
+        raise ConfigError(
+            f"record key {stored!r}", f"is stored in a row whose columns give {made!r}: virtual keys "
+            "would not find it.",
+            "open the table with the key generator that made its keys, or leave them stored.",
+        )  # fmt: skip
+
+
+def disabling() -> dict[str, str | None]:
+    """The changes of properties that make the keys stored ones again: all files have to store them."""
+    return {POPULATE: "true", VIRTUAL: None, KEPT_META: None, STORED_UNTIL: None}
+
+
+@frozen
+class Storing:
+    """A compaction strategy: the slices that :func:`stores_keys` names."""
+
+    config: TableConfig
+
+    def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        return [c for c in candidates if stores_keys(c.slice, self.config)]
+
+
+def rewrite(order: WriteRequest) -> list[Commit]:
+    """Rewrite the base files that store their keys; those of slices with log files are left. One commit
+    for every :data:`GROUPS` file groups.
+
+    Raises CommitConflictError where other writers come in between more often than the order says. What
+    has been committed until then stands.
+    """
+    done: list[Commit] = []
+    while commit := commit_files(order, _work):
+        done.append(commit)
+    return done
+
+
+def _work(target: WriteTarget) -> Callable[[Instant], tuple[WriteStat, ...]] | None:
+    chosen: list[FileSlice] = []
+    size = 0
+    for slice_ in rewritable(target):
+        if chosen and (len(chosen) == GROUPS or size + slice_.size > _BYTES):
+            break
+        chosen.append(slice_)
+        size += slice_.size
+    return partial(_rewritten, target, chosen) if chosen else None
+
+
+def rewritable(target: WriteTarget) -> list[FileSlice]:
+    return [
+        s
+        for s in target.slices
+        if stores_keys(s, target.config)
+        and not s.row_logs
+        and (s.partition_path, s.file_id) not in target.compacting
+    ]
+
+
+def _rewritten(
+    target: WriteTarget, slices: Sequence[FileSlice], instant: Instant
+) -> tuple[WriteStat, ...]:
+    extension = target.file_format.extension
+    jobs = [
+        Job(s, f"{s.file_id}_{n}-0-0_{instant.requested}{extension}") for n, s in enumerate(slices)
+    ]
+    step = CompactSlices(
+        target.storage,
+        target.file_format,
+        target.merge_rule(with_meta(target.schema)),
+        Pending.of(target.timeline, instant),
+    )
+    engine = target.engine
+    tasks = engine.tasks([payload([job]) for job in jobs])
+    stats, _damages = read_result(engine.collect(engine.map(tasks, step)))
+    return stats
+
+
+def check_all_stored(
+    storage: Storage,
+    file_format: BaseFileFormat,
+    slices: Sequence[FileSlice],
+    generator: KeyGenerator,
+) -> None:
+    """ConfigError unless every row of ``slices`` has its record key and the other meta columns stored, and
+    the key is the one that ``generator`` makes. Reads these columns, and those of keys."""
+    for slice_ in slices:
+        if slice_.row_logs:
+            raise ConfigError(
+                f"file group {slice_.file_id}", "has log files, which may lack their keys.",
+                "compact the table first (table.compact()).",
+            )  # fmt: skip
+        if slice_.base_file is None:
+            continue
+        with file_format.reader(storage, slice_.base_file.path) as reader:
+            keys = key_columns(generator, reader.schema)
+            for batch in reader.batches([*META_COLUMNS, *keys], encoded=True):
+                if reason := _not_stored(batch, generator, keys):
+                    raise ConfigError(
+                        f"base file {slice_.base_file.path}",
+                        f"has rows that {reason}: the keys of its table can't be stored ones again.",
+                        "copy the rows into a table that stores its keys.",
+                    )
+
+
+def _not_stored(batch: pa.RecordBatch, generator: KeyGenerator, keys: Sequence[str]) -> str | None:
+    """Why the meta columns of ``batch`` are not what a table with stored keys has; None: they are."""
+    for name in (RECORD_KEY, *META_COLUMNS):
+        if name not in batch.schema.names or batch.column(name).null_count:
+            return f"do not store {name}"
+        # What Spark's bulk insert puts there. The path of a table without partitions is empty, too.
+        if name != PARTITION_PATH and pc.any(pc.equal(batch.column(name), "")).as_py():
+            return f"do not store {name}"
+    stored, made = batch.column(RECORD_KEY), record_keys(generator, batch, keys)
+    if not pc.all(pc.equal(stored, made)).as_py():
+        at = pc.index(pc.equal(stored, made), False).as_py()
+        return f"store the key {stored[at].as_py()!r} where their columns give {made[at].as_py()!r}"
+    return None

@@ -1,1 +1,0 @@
-"""Compaction strategies: which file slices become a base file next."""
