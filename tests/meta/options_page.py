@@ -15,8 +15,8 @@ from hoodoo.options.new_table import NEW_TABLE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
-from hoodoo_metadata.options import METADATA_OPTIONS
 from hoodoo_clustering.options import CLUSTERING_OPTIONS
+from hoodoo_metadata.options import METADATA_OPTIONS
 from hoodoo_services.options import ARCHIVE_OPTIONS, CLEAN_OPTIONS, COMPACTION_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs/options.md"

@@ -14,8 +14,8 @@ from hoodoo.options import files, new_table, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
 from hoodoo.options.write import CONCURRENCY, DUPLICATES, THREADS, UNDONE
 from hoodoo_clustering import options as clustering
-from hoodoo_services import options as services
 from hoodoo_metadata import options as metadata
+from hoodoo_services import options as services
 from hoodoo_standard import options as standard
 from hypothesis import strategies as st
 

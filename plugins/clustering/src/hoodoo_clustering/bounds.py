@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
-
 from hoodoo.hookspecs.clustering import Bounds, Clusterable
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.column_range import ColumnRange, range_table
