@@ -11,9 +11,9 @@ from hoodoo.kernel.registry import kernel
 
 CORE = Path(__file__).parents[2] / "core/src/hoodoo"
 JAVA = "org.apache.hudi."
-# Names of registrations that are also words of the format, or names of columns and fields: said in core, they
-# mean these.
-WORDS = {"avro", "bucket", "key_range", "size"}
+# Names of registrations that are also words of the format, or names of columns, fields and members: said in core,
+# they mean these.
+WORDS = {"avro", "bucket", "column_ranges", "key_range", "record_keys", "size"}
 # Families whose members are called by their names from methods of the same name.
 BY_METHOD = {"command", "report"}
 
@@ -35,15 +35,9 @@ KNOWN: dict[str, set[str]] = {
         "KEEP_LATEST_FILE_VERSIONS",
     },
     "merge/slice.py": {"COMMIT_TIME_ORDERING"},
-    "metadata/column_stats/value_types.py": {"org.apache.hudi.avro.model."},
-    "metadata/layout.py": {"record_index"},
-    "metadata/table.py": {"CUSTOM", "org.apache.hudi.metadata.HoodieMetadataPayload"},
-    "metadata/wanted.py": {"growing_record_index", "partitioned_record_index"},
-    "metadata/writer.py": {"COMMIT_TIME_ORDERING"},
     "model/virtual_keys.py": {"CONCATENATED"},
     "options/clustering.py": {"reject"},
     "options/files.py": {"SIMPLE"},
-    "options/metadata.py": {"java"},
     "options/new_table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
     "options/services.py": {"by_commits", "log_size"},
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},

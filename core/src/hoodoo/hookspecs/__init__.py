@@ -73,7 +73,10 @@ _CLI = ("hoodoo-cli", "hoodoo-cli")
 USUAL: dict[str, tuple[str, str]] = {
     **dict.fromkeys(FAMILIES, _STANDARD),
     "storage": ("hoodoo-core", "hoodoo-core"),
+    "file_format": ("hoodoo-core", "hoodoo-core"),
     "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
+    "participant": ("hoodoo-metadata", "hoodoo-metadata"),
+    "pruner": ("hoodoo-metadata", "hoodoo-metadata"),
     "report": _CLI,
     "command": _CLI,
 }
