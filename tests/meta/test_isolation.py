@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from hoodoo.hookspecs import FAMILIES, USUAL
-from hoodoo.kernel.registry import kernel
 
 REPO = Path(__file__).parents[2]
 CORE = REPO / "core/src/hoodoo"
@@ -277,14 +275,3 @@ def test_core_names_no_plugin() -> None:
         if re.search(rf"\b({'|'.join(PLUGINS)})\b", line)
     ]
     assert not found
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_said_to_bring_a_family_does(family: str) -> None:
-    """The errors of who lacks it name this distribution."""
-    usual, _bring = USUAL[family]
-    there = {offer.plugin.distribution for offer in kernel().offers(family)}
-    if family == "observer":
-        there = {plugin.distribution for plugin, _ in kernel().implementations("hoodoo_event")}
-    assert usual in there
-    assert usual in DISTRIBUTIONS

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hoodoo.hookspecs import FAMILIES, USUAL
+from hoodoo.kernel.registry import kernel
 
 REPO = Path(__file__).parents[2]
 # What a distribution offers to others on purpose. (Subcommands are loaded by hoodoo-cli alone, so that those who
@@ -81,3 +83,13 @@ def test_the_rule_can_fail() -> None:
         "hoodoo_spark.session",
         "hoodoo_standard.index.bloom",
     ]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_said_to_bring_a_family_does(family: str) -> None:
+    """The errors of who lacks it name this distribution."""
+    usual, _bring = USUAL[family]
+    there = {offer.plugin.distribution for offer in kernel().offers(family)}
+    if family == "observer":
+        there = {plugin.distribution for plugin, _ in kernel().implementations("hoodoo_event")}
+    assert usual in there

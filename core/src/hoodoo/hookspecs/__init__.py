@@ -74,6 +74,7 @@ USUAL: dict[str, tuple[str, str]] = {
     **dict.fromkeys(FAMILIES, _STANDARD),
     "storage": ("hoodoo-core", "hoodoo-core"),
     "file_format": ("hoodoo-core", "hoodoo-core"),
+    "action": ("hoodoo-core", "hoodoo-core"),
     "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
     "participant": ("hoodoo-metadata", "hoodoo-metadata"),
     "pruner": ("hoodoo-metadata", "hoodoo-metadata"),
