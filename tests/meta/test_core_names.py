@@ -1,4 +1,8 @@
-"""Core knows no plugin by its name: the places where it still does, in a list that only gets shorter."""
+"""Core knows no plugin by its name: the places where it still does, in a list that only gets shorter.
+
+Names of actions are names of files on the timeline, too (`timeline/`), and words of families (`hookspecs/`,
+`kernel/`): there they are the format's. Elsewhere a trait of the action says it better.
+"""
 
 from __future__ import annotations
 
@@ -18,39 +22,32 @@ WORDS = {"avro", "bucket", "column_ranges", "key_range", "record_keys", "size"}
 BY_METHOD = {"command", "report"}
 
 KNOWN: dict[str, set[str]] = {
-    "actions/clean/scope.py": {
-        "KEEP_LATEST_BY_HOURS",
-        "KEEP_LATEST_COMMITS",
-        "by_commits",
-        "by_hours",
-    },
-    "actions/compaction/run.py": {"file_groups"},
+    "actions/plan_validation.py": {"restore"},
+    "actions/rollback/files.py": {"clustering", "compaction"},
+    "actions/rollback/recovery.py": {"restore"},
+    "actions/rollback/validation.py": {"clean", "clustering", "compaction"},
     "engine/no_arrow.py": {"pyspark"},
     "files/bloom.py": {"SIMPLE"},
     "files/record_keys.py": {"org.apache.hudi.bloomfilter"},
+    "hookspecs/__init__.py": {"clustering", "compaction"},
+    "hookspecs/clustering.py": {"clustering"},
+    "kernel/answers/clustering.py": {"clustering"},
     "kernel/answers/merging.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
     "kernel/answers/planning.py": {
         "KEEP_LATEST_BY_HOURS",
         "KEEP_LATEST_COMMITS",
         "KEEP_LATEST_FILE_VERSIONS",
+        "compaction",
     },
+    "kernel/protocols.py": {"clustering", "compaction"},
     "merge/slice.py": {"COMMIT_TIME_ORDERING"},
     "model/virtual_keys.py": {"CONCATENATED"},
-    "options/clustering.py": {"reject"},
     "options/files.py": {"SIMPLE"},
     "options/new_table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
-    "options/services.py": {"by_commits", "log_size"},
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
-    "options/write.py": {"NON_BLOCKING_CONCURRENCY_CONTROL", "small_file"},
+    "options/write.py": {"NON_BLOCKING_CONCURRENCY_CONTROL", "reject", "small_file"},
     "read/scan.py": {"spark"},
-    "table/clustering.py": {
-        "combine",
-        "hilbert",
-        "linear",
-        "org.apache.hudi.",
-        "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy",
-        "zorder",
-    },
+    "table/handle.py": {"global_simple", "new_files", "simple"},
     "table/index_choice.py": {"simple"},
     "table/new_table.py": {
         "COMMIT_TIME_ORDERING",
@@ -68,6 +65,16 @@ KNOWN: dict[str, set[str]] = {
         "org.apache.hudi.keygen.SimpleKeyGenerator",
         "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
     },
+    "table/reports.py": {"clean"},
+    "table/running.py": {
+        "archive",
+        "clean",
+        "clustering",
+        "compaction",
+        "restore",
+        "rewrite_keys",
+        "savepoint",
+    },
     "table/settings.py": {
         "COMMIT_TIME_ORDERING",
         "COMPLEX",
@@ -82,8 +89,21 @@ KNOWN: dict[str, set[str]] = {
         "log_appends",
     },
     "table/switching.py": {"global_simple"},
-    "table/writing.py": {"global_simple", "new_files", "simple"},
-    "timeline/archive/entries.py": {"org.apache.hudi.avro.model"},
+    "timeline/archive/entries.py": {
+        "clean",
+        "compaction",
+        "org.apache.hudi.avro.model",
+        "savepoint",
+    },
+    "timeline/layouts/layout1.py": {"clustering"},
+    "timeline/lost.py": {"clean"},
+    "timeline/names.py": {"clean", "clustering", "compaction", "restore", "savepoint"},
+    "timeline/plans/clean.py": {"clean"},
+    "timeline/plans/clustering.py": {"clustering"},
+    "timeline/plans/compaction.py": {"compaction"},
+    "timeline/publish.py": {"clean", "clustering", "compaction", "restore", "savepoint"},
+    "timeline/savepoints.py": {"savepoint"},
+    "timeline/timeline.py": {"savepoint"},
     "write/located.py": {"COMMIT_TIME_ORDERING"},
     "write/run.py": {"pyspark"},
 }

@@ -1,4 +1,4 @@
-"""The reports and subcommands of hoodoo-cli keep the contracts."""
+"""All reports and subcommands that are installed keep the contracts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from hoodoo.hookspecs import Registration
 from hoodoo.hookspecs.report import Reporter
+from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.contracts.command import CommandContract
 from hoodoo.testing.contracts.report import ReportContract
-from hoodoo_cli.registrations import hoodoo_commands, hoodoo_reports
 
-COMMANDS = hoodoo_commands()
+COMMANDS = [offer.registration for offer in kernel().offers("command")]
 ARGUMENTS: dict[str, Mapping[str, Any]] = {"layout": {"columns": ["city"]}}
 
 
-@pytest.fixture(params=[one.name for one in hoodoo_reports()])
+@pytest.fixture(params=[offer.name for offer in kernel().offers("report")])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

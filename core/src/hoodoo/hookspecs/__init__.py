@@ -68,18 +68,17 @@ FAMILIES: dict[str, type] = {
 }
 
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
-_STANDARD = ("hoodoo-standard", "hoodoo-standard")
-_CLI = ("hoodoo-cli", "hoodoo-cli")
+_BRINGS = {
+    "hoodoo-core": ("storage", "file_format"),
+    "hoodoo-metadata": ("participant", "pruner"),
+    "hoodoo-services": ("action", "compaction", "cleaning"),
+    "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
+    "hoodoo-cli": ("report", "command"),
+}
 USUAL: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(FAMILIES, _STANDARD),
-    "storage": ("hoodoo-core", "hoodoo-core"),
-    "file_format": ("hoodoo-core", "hoodoo-core"),
-    "action": ("hoodoo-core", "hoodoo-core"),
+    **dict.fromkeys(FAMILIES, ("hoodoo-standard", "hoodoo-standard")),
+    **{family: (name, name) for name, families in _BRINGS.items() for family in families},
     "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
-    "participant": ("hoodoo-metadata", "hoodoo-metadata"),
-    "pruner": ("hoodoo-metadata", "hoodoo-metadata"),
-    "report": _CLI,
-    "command": _CLI,
 }
 
 # The API numbers of each family that this core works with, oldest first: those that `Registration.api` may say.

@@ -11,7 +11,8 @@ from hoodoo.hookspecs.registration import Registration
 class CommandHooks:
     @hookspec
     def hoodoo_commands(self) -> Iterable[Registration]:
-        """Offer subcommands. When: the command line starts. Default: those of hoodoo-cli.
+        """Offer subcommands. When: the command line starts. Default: those of hoodoo-cli, and of the
+        distributions whose services they run.
 
         ``name`` is what is typed, ``summary`` its line in ``hoodoo --help``. Unlike other factories, ``factory``
         is what runs, and gets no settings: a function whose arguments typer understands, or a ``typer.Typer``

@@ -61,3 +61,19 @@ def hoodoo_reports() -> Iterable[Registration]:
             summary="Which values of columns each file holds.",
         )
     ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "cluster",
+            "hoodoo_clustering.commands.cluster:cluster",
+            summary="Rewrite file groups into well-sized, well-sorted ones; no row changes.",
+        ),
+        Registration(
+            "layout",
+            "hoodoo_clustering.commands.layout:layout",
+            summary="Say, or draw, how the values of columns are spread over a table's files.",
+        ),
+    ]

@@ -69,3 +69,19 @@ def hoodoo_indexes() -> Iterable[Registration]:
             summary="a record index whose buckets get more file groups; Hoodoo alone keeps it",
         ),
     ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "rebuild-index",
+            "hoodoo_metadata.commands.rebuild_index:rebuild_index",
+            summary="Make the metadata table anew from the table's files, or one partition of it.",
+        ),
+        Registration(
+            "compact-metadata",
+            "hoodoo_metadata.commands.rebuild_index:compact_metadata",
+            summary="Make base files of the log files of the metadata table.",
+        ),
+    ]

@@ -101,3 +101,18 @@ def hoodoo_cleanings() -> Iterable[Registration]:
             (options.VERSIONS_RETAINED,), "the newest slices of each file group stay",
         ),
     ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    for name, summary in (
+        ("archive", "Move old instants from the active timeline into the archived one."),
+        ("clean", "Delete the files that neither readers of the recent past nor a savepoint need."),
+        ("compact", "Make base files of the log files of a table that is merged on read."),
+        ("restore", "Undo everything after INSTANT, for good."),
+        (
+            "savepoint",
+            "Keep a write and its files, whatever is cleaned and archived; also list and delete savepoints.",
+        ),
+    ):
+        yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)

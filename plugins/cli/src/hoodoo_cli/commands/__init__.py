@@ -1,1 +1,1 @@
-"""The subcommands, a module each; a subcommand of a service lives with the service."""
+"""The subcommands that go with no other distribution, a module each."""

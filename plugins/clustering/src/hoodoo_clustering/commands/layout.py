@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import attrs
 import typer
 from hoodoo.errors import ConfigError
-
 from hoodoo_cli.toolkit import arguments, show
 
 _NUMBERS = ("files", "size", "median", "average", "most", "pairs", "unknown")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-
 from hoodoo_cli.toolkit import arguments, show
 
 

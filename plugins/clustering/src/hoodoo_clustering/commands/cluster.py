@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 from hoodoo.errors import ConfigError
-
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:

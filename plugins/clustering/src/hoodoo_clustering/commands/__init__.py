@@ -1,0 +1,1 @@
+"""The subcommands of ``hoodoo`` that come with this distribution, a module each."""
