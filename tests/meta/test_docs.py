@@ -46,7 +46,10 @@ from hoodoo.testing.distributions import fake_distribution
 
 REPO = Path(__file__).parents[2]
 CONTRIB = REPO / "contrib/keep-first"
-CONTRIBS = (CONTRIB, REPO / "contrib/folded-key", REPO / "contrib/route-geography")
+CONTRIBS = (
+    CONTRIB,
+    *(REPO / "contrib" / name for name in ("folded-key", "route-geography", "arrow-format")),
+)
 REFERENCE = REPO / "docs/plugins/reference.md"
 GUIDE = REPO / "docs/plugins/guide.md"
 PAGES = sorted(
@@ -193,6 +196,7 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
         "src/hoodoo_folded_key/plugin.py",
         "src/hoodoo_route_geography/clustering.py",
         "src/hoodoo_route_geography/plugin.py",
+        "src/hoodoo_arrow_format/format.py",
     }
     for block in shown:
         source = (block.contrib / str(block.file)).read_text("utf-8")

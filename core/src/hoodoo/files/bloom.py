@@ -87,6 +87,18 @@ class BloomFilter:
         return block.rows
 
 
+def text_bytes(rows: int, options: BloomOptions) -> int:
+    """About the length of :func:`build`'s text for ``rows`` keys."""
+    sized = options.entries or max(rows, _MIN_KEYS)
+    if options.max_entries is not None and options.entries is None:
+        sized = min(sized, options.max_entries)
+    count = 1
+    if options.entries is not None:
+        count = min(-(-rows // sized), -(-(options.max_entries or 100_000) // sized))
+    bits = min(sized * -math.log(options.fpp) / math.log(2) ** 2, _MAX_BITS)
+    return int(max(1, count) * bits / 8 * 4 / 3)
+
+
 def build(keys: pa.Array | pa.ChunkedArray, options: BloomOptions | None = None) -> bytes:
     """The footer text (base64) of a filter that holds ``keys`` (strings; nulls are left out)."""
     options = options or BloomOptions()

@@ -20,6 +20,16 @@ FILTER_TYPE = "hoodie_bloom_filter_type_code"
 FOOTER_KEYS = frozenset({MIN_KEY, MAX_KEY, FILTER, FILTER_TYPE})
 
 
+class HasFooter(Protocol):
+    """What a file says of itself that another one replaces."""
+
+    @property
+    def num_rows(self) -> int: ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]: ...
+
+
 @define
 class KeyStats:
     """Collects the record keys of a file under construction; holds their bytes until the end,
@@ -34,6 +44,21 @@ class KeyStats:
     high: str | None = None
     started: bloom.Growing | None = None
     _keys: list[pa.Array] = field(factory=list)
+
+    @staticmethod
+    def begin(
+        options: bloom.BloomOptions | None,
+        expected_rows: int | None = None,
+        base: HasFooter | None = None,
+    ) -> KeyStats:
+        """Of a file that a writer begins: ``expected_rows`` and ``base`` (the open file that it replaces) as the
+        writer got them. A filter of ``base`` that will do is built upon."""
+        if base is not None:
+            rows = base.num_rows if expected_rows is None else expected_rows
+            carried = KeyStats.carried(base.metadata, options, rows)
+            if carried is not None:
+                return carried
+        return KeyStats(options)
 
     @staticmethod
     def carried(
@@ -67,6 +92,13 @@ class KeyStats:
             # A copy of the keys alone: the batch they came in may share one allocation with all its
             # columns, which a slice would keep alive.
             self._keys.append(pa.concat_arrays([keys, pa.array([], keys.type)]))
+
+    @property
+    def filter_bytes(self) -> int:
+        """Bytes of the filter over the keys that have come so far, as text; about what :meth:`footer` adds."""
+        if self.options is None or self.low is None:
+            return 0
+        return bloom.text_bytes(self.rows, self.options)
 
     def footer(self) -> dict[str, str | bytes]:
         """The footer's entries; none for rows that have no stored keys."""

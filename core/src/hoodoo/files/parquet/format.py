@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 import pyarrow as pa
 from attrs import Factory, frozen
 
 from hoodoo.files.bloom import BloomOptions
 from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.files.parquet.writer import ParquetWriter, WriterOptions
-from hoodoo.files.record_keys import KeyStats
+from hoodoo.files.record_keys import HasFooter, KeyStats
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options import files as keys
 from hoodoo.options.option import OptionSource
@@ -30,14 +27,6 @@ _CODECS = {
     "uncompressed": "none",
 }
 _LEVELS = {"zstd": 1}
-
-
-class _Base(Protocol):
-    @property
-    def num_rows(self) -> int: ...
-
-    @property
-    def metadata(self) -> Mapping[str, str]: ...
 
 
 @frozen
@@ -83,20 +72,11 @@ class ParquetFormat:
         local: str,
         schema: pa.Schema,
         expected_rows: int | None = None,
-        base: _Base | None = None,
+        base: HasFooter | None = None,
     ) -> ParquetWriter:
         """Start a file at ``local``; it is whole after ``close``."""
-        return ParquetWriter(local, schema, self.options, self._keys(expected_rows, base))
-
-    def _keys(self, expected_rows: int | None, base: _Base | None) -> KeyStats | None:
-        if not self.options.key_stats:
-            return None
-        if base is not None:
-            rows = base.num_rows if expected_rows is None else expected_rows
-            carried = KeyStats.carried(base.metadata, self.options.bloom, rows)
-            if carried is not None:
-                return carried
-        return KeyStats(self.options.bloom)
+        keys = KeyStats.begin(self.options.bloom, expected_rows, base)
+        return ParquetWriter(local, schema, self.options, keys if self.options.key_stats else None)
 
 
 def _wants_bloom(settings: OptionSource) -> bool:

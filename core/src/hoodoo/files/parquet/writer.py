@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable
 
@@ -22,7 +21,6 @@ from hoodoo.model.schema.normalize import conform, plain_schema
 _MAX_ROWS = 1 << 20
 # What the footer says of one column of one row group. Measured on tables of 8 to 20 columns: 90 to 200.
 _CHUNK_BYTES = 140
-_MOST_BITS = 1 << 27  # of a bloom filter
 # Bytes: where a row group is one row, pyarrow 26 loses the value of a list in pages of six bytes or less.
 _LEAST_PAGE = 64
 
@@ -75,7 +73,9 @@ class ParquetWriter:
         put = 0 if self._sink is None else int(self._sink.tell())
         texts = sum(len(text) for text in self._footer.values())
         chunks = self._groups * _leaves(self._schema)
-        return put + texts + chunks * _CHUNK_BYTES + _filter_bytes(self._stats)
+        return (
+            put + texts + chunks * _CHUNK_BYTES + (self._stats.filter_bytes if self._stats else 0)
+        )
 
     def flush(self) -> int:
         """End the row group: rows that wait are put into the file. :attr:`written` then."""
@@ -166,21 +166,6 @@ class ParquetWriter:
             f"it could not be written ({error}).",
             "Check space and permissions of the directory; nothing was published.",
         )
-
-
-def _filter_bytes(keys: KeyStats | None) -> int:
-    """Bytes of the bloom filter over the keys that have come so far, as the footer's text."""
-    if keys is None or keys.options is None or keys.low is None:
-        return 0
-    options = keys.options
-    sized = options.entries or max(keys.rows, 1000)
-    if options.max_entries is not None:
-        sized = min(sized, options.max_entries) if options.entries is None else sized
-    rows = 1
-    if options.entries is not None:
-        rows = min(-(-keys.rows // sized), -(-(options.max_entries or 100_000) // sized))
-    bits = min(sized * -math.log(options.fpp) / math.log(2) ** 2, _MOST_BITS)
-    return int(max(1, rows) * bits / 8 * 4 / 3)
 
 
 def _leaves(fields: Iterable[pa.Field]) -> int:
