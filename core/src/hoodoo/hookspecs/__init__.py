@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> conflict -> lock -> participant -> pruner -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> conflict -> lock -> participant -> metadata partition -> pruner -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
@@ -33,6 +33,7 @@ from hoodoo.hookspecs.layout import LayoutHooks
 from hoodoo.hookspecs.lock import LockHooks
 from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.merger import MergerHooks
+from hoodoo.hookspecs.metadata_partition import MetadataPartitionHooks
 from hoodoo.hookspecs.observer import ObserverHooks
 from hoodoo.hookspecs.participant import ParticipantHooks
 from hoodoo.hookspecs.pruner import PrunerHooks
@@ -55,6 +56,7 @@ FAMILIES: dict[str, type] = {
     "conflict": ConflictHooks,
     "lock": LockHooks,
     "participant": ParticipantHooks,
+    "metadata_partition": MetadataPartitionHooks,
     "pruner": PrunerHooks,
     "action": ActionHooks,
     "compaction": CompactionHooks,

@@ -17,6 +17,7 @@ from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.metadata_partition import MetadataPartition
 from hoodoo.hookspecs.participant import Participant
 from hoodoo.hookspecs.pruner import Pruner
 from hoodoo.hookspecs.report import Reporter
@@ -39,6 +40,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "conflict": (ConflictStrategy,),
     "lock": (Lock,),
     "participant": (Participant,),
+    "metadata_partition": (MetadataPartition,),
     "pruner": (Pruner,),
     "action": (Action,),
     "compaction": (CompactionStrategy,),

@@ -15,14 +15,14 @@ from hoodoo.storage.api import Storage
 
 from hoodoo_metadata.hfile import write_hfile
 from hoodoo_metadata.hfile.writer import BLOCK_BYTES
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_metadata.layout import INDEXES
 
 EXTENSION = ".hfile"
 # Blocks of partitions whose single keys are sought. Measured on 1 M entries, one core: with half as many
 # bytes in a block as usual, seeking 1,000 keys takes 67 ms instead of 90, scanning all 4 % more, and an entry
 # 27 bytes instead of 24. With a quarter: 47 ms, 28 % more, 30 bytes.
 SOUGHT_BLOCK_BYTES = BLOCK_BYTES // 2
-_SOUGHT = frozenset({RECORD_INDEX, GROWING_INDEX})
+_SOUGHT = frozenset(INDEXES)
 
 
 def block_bytes(partition: str) -> int:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.participant import TableState
@@ -16,14 +13,13 @@ from hoodoo.timeline import view
 
 from hoodoo_metadata.base import put_base
 from hoodoo_metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
+from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.file_index.deltas import FileChange, entries
 from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, encode_files, encode_partitions
 from hoodoo_metadata.keys import file_key
 from hoodoo_metadata.layout import (
-    COLUMN_STATS,
     FILES,
     GROWING_INDEX,
-    PARTITION_STATS,
     RECORD_INDEX,
     group_id,
 )
@@ -34,14 +30,13 @@ from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_ro
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import MetadataTable
-from hoodoo_metadata.writer import columns_of
 
 # Below so many bytes of base files the least number of groups is right, whatever the rows.
 _FEW_BYTES = 256 << 20
 
 
 def begin_files(
-    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize
+    target: TableState, table: MetadataTable, pending: Pending
 ) -> tuple[WriteStat, ...]:
     """Every file of a committed instant, of all file slices."""
     found: dict[str, dict[str, int]] = {}
@@ -55,7 +50,7 @@ def begin_files(
 
 
 def begin_ranges(
-    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize, partition: str
+    target: TableState, table: MetadataTable, pending: Pending, partition: str
 ) -> tuple[WriteStat, ...]:
     """What the files of the newest slices hold."""
     added: dict[str, dict[str, int]] = {}
@@ -177,14 +172,3 @@ def _put(
 ) -> WriteStat:
     text, file_id = record_schema(target.config.version), group_id(partition, group)
     return put_base(table.storage, pending, partition, file_id, batches, text, group)
-
-
-Begin = Callable[[TableState, MetadataTable, Pending, IndexSize], tuple[WriteStat, ...]]
-# The partitions that can be made.
-BEGIN: dict[str, Begin] = {
-    FILES: begin_files,
-    COLUMN_STATS: partial(begin_ranges, partition=COLUMN_STATS),
-    RECORD_INDEX: begin_index,
-    PARTITION_STATS: partial(begin_ranges, partition=PARTITION_STATS),
-    GROWING_INDEX: begin_growing,
-}

@@ -31,13 +31,15 @@ from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
 
-from hoodoo_metadata.begin import BEGIN
 from hoodoo_metadata.catch_up import Behind, catch_up, covers
+from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.definitions import PATH as DEFINITIONS_PATH
 from hoodoo_metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE
 from hoodoo_metadata.layout import FILES, RECORD_INDEX, is_own
+from hoodoo_metadata.partitions.api import Beginning
+from hoodoo_metadata.partitions.known import known, names
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import (
@@ -53,7 +55,6 @@ from hoodoo_metadata.table import (
     told_as,
 )
 from hoodoo_metadata.undo import forget
-from hoodoo_metadata.writer import columns_of
 
 _ATTEMPTS = 50
 _MILLISECOND = timedelta(milliseconds=1)
@@ -193,7 +194,10 @@ def _build(
     table = MetadataTable.open(storage, target.timeline)
     make_table(table.storage, target.config)
     begun = _begin(target, table, wanted, settings, before)
-    groups = [s.file_id for _i, stats in begun for s in stats if s.partition_path == RECORD_INDEX]
+    ids = {
+        partition: [stat.file_id for stat in stats]
+        for partition, (_instant, stats) in zip(wanted, begun, strict=True)
+    }
     content = codec_avro.encode(
         "HoodieIndexCommitMetadata",
         {"operationType": "INDEX", "indexPartitionInfos": _infos(wanted, target.timeline)},
@@ -209,7 +213,7 @@ def _build(
             )
         except Behind:
             now = look()
-            catch_up(target, now, wanted, groups, settings)
+            catch_up(target, now, wanted, ids, settings)
             settings.told(-1)  # whether what came is unique was not looked at
             target = now
             continue
@@ -255,7 +259,8 @@ def _begin(
             table.storage.put_if_absent(mark_of(partition), b"")
         else:
             partitions.ensure(table.storage, partition, instant.requested)
-        begun.append((instant, BEGIN[partition](target, table, pending, settings)))
+        made_of = Beginning(target, table, pending, settings)
+        begun.append((instant, known()[partition].begin(made_of)))
     return begun
 
 
@@ -306,7 +311,7 @@ def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]
 def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
     """``wanted``, and with ``files`` all of Hudi's partitions that there are: they are wiped with it."""
     others = {*listed(config), *building(config)} if FILES in wanted else set()
-    others = {p for p in others if p in BEGIN and not is_own(p)}
+    others = {p for p in others if p in names() and not is_own(p)}
     return (*wanted, *sorted(others - set(wanted)))
 
 

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from attrs import evolve
 from hoodoo.errors import CommitConflictError, HoodooError
-from hoodoo.hookspecs.participant import TableState
-from hoodoo.model.commit import WriteStat
-from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.hookspecs.participant import ActionChange, ChangedKeys, TableState
+from hoodoo.model.commit import Operation, WriteStat
+from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
 from hoodoo_metadata.commit import PendingDeltaCommit
 from hoodoo_metadata.deltas import put_deltas
 from hoodoo_metadata.file_index.deltas import FileChange
-from hoodoo_metadata.layout import FILES, GROWING_INDEX, INDEXES
-from hoodoo_metadata.record_index.groups import IndexGroups
-from hoodoo_metadata.record_index.growing import Growing
-from hoodoo_metadata.record_index.locations import millis_of
-from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_rows
+from hoodoo_metadata.layout import FILES
+from hoodoo_metadata.partitions.api import Missed, Work
+from hoodoo_metadata.partitions.known import chosen
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import MetadataTable
-from hoodoo_metadata.writer import columns_of, grown
 
 _CLEAN = "clean"
 # What changes neither files nor keys.
@@ -60,12 +56,12 @@ def _told(timeline: Timeline) -> frozenset[tuple[str, str]]:
 def catch_up(
     before: TableState,
     now: TableState,
-    partitions: Sequence[str],
-    groups: list[str],
+    names: Sequence[str],
+    ids: dict[str, list[str]],
     size: IndexSize,
 ) -> None:
-    """Add to ``partitions``, made of the look ``before``, what was completed until ``now``. ``groups``: file
-    ids of the record index's groups; new ones come to it.
+    """Add to the partitions ``names``, made of the look ``before``, what was completed until ``now``. ``ids``: of
+    the file groups that each began with; new ones come to it.
 
     Raises CommitConflictError where something was undone meanwhile: that can't be added.
     """
@@ -84,9 +80,9 @@ def catch_up(
         (i for i in new if i.action not in _ASIDE), key=lambda i: order_key(i.completion_order)
     )
     for instant in new:
-        _add_files(now, instant, partitions)
-    for index in (p for p in INDEXES if new and p in partitions):
-        _add_keys(before, now, new[-1], groups, size, index)
+        _add_files(now, instant, names, ids)
+    if new:
+        _add_keys(before, now, new[-1], names, ids, size)
 
 
 def _begun(target: TableState, instant: Instant) -> PendingDeltaCommit:
@@ -106,29 +102,52 @@ def _complete(begun: PendingDeltaCommit, stats: Sequence[WriteStat]) -> None:
         begun.complete_alone(stats)
 
 
-def _add_files(target: TableState, instant: Instant, partitions: Sequence[str]) -> None:
+def _work(
+    target: TableState,
+    instant: Instant,
+    names: Sequence[str],
+    ids: Mapping[str, Sequence[str]],
+    files: FileChange,
+    change: ActionChange,
+) -> Work:
+    return Work(
+        _begun(target, instant),
+        change,
+        files,
+        tuple(names),
+        lambda: target.file_format,
+        target.options,
+        {name: len(groups) for name, groups in ids.items()},
+    )
+
+
+def _add_files(
+    target: TableState,
+    instant: Instant,
+    names: Sequence[str],
+    ids: Mapping[str, Sequence[str]],
+) -> None:
+    change = ActionChange(
+        target.storage, target.timeline, instant, Operation.UNKNOWN, target.schema, engine=target.engine
+    )  # fmt: skip
     if instant.action == _CLEAN:
         told = target.timeline.contents(target.storage, instant)
-        change = FileChange.deleted(deleted_by(told))
+        change = evolve(change, removed=tuple(deleted_by(told)))
     else:
-        change = FileChange.written(target.timeline.metadata(target.storage, instant).stats)
-    begun = _begun(target, instant)
-    deltas = [change.delta()] if FILES in partitions else []
-    groups = {p: n for p, n in RANGE_GROUPS.items() if p in partitions}
-    if groups:
-        config = target.config
-        columns = columns_of(target.schema, config, target.options)
-        there = _still_there(target, change)
-        rows = read_ranges(
-            target.engine,
-            target.storage,
-            target.file_format,
-            there,
-            with_meta(target.schema),
-            columns,
-            config.version,
+        metadata = target.timeline.metadata(target.storage, instant)
+        change = evolve(
+            change, operation=metadata.operation, stats=metadata.stats, replaced=metadata.replaced
         )
-        deltas += range_deltas(rows, change, columns, groups)
+    files = FileChange.of(change.stats, change.removed)
+    work = _work(target, instant, names, ids, files, change)
+    # Ranges are read of files that nothing has cleaned since; all files are told of.
+    there = evolve(work, files=FileChange(_still_there(target, files), files.removed))
+    deltas = [
+        delta
+        for partition in chosen(names)
+        for delta in partition.deltas(work if partition.name == FILES else there)
+    ]
+    begun = work.begun
     stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text)
     _complete(begun, stats)
 
@@ -160,45 +179,25 @@ def _add_keys(
     before: TableState,
     now: TableState,
     newest: Instant,
-    groups: list[str],
+    names: Sequence[str],
+    ids: dict[str, list[str]],
     size: IndexSize,
-    index: str,
 ) -> None:
     """The keys of the file slices that are others now: what they were goes, what they are comes."""
+    partitions = [partition for partition in chosen(names) if partition.keys]
     old = {(s.partition_path, s.file_id): s for s in before.slices}
     new = {(s.partition_path, s.file_id): s for s in now.slices}
     went = [s for key, s in old.items() if new.get(key) != s]
     came = [s for key, s in new.items() if old.get(key) != s]
-    if not went and not came:
+    if not partitions or not (went or came):
         return
-    begun = _begun(now, newest)
-    rows = now.engine.union(
-        [
-            now.keys_of(came),
-            now.keys_of(went, len(came), deleted=True),
-        ]
-    )
-    if index == GROWING_INDEX:
-        # Its first base files are not committed yet: all of them are the first of their buckets.
-        growing = Growing.of(now.config)
-        files = GroupFiles(
-            begun.table.storage, begun.pending, begun.schema_text, growing.groups, False,
-            partition=index, buckets=((),) * growing.buckets, cap=growing.cap,
-        )  # fmt: skip
-    else:
-        paths = {s.partition_path for s in (*came, *went)} if size.partitioned else None
-        there, new_slots = grown(IndexGroups.of(groups, paths), paths, size)
-        groups += [there.file_ids[slot] for slot in sorted(new_slots)]
-        files = GroupFiles(
-            begun.table.storage, begun.pending, begun.schema_text, there, False, new_slots
-        )
-    known = places(_known([*came, *went], now))
-    stats, _repeated = write_index_rows(now.engine, rows, known, files, now.serializer)
-    _complete(begun, stats)
-
-
-def _known(slices: Sequence[FileSlice], target: TableState) -> list[tuple[int, str, str, int]]:
-    zone = target.config.timezone
-    return [
-        (n, s.partition_path, s.file_id, millis_of(s.instant, zone)) for n, s in enumerate(slices)
-    ]
+    rows = now.engine.union([now.keys_of(came), now.keys_of(went, len(came), deleted=True)])
+    slices = [*came, *went]
+    files = {n: (s.partition_path, s.file_id) for n, s in enumerate(slices)}
+    change = ActionChange(
+        now.storage, now.timeline, newest, Operation.UNKNOWN, now.schema, engine=now.engine,
+        keys=ChangedKeys(now, rows, files), serializer=now.serializer,
+    )  # fmt: skip
+    for partition in partitions:
+        work = _work(now, newest, names, ids, FileChange(), change)
+        _complete(work.begun, partition.catch_up(Missed(work, slices, size, ids)))

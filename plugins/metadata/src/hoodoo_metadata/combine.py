@@ -19,22 +19,26 @@ from hoodoo_metadata.file_index.rows import (
     encode_partitions,
     merge_files,
 )
-from hoodoo_metadata.layout import FILES, GROWING_INDEX, PARTITION_STATS
-from hoodoo_metadata.record_index.growing import is_first
 from hoodoo_metadata.slice import Layer, layers, merged
 
 
-def combined(storage: Storage, slice_: FileSlice, schema_text: str) -> Iterator[pa.RecordBatch]:
-    """ENTRIES of ``slice_``, ascending, as values of ``schema_text``; nothing of what is deleted."""
+def files_merged(storage: Storage, slice_: FileSlice) -> Iterator[pa.RecordBatch]:
+    """ENTRIES of a file group of ``files``, ascending; nothing of what is deleted."""
+    yield from entries(_files(layers(storage, slice_))).to_batches()
+
+
+def ranges_merged(storage: Storage, slice_: FileSlice) -> Iterator[pa.RecordBatch]:
+    """The same of ``partition_stats``."""
+    yield from entries(_ranges(layers(storage, slice_))).to_batches()
+
+
+def newest_merged(
+    storage: Storage, slice_: FileSlice, schema_text: str, deleted: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The same where the newest value of a key counts, as values of ``schema_text``. ``deleted``: with deleted
+    entries, whose value is empty."""
     found = layers(storage, slice_)
-    if slice_.partition_path == FILES:
-        yield from entries(_files(found)).to_batches()
-        return
-    if slice_.partition_path == PARTITION_STATS:
-        yield from entries(_ranges(found)).to_batches()
-        return
-    later = slice_.partition_path == GROWING_INDEX and not is_first(slice_.file_id)
-    yield from merged([layer.coded(schema_text) for layer in found], deleted=later)
+    yield from merged([layer.coded(schema_text) for layer in found], deleted=deleted)
 
 
 def file_changes(found: Sequence[Layer], wanted: pa.Array | None = None) -> dict[str, FileChanges]:

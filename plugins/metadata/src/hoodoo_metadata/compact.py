@@ -6,7 +6,7 @@ base file holds what may yet be undone. A plan that somebody left is run by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 import pyarrow as pa
@@ -32,8 +32,9 @@ from hoodoo.timeline.plans.compaction import (
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.base import put_base
-from hoodoo_metadata.combine import combined
 from hoodoo_metadata.layout import is_own
+from hoodoo_metadata.partitions.api import Partition
+from hoodoo_metadata.partitions.known import chosen
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import FOLDER, MetadataTable, is_beginning, late_beginnings
 
@@ -179,7 +180,7 @@ def _run(
     text = record_schema(table.data.config.version)
     slices = [*plan.slices, *_own_slices(table, instant.requested, partitions)]
     tasks = engine.tasks([slice_json.pack([slice_]) for slice_ in slices])
-    step = _CompactGroups(table.storage, pending, text)
+    step = _CompactGroups(table.storage, pending, text, _merging(slices))
     stats = read_stats(engine.collect(engine.map(tasks, step)))
     told = tuple(stat for stat in stats if not is_own(stat.partition_path))
     metadata = CommitMetadata(Operation.COMPACT, told, extra={"schema": text}, compacted=True)
@@ -203,11 +204,18 @@ def _run(
     return instant.requested
 
 
+def _merging(slices: Sequence[FileSlice]) -> dict[str, Partition]:
+    """The partitions of ``slices``, for the tasks."""
+    names = sorted({slice_.partition_path for slice_ in slices})
+    return {partition.name: partition for partition in chosen(names)}
+
+
 @frozen
 class _CompactGroups:
     storage: Storage
     pending: Pending
     schema_text: str
+    partitions: Mapping[str, Partition]
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -225,7 +233,7 @@ class _CompactGroups:
             self.pending,
             slice_.partition_path,
             slice_.file_id,
-            combined(self.storage, slice_, self.schema_text),
+            self.partitions[slice_.partition_path].merged(self.storage, slice_, self.schema_text),
             self.schema_text,
             task.number,
         )

@@ -17,6 +17,8 @@ FILES = "files"
 COLUMN_STATS = "column_stats"
 PARTITION_STATS = "partition_stats"
 RECORD_INDEX = "record_index"
+# How the names of partitions begin that Hudi must not come to know of.
+OWN_PREFIX = "hoodoo_"
 # Hoodoo's own: a record index whose buckets get more file groups as they grow.
 GROWING_INDEX = "hoodoo_record_index"
 INDEXES = (RECORD_INDEX, GROWING_INDEX)
@@ -38,6 +40,8 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
     groups of each are numbered by themselves. Raises ConfigError for a partition of another kind.
     """
     prefix = _PREFIXES.get(partition)
+    if prefix is None and is_own(partition):
+        prefix = f"{partition.replace('_', '-')}-"
     if prefix is None:
         raise ConfigError(
             f"metadata table partition {partition!r}",
@@ -55,7 +59,7 @@ def bucket_id(bucket: int) -> str:
 
 def is_own(partition: str) -> bool:
     """Whether a partition is Hoodoo's, which Hudi must not come to know of."""
-    return partition == GROWING_INDEX
+    return partition.startswith(OWN_PREFIX)
 
 
 def path_prefix(data_partition: str) -> str:

@@ -26,6 +26,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_metadata import compact
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.build import build, finish, retire
+from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, list_files
@@ -33,12 +34,12 @@ from hoodoo_metadata.first_commit_not_indexed import UNIQUE
 from hoodoo_metadata.keys import column_key
 from hoodoo_metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
 from hoodoo_metadata.partition_state import (
-    KEPT,
     built,
     current_partitions,
     drop_stale_partitions,
     unlisted,
 )
+from hoodoo_metadata.partitions.known import folder_of, names, of_keys
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import (
     BUILDING,
@@ -62,7 +63,7 @@ from hoodoo_metadata.wanted import (
     stored_name,
     with_metadata,
 )
-from hoodoo_metadata.writer import MetadataWriter, columns_of
+from hoodoo_metadata.writer import MetadataWriter
 
 
 @frozen
@@ -146,7 +147,7 @@ class MetadataParticipant:
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         storage, config = request.storage, request.config
-        begun = [p for p in building(config) if p in KEPT]
+        begun = [p for p in building(config) if p in names()]
         if not begun or not self.enabled or not config.traits.writes_metadata:
             return config
         with suppress(HoodooError):  # who may not write goes by what there is
@@ -179,7 +180,7 @@ class MetadataParticipant:
 
     # --- indexes ----------------------------------------------------------------------------------
     def makes(self, name: str) -> bool:
-        return name in KEPT or stored_name(name) is not None
+        return folder_of(name) in names() or stored_name(name) is not None
 
     def stores(self, index: str) -> bool:
         return index in STORED
@@ -220,15 +221,15 @@ class MetadataParticipant:
         return build(request.storage, request.config, partitions, request.look, size)
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
-        if not any(p in INDEXES for p in (*listed(config), *building(config))):
+        if not any(p in of_keys() for p in (*listed(config), *building(config))):
             return {}
         ready, begun = (
-            [p for p in found if p not in INDEXES] for found in (listed(config), building(config))
+            [p for p in found if p not in of_keys()] for found in (listed(config), building(config))
         )
         return {**told_as(ready, begun), UNIQUE: None}
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
-        for partition in INDEXES:
+        for partition in of_keys():
             storage.delete_prefix(f"{FOLDER}/{partition}")
         if not listed(config) and not building(config):
             storage.delete_prefix(FOLDER)

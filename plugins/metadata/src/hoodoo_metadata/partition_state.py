@@ -8,15 +8,8 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_metadata.layout import (
-    COLUMN_STATS,
-    FILES,
-    GROWING_INDEX,
-    INDEXES,
-    PARTITION_STATS,
-    RECORD_INDEX,
-    is_own,
-)
+from hoodoo_metadata.layout import FILES, is_own
+from hoodoo_metadata.partitions.known import names, of_keys
 from hoodoo_metadata.table import (
     BUILDING,
     FOLDER,
@@ -28,9 +21,6 @@ from hoodoo_metadata.table import (
     mark_of,
     told_as,
 )
-
-# The option, Hudi's, without which there is no metadata table.
-KEPT = (FILES, COLUMN_STATS, RECORD_INDEX, PARTITION_STATS, GROWING_INDEX)
 
 
 def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
@@ -51,7 +41,7 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves the record index of virtual keys empty."""
     if not config.traits.writes_metadata:
         return ()
-    return tuple(p for p in KEPT if config.populate_meta_fields or p not in INDEXES)
+    return tuple(p for p in names() if config.populate_meta_fields or p not in of_keys())
 
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:

@@ -26,12 +26,12 @@ def hoodoo_participants() -> Iterable[Registration]:
 def hoodoo_pruners() -> Iterable[Registration]:
     return [
         Registration(
-            "record_keys",
+            "by_record_index",
             "hoodoo_metadata.pruner:KeyPruner.from_settings",
             summary="the file groups of the record keys that a filter asks for, by the record index",
         ),
         Registration(
-            "column_ranges",
+            "by_column_stats",
             "hoodoo_metadata.pruner:RangePruner.from_settings",
             summary="the files whose ranges of columns let a filter be true, by the metadata table",
         ),

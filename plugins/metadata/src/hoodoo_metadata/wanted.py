@@ -19,8 +19,9 @@ from hoodoo_metadata.layout import (
     INDEXES,
     PARTITION_STATS,
     RECORD_INDEX,
+    is_own,
 )
-from hoodoo_metadata.partition_state import KEPT
+from hoodoo_metadata.partitions.known import folder_of, names
 from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import OWN_BUILDING, building, listed, told_as
@@ -120,24 +121,24 @@ class Wanted:
         there = {*listed(config), *building(config)}
         if name is None:
             refuse_unable(config, False)
-            return cls(tuple(p for p in KEPT if p in there or p == FILES))
+            return cls(tuple(p for p in names() if p in there or p == FILES))
         index = stored_name(name)
-        partition = STORED.get(index or "", name)
+        partition = STORED.get(index or "") or folder_of(name)
         refuse_unable(config, partition in INDEXES)
-        if partition not in KEPT:
+        if partition not in names():
             raise ConfigError(
                 f"metadata table partition {name!r}",
-                f"is none of {', '.join((*KEPT, PARTITIONED_INDEX, GROWING))}",
+                f"is none of {', '.join((*names(), PARTITIONED_INDEX, GROWING))}",
                 "name one of these.",
             )
-        if partition == GROWING_INDEX:
-            return cls((GROWING_INDEX,), GROWING)
+        if is_own(partition):
+            return cls((partition,), index)
         partitioned: bool | None = None
         if partition == RECORD_INDEX:
             partitioned = _kind(request, index == PARTITIONED_INDEX, partition in there)
         made = RECORD_INDEX if partition == RECORD_INDEX and not partitioned else None
         if partition == FILES or FILES not in config.metadata_partitions:
-            wanted = tuple(p for p in KEPT if p in there or p in (FILES, partition))
+            wanted = tuple(p for p in names() if p in there or p in (FILES, partition))
             return cls(wanted, made, partitioned)
         return cls((partition,), made, partitioned)
 

@@ -45,6 +45,7 @@ KINDS: dict[str, Kind] = {
         stores.HELD,
         participants.PARTICIPANT,
         participants.PARTICIPATION,
+        participants.METADATA_PARTITION,
         participants.PRUNER,
         planning.ACTION,
         planning.COMPACTION,

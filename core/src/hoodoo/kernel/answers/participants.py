@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
+from hoodoo.hookspecs.metadata_partition import PARTITION_ENTRIES, GroupEntries
 from hoodoo.hookspecs.participant import (
     ActionChange,
     Participation,
@@ -147,6 +150,32 @@ PARTICIPATION = Kind(
         "noted": lambda answer, ask: shapes.texts(answer),
     },
     methods={"begin": _begin},
+)
+
+
+def _groups(answer: Any, ask: Ask, *args: Any) -> tuple[GroupEntries, ...]:
+    wanted = "GroupEntries of its file groups, each once, of PARTITION_ENTRIES"
+    found: tuple[GroupEntries, ...] = shapes.items(list(answer), GroupEntries, wanted)
+    numbers = [group.group for group in found]
+    if len(set(numbers)) < len(numbers) or any(not 0 <= n < ask.inner.groups for n in numbers):
+        raise Wrong(f"the groups {numbers}", wanted)
+    for group in found:
+        shapes.schema(group.entries.schema, PARTITION_ENTRIES, wanted)
+    return found
+
+
+def _merge(answer: Any, ask: Ask, older: pa.Array, newer: pa.Array) -> pa.Array:
+    return shapes.array(answer, pa.binary(), len(newer))
+
+
+METADATA_PARTITION = Kind(
+    "metadata_partition",
+    properties={
+        "groups": lambda answer, ask: shapes.whole(answer, 1),
+        "keys": lambda answer, ask: shapes.flag(answer),
+    },
+    methods={"begin": _groups, "delta": _groups, "merge": _merge},
+    travels=True,
 )
 
 PRUNER = Kind("pruner", methods={"keep": _kept})

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import ConfigError
 from hoodoo.model.column_range import ColumnRange
+from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.model.range_values import raw_of
 
@@ -37,6 +38,11 @@ def indexed_columns(
         most = RANGES_MOST.read(settings)
         chosen = [f.name for f in own if is_stored(f.type, version)][:most]
     return [*(META_INDEXED if meta else ()), *chosen]
+
+
+def columns_of(schema: pa.Schema, config: TableConfig, options: Mapping[str, str]) -> list[str]:
+    """The columns whose ranges are kept of a table with the ``schema``."""
+    return indexed_columns(schema, options, config.version, meta=config.populate_meta_fields)
 
 
 def _named(schema: pa.Schema, name: str) -> tuple[str, pa.DataType]:

@@ -1,0 +1,44 @@
+"""Partition ``files``: which files each partition path has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+
+from hoodoo_metadata.begin import begin_files
+from hoodoo_metadata.combine import files_merged
+from hoodoo_metadata.deltas import Delta
+from hoodoo_metadata.layout import FILES
+from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+
+
+@frozen
+class FilesPartition:
+    """See :class:`hoodoo_metadata.partitions.api.Partition`."""
+
+    name: str = FILES
+    keys: bool = False
+    noted: bool = False
+    sought: bool = False
+
+    def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
+        return begin_files(beginning.state, beginning.table, beginning.pending)
+
+    def deltas(self, work: Work) -> Sequence[Delta]:
+        return [work.files.delta()]
+
+    def write(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
+
+    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
+        return ()
+
+    def merged(
+        self, storage: Storage, slice_: FileSlice, schema_text: str
+    ) -> Iterator[pa.RecordBatch]:
+        return files_merged(storage, slice_)

@@ -1,0 +1,74 @@
+"""Partition ``hoodoo_record_index``: a record index whose buckets get more file groups as they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+
+from hoodoo_metadata.begin import begin_growing
+from hoodoo_metadata.combine import newest_merged
+from hoodoo_metadata.deltas import Delta
+from hoodoo_metadata.layout import GROWING_INDEX
+from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+from hoodoo_metadata.partitions.record_index import placed, placed_slices
+from hoodoo_metadata.record_index.growing import Growing, by_bucket, is_first
+from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_rows
+
+
+@frozen
+class GrowingIndexPartition:
+    """See :class:`hoodoo_metadata.partitions.api.Partition`."""
+
+    name: str = GROWING_INDEX
+    keys: bool = True
+    noted: bool = True
+    sought: bool = True
+
+    def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
+        return begin_growing(beginning.state, beginning.table, beginning.pending, beginning.size)
+
+    def deltas(self, work: Work) -> Sequence[Delta]:
+        return ()
+
+    def write(self, work: Work) -> tuple[WriteStat, ...]:
+        keys = work.keys
+        if keys is None or keys.rows is None:
+            return ()
+        growing = Growing.of(work.table.data.config)
+        buckets = by_bucket(work.table.slices(self.name), growing.buckets)
+        files = self._files(work, growing, buckets)
+        return write_index_rows(
+            keys.table.engine, keys.rows, places(placed(work)), files, work.change.serializer
+        )[0]
+
+    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
+        keys = missed.work.keys
+        assert keys is not None and keys.rows is not None
+        # Its first base files are not committed yet: all of them are the first of their buckets.
+        growing = Growing.of(missed.work.table.data.config)
+        files = self._files(missed.work, growing, ((),) * growing.buckets)
+        known = places(placed_slices(missed))
+        return write_index_rows(keys.table.engine, keys.rows, known, files, keys.table.serializer)[
+            0
+        ]
+
+    def _files(
+        self, work: Work, growing: Growing, buckets: tuple[tuple[FileSlice, ...], ...]
+    ) -> GroupFiles:
+        begun = work.begun
+        return GroupFiles(
+            work.table.storage, begun.pending, begun.schema_text, growing.groups, False,
+            partition=self.name, buckets=buckets, cap=growing.cap,
+        )  # fmt: skip
+
+    def merged(
+        self, storage: Storage, slice_: FileSlice, schema_text: str
+    ) -> Iterator[pa.RecordBatch]:
+        # What is deleted in a later file group hides what the first one says.
+        later = not is_first(slice_.file_id)
+        return newest_merged(storage, slice_, schema_text, deleted=later)

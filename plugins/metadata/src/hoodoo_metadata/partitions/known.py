@@ -1,0 +1,61 @@
+"""Known: all partitions that can be kept, by name: those of Hudi, Hoodoo's own, and those that others offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import make
+from hoodoo.model.config import TableConfig
+
+from hoodoo_metadata.layout import COLUMN_STATS, OWN_PREFIX, PARTITION_STATS
+from hoodoo_metadata.partitions.api import Partition
+from hoodoo_metadata.partitions.files import FilesPartition
+from hoodoo_metadata.partitions.growing import GrowingIndexPartition
+from hoodoo_metadata.partitions.ranges import RangesPartition
+from hoodoo_metadata.partitions.record_index import RecordIndexPartition
+from hoodoo_metadata.partitions.registered import RegisteredPartition
+
+_FAMILY = "metadata_partition"
+_BUILT_IN: tuple[Partition, ...] = (
+    FilesPartition(),
+    RangesPartition(COLUMN_STATS),
+    RecordIndexPartition(),
+    RangesPartition(PARTITION_STATS),
+    GrowingIndexPartition(),
+)
+
+
+def folder_of(name: str) -> str:
+    """The folder of the partition that is called ``name``: one that others offer is Hoodoo's own."""
+    offer = kernel().find(_FAMILY, name)
+    return name if offer is None else OWN_PREFIX + offer.name.removeprefix(OWN_PREFIX)
+
+
+def names() -> tuple[str, ...]:
+    """The folders of all of them, in the order in which they are made."""
+    return (
+        *(partition.name for partition in _BUILT_IN),
+        *(folder_of(offer.name) for offer in kernel().offers(_FAMILY)),
+    )
+
+
+def known() -> dict[str, Partition]:
+    """All of them by folder. PluginError for one that fails to be made."""
+    found: dict[str, Partition] = {partition.name: partition for partition in _BUILT_IN}
+    for offer in kernel().offers(_FAMILY):
+        name = folder_of(offer.name)
+        found[name] = RegisteredPartition(name, make(offer, Settings(TableConfig())))
+    return found
+
+
+def chosen(names: Iterable[str]) -> list[Partition]:
+    """Those of ``names``, in that order."""
+    there = known()
+    return [there[name] for name in names]
+
+
+def of_keys() -> frozenset[str]:
+    """The folders of those that follow record keys, which have to be stored."""
+    return frozenset(name for name, partition in known().items() if partition.keys)

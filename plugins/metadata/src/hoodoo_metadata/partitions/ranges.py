@@ -1,0 +1,48 @@
+"""Partitions ``column_stats`` and ``partition_stats``: what files, and partition paths, hold in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+
+from hoodoo_metadata.begin import begin_ranges
+from hoodoo_metadata.column_stats.deltas import range_deltas
+from hoodoo_metadata.combine import newest_merged, ranges_merged
+from hoodoo_metadata.deltas import Delta
+from hoodoo_metadata.layout import PARTITION_STATS
+from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+
+
+@frozen
+class RangesPartition:
+    """One of the two. See :class:`hoodoo_metadata.partitions.api.Partition`."""
+
+    name: str
+    keys: bool = False
+    noted: bool = False
+    sought: bool = False
+
+    def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
+        return begin_ranges(beginning.state, beginning.table, beginning.pending, self.name)
+
+    def deltas(self, work: Work) -> Sequence[Delta]:
+        groups = {self.name: work.groups(self.name)}
+        return range_deltas(work.ranges, work.files, work.columns, groups)
+
+    def write(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
+
+    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
+        return ()
+
+    def merged(
+        self, storage: Storage, slice_: FileSlice, schema_text: str
+    ) -> Iterator[pa.RecordBatch]:
+        if self.name == PARTITION_STATS:
+            return ranges_merged(storage, slice_)
+        return newest_merged(storage, slice_, schema_text)
