@@ -84,7 +84,7 @@ def said(table: hoodoo.Table) -> dict[str, int]:
     """What the partition says, as all layers of its file group together do."""
     from hoodoo_metadata.partitions.known import known
 
-    storage = table._storage
+    storage = table.handle.storage
     found = MetadataTable.open(storage, load(storage, table.config))
     (slice_,) = found.slices("hoodoo_inserted")
     batches = known()["hoodoo_inserted"].merged(found.storage, slice_, '"bytes"')
@@ -117,7 +117,7 @@ def test_a_partition_is_added_by_a_registration(tmp_path: Path) -> None:
     table.upsert(rows(range(50, 51)))
     assert table.compact_metadata()
     assert said(table) == {"oslo": 10, "bergen": 4}
-    storage = table._storage
+    storage = table.handle.storage
     found = MetadataTable.open(storage, load(storage, table.config))
     (slice_,) = found.slices("hoodoo_inserted")
     assert slice_.base_file is not None and not slice_.log_files
