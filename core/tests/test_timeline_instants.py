@@ -6,11 +6,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooError
+from hoodoo.model.action import ACTIONS
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import instants
 from hoodoo.timeline.layouts import LAYOUTS
-from hoodoo.timeline.names import ACTIONS, parse_data_file
+from hoodoo.timeline.names import parse_data_file
 from hypothesis import given
 from hypothesis import strategies as st
 

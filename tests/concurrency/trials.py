@@ -18,7 +18,6 @@ from attrs import Factory, define, field, frozen
 from effort import ALL
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
-from hoodoo.model.instant import WRITE_ACTIONS
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
@@ -295,7 +294,7 @@ def leaks(storage: Storage) -> list[str]:
     found = [f"pending {instant}" for instant in timeline.pending()]
     told = [timeline.metadata(storage, i) for i in timeline.writes()]
     archived = load_archived(storage, timeline.config)
-    told += [i.metadata() for i in archived if i.action in WRITE_ACTIONS]
+    told += [i.metadata() for i in archived if i.is_write]
     named = {stat.path for metadata in told for stat in metadata.stats}
     for entry in list_data(storage):
         file = parse_path(entry.path)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Entry
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
@@ -67,7 +67,7 @@ def _named(storage: LocalStorage, timeline: Timeline) -> set[str]:
     found = {s.path for i in timeline.writes() for s in timeline.metadata(storage, i).stats}
     told = [timeline.contents(storage, i) for i in timeline.completed() if _undoes(i)]
     for gone in load_archived(storage, timeline.config):
-        if gone.action in WRITE_ACTIONS:
+        if gone.is_write:
             found.update(stat.path for stat in gone.metadata().stats)
         elif _undoes(gone.instant):
             told.append(gone.contents())

@@ -40,7 +40,7 @@ def refuse_stale_plan(
 def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:
     """CommitConflictError while a restore or a rollback is under way."""
     for other in timeline.pending():
-        if other.action in ("restore", "rollback"):
+        if other.traits.undoes:
             raise CommitConflictError(
                 f"{storage.root}: {what}",
                 f"{other} is under way, and may take away what a {what} planned now would read.",

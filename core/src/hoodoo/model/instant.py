@@ -6,11 +6,7 @@ import enum
 
 from attrs import evolve, frozen
 
-# Actions whose completion makes rows visible or invisible (tech specs, "Timeline").
-WRITE_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
-# Actions that, while pending, are undone by the next writer. Table services (compaction,
-# clustering) are plans: a pending one is run, not rolled back.
-ROLLBACK_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
+from hoodoo.model.action import Action, named
 
 
 class State(str, enum.Enum):
@@ -37,6 +33,21 @@ class Instant:
     @property
     def is_completed(self) -> bool:
         return self.state is State.COMPLETED
+
+    @property
+    def traits(self) -> Action:
+        """What its action means."""
+        return named(self.action)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether its action, as it is called now, makes rows visible or invisible: not so the plan of a service."""
+        return self.traits.writes
+
+    @property
+    def completes_as_write(self) -> bool:
+        """Whether it is such an action, or becomes one by its completion: the plan of a service may."""
+        return named(self.traits.completes_as).writes
 
     @property
     def completion_order(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from hoodoo.model.commit import CommitMetadata
-from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
 from hoodoo.timeline.instants import order_key
@@ -56,7 +56,7 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
     # older than the start is seen at any point. By request that is what has not been loaded.
     first = (
         i.requested for i in instants
-        if i.action in WRITE_ACTIONS and (not by_request or order_key(i.requested) > since)
+        if i.is_write and (not by_request or order_key(i.requested) > since)
     )  # fmt: skip
     if not found:
         return evolve(timeline, start=next(first, timeline.start))

@@ -22,7 +22,7 @@ from attrs import frozen
 
 from hoodoo.errors import ConfigError
 from hoodoo.model.commit import CommitMetadata
-from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.codec.errors import corrupt
@@ -119,7 +119,7 @@ def _newest_first(
         where = f"{storage.root}/{timeline.path(instant)}"
         yield instant.requested, partial(timeline.metadata, storage, instant), where
     for old in reversed(load_archived(storage, timeline.config)):
-        if old.action in WRITE_ACTIONS and timeline.find(old.requested) is None:
+        if old.is_write and timeline.find(old.requested) is None:
             yield old.requested, old.metadata, f"{storage.root}: archived instant {old.requested}"
 
 
@@ -155,7 +155,7 @@ def _handed_on(storage: Storage, timeline: Timeline) -> bool:
 
 def _upto(timeline: Timeline) -> str:
     """The newest write before which nothing is pending: what is pending may yet be a batch."""
-    pending = [i.requested for i in timeline.pending() if i.action in WRITE_ACTIONS]
+    pending = [i.requested for i in timeline.pending() if i.is_write]
     first = min(pending, key=order_key, default=None)
     done = [i.requested for i in timeline.writes()]
     if first is not None:

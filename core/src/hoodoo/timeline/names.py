@@ -7,31 +7,10 @@ from __future__ import annotations
 
 import re
 
+from hoodoo.model.action import ACTIONS, named
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 
-# What a table service is called while pending, and the action its completion appears as.
-COMPLETES_AS = {
-    "compaction": "commit",
-    "logcompaction": "deltacommit",
-    "clustering": "replacecommit",
-}
-ACTIONS = frozenset(
-    {
-        "commit",
-        "deltacommit",
-        "replacecommit",
-        "compaction",
-        "logcompaction",
-        "clustering",
-        "clean",
-        "rollback",
-        "restore",
-        "savepoint",
-        "indexing",
-        "schemacommit",
-    }
-)
 _INSTANT = r"\d{14}(?:\d{3})?"
 _PENDING = re.compile(rf"({_INSTANT})(?:\.([a-z]+))?\.(requested|inflight)")
 _COMPLETED = re.compile(rf"({_INSTANT})(?:_({_INSTANT}))?\.([a-z]+)")
@@ -42,7 +21,7 @@ _LOG = re.compile(rf"\.([^/]+)_({_INSTANT})\.log\.(\d+)_(\d+-\d+-\d+)(\.cdc)?")
 
 def completed_action(action: str) -> str:
     """The action a completed instant is filed under: ``commit`` for ``compaction``, and so on."""
-    return COMPLETES_AS.get(action, action)
+    return named(action).completes_as
 
 
 def parse_pending(name: str) -> Instant | None:
@@ -64,7 +43,7 @@ def parse_completed(name: str) -> Instant | None:
     if match is None:
         return None
     requested, completed, action = match.groups()
-    if action not in ACTIONS or action in COMPLETES_AS:
+    if action not in ACTIONS or completed_action(action) != action:
         return None
     return Instant(requested, action, State.COMPLETED, completed)
 

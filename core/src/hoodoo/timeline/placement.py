@@ -18,12 +18,11 @@ import json
 from attrs import frozen
 
 from hoodoo.model.commit import Operation
-from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline
 
 # The property of a table, and the entry in the extra metadata of its commits.
@@ -82,7 +81,7 @@ def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, s
     nothing where that is not known of the rows before. ``timeline``: as it is when the commit is decided."""
     if not rows_follow_columns(storage, timeline):
         return {}
-    writes = [i for i in timeline.instants if completed_action(i.action) in WRITE_ACTIONS]
+    writes = [i for i in timeline.instants if i.completes_as_write]
     upto = max((i.requested for i in writes), key=order_key, default=instant.requested)
     pending = sorted(
         i.requested for i in writes if not i.is_completed and i.requested != instant.requested

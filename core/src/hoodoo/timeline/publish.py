@@ -21,7 +21,8 @@ from hoodoo.errors import (
     StorageUnknownError,
 )
 from hoodoo.log import get_logger
-from hoodoo.model.instant import ROLLBACK_ACTIONS, Instant, State
+from hoodoo.model.action import named as named_action
+from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
@@ -44,11 +45,7 @@ class CoupledCommit:
     files: Callable[[Instant], tuple[tuple[str, bytes], ...]]
 
 
-# Actions that others have to heed from the moment at which they are requested.
-DECIDED = frozenset({"rollback", "restore", "compaction", "clustering", "clean", "logcompaction"})
 INDEXING = "indexing"
-# What neither adds nor takes away files that are committed.
-_INDIFFERENT = frozenset({INDEXING, "rollback", "restore", "savepoint"})
 log = get_logger(__name__)
 
 
@@ -85,7 +82,7 @@ def request(
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
     ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
-    others have to heed while it is pending (:data:`DECIDED`) is a decision of the ledger: ``check`` sees
+    others have to heed while it is pending (:class:`~hoodoo.model.action.Action`) is a decision of the ledger: ``check`` sees
     the timeline right before it and may refuse by raising. ``named`` is told each instant that is tried,
     before it is on the timeline; False: take another one. Raises
     :class:`~hoodoo.errors.CommitConflictError` when every attempt was lost.
@@ -96,7 +93,7 @@ def request(
         # Writers that lost to each other in step must not meet again at the next millisecond.
         for _ in range(random.randrange(2 ** min(attempt, 8))):
             after = next_instant(_at(now), after, timeline.config.timezone)
-        if action in DECIDED:
+        if named_action(action).is_heeded:
             instant = _decide_request(storage, timeline, action, plan, after, now, check, named)
             ours = True
         else:
@@ -109,7 +106,7 @@ def request(
         rivals = [
             i for i in seen.instants if i.requested == instant.requested and not _same(i, instant)
         ]
-        if action not in DECIDED:
+        if not named_action(action).is_heeded:
             # Made of an old look, it may be older than what archiving has come past, where clocks
             # differ: what lies between it and the timeline's start would look as if never committed.
             rivals += [w for w in seen.writes() if order_key(w.requested) > order_key(requested)]
@@ -218,7 +215,7 @@ def complete(
             raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
         if check is not None:
             check(fresh)
-        if instant.action not in _INDIFFERENT:
+        if instant.traits.changes_files:
             _refuse_unkept(timeline, fresh, instant)
         completed = None
         if fresh.layout.names_completion:
@@ -322,7 +319,7 @@ def _completed(timeline: Timeline, instant: Instant) -> Instant | None:
 
 def _held(instant: Instant) -> list[Instant]:
     """The files of ``instant`` that stand until it is undone or archived."""
-    held = [instant.at(State.REQUESTED)] if instant.action != "savepoint" else []
+    held = [instant.at(State.REQUESTED)] if not instant.traits.keeps else []
     if instant.state is not State.REQUESTED:
         held.append(instant.at(State.INFLIGHT))
     return held
@@ -338,7 +335,7 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
     for other in others:
         later = order_key(other.requested) > order_key(instant.requested)
         # Compactions that were planned before the point of a restore stay: what they read does, too.
-        restored = other.action == "restore" and instant.action in ROLLBACK_ACTIONS
+        restored = other.action == "restore" and instant.traits.is_undone
         if restored and (later or not other.is_completed):
             return f"restore {other.requested} was requested"
         if not later:

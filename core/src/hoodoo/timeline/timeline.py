@@ -14,7 +14,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.codec.errors import corrupt
@@ -232,7 +232,7 @@ def _further(new: Instant, old: Instant) -> bool:
 
 
 def _is_write(instant: Instant) -> bool:
-    return completed_action(instant.action) in WRITE_ACTIONS
+    return instant.completes_as_write
 
 
 def _start(instants: Iterable[Instant]) -> str | None:

@@ -15,7 +15,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX
-from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.evolve import outgrown
@@ -104,7 +104,7 @@ class CommitCheck:
         archived = load_archived(self.target.storage, fresh.config, since)
         for old in archived:
             late_one = since is None or order_key(old.requested) >= order_key(since)
-            if old.action in WRITE_ACTIONS and late_one and before.find(old.requested) is None:
+            if old.is_write and late_one and before.find(old.requested) is None:
                 raise self._conflict(old.instant, "it has been archived already")
         gone = {w.requested for w in known[-1:]} - now - {old.requested for old in archived}
         if gone:

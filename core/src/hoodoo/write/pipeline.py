@@ -19,7 +19,7 @@ from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.kernel.answers import check_asked, check_groups
 from hoodoo.model import change_data
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import WRITE_ACTIONS, Instant
+from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.virtual_keys import is_strict
@@ -338,7 +338,7 @@ def _found_by_group(found: pa.Table) -> list[dict[str, Any]]:
 def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
     """Bytes on disk of one row: from the newest commit that wrote some, else guessed from memory."""
     newest = sorted((i for i in target.timeline.completed()), reverse=True)
-    for instant in [i for i in newest if i.action in WRITE_ACTIONS][:3]:
+    for instant in [i for i in newest if i.is_write][:3]:
         stats = target.timeline.metadata(target.storage, instant).stats
         stats = tuple(s for s in stats if s.log_version is None)
         rows = sum(s.num_writes for s in stats)

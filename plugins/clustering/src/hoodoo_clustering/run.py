@@ -29,7 +29,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.produce.markers import MARKERS
@@ -282,7 +282,7 @@ class _NobodyElse:
             self.instant.requested, "replacecommit", Operation.CLUSTER, rewritten=self.groups
         )
         for other in fresh.pending():
-            writes = other.action in WRITE_ACTIONS and not is_clustering(storage, fresh, other)
+            writes = other.is_write and not is_clustering(storage, fresh, other)
             reason = self.strategy.conflict(mine, self._under_way(fresh, other)) if writes else None
             if reason:
                 raise self._conflict(f"{other} is under way, and {reason}")

@@ -26,8 +26,11 @@ from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import MetadataTable
 
 _CLEAN = "clean"
-# What changes neither files nor keys.
-_ASIDE = frozenset({"savepoint", "indexing", "rollback"})
+
+
+def _matters(instant: Instant) -> bool:
+    """Whether it changes files or keys."""
+    return instant.traits.changes_files or instant.action == "restore"
 
 
 class Behind(HoodooError):
@@ -48,9 +51,7 @@ def covers(storage: Storage, look: Timeline, fresh: Timeline) -> None:
 
 
 def _told(timeline: Timeline) -> frozenset[tuple[str, str]]:
-    return frozenset(
-        (i.requested, i.action) for i in timeline.completed() if i.action not in _ASIDE
-    )
+    return frozenset((i.requested, i.action) for i in timeline.completed() if _matters(i))
 
 
 def catch_up(
@@ -76,9 +77,7 @@ def catch_up(
             "a commit was undone while it was built.",
             "Build it again.",
         )
-    new = sorted(
-        (i for i in new if i.action not in _ASIDE), key=lambda i: order_key(i.completion_order)
-    )
+    new = sorted((i for i in new if _matters(i)), key=lambda i: order_key(i.completion_order))
     for instant in new:
         _add_files(now, instant, names, ids)
     if new:

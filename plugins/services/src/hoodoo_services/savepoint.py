@@ -15,7 +15,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import notify
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.instants import next_instant, order_key
@@ -84,9 +84,7 @@ def _create(
         files = data_files(storage)
         refuse_missing(storage, fresh, after, files, f"instant {requested}")
         slices = from_files(storage, fresh, files, requested).slices
-        if fresh.layout.log_names_slice and (
-            after or any(i.action in WRITE_ACTIONS for i in fresh.pending())
-        ):
+        if fresh.layout.log_names_slice and (after or any(i.is_write for i in fresh.pending())):
             slices = tuple(_without_later(storage, fresh, s, requested) for s in slices)
         now = datetime.now(timezone.utc)
         content = encode(slices, user, comment, int(now.timestamp() * 1000))
@@ -162,7 +160,7 @@ def _without_later(
 
 def _refuse_undone(storage: Storage, timeline: Timeline, requested: str) -> None:
     for other in timeline.pending():
-        if other.action not in ("restore", "rollback"):
+        if not other.traits.undoes:
             continue
         try:
             plan = timeline.contents(storage, other.at(State.REQUESTED))

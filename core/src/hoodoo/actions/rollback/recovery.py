@@ -15,7 +15,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
-from hoodoo.model.instant import ROLLBACK_ACTIONS, State
+from hoodoo.model.instant import State
 from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS
@@ -28,14 +28,11 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.clustering import PLANNER, is_clustering, pending_clusterings
 from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
 from hoodoo.timeline.publish import INDEXING, target_of, withdraw
-from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 
 # Pending actions after which nobody may write before they are finished.
 _NEEDED = frozenset({"restore"})
-# Where these say what they undid.
-_TELLS = {"rollback": "commitsRollback", "restore": "instantsToRollback"}
 # What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
 # outlive it where the write is repeated.
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
@@ -69,7 +66,7 @@ def recover(
         timeline, living = reload(storage, timeline), Liveness(storage)
     # Newest first, as each instant may build on the one before.
     for instant in reversed(timeline.pending()):
-        if instant.action not in ROLLBACK_ACTIONS or instant.requested in undoing:
+        if not instant.traits.is_undone or instant.requested in undoing:
             continue
         if living.is_alive(instant.requested) or is_clustering(storage, timeline, instant):
             continue
@@ -87,7 +84,7 @@ def recover(
     )  # heartbeats are there before what is pending: so they are listed after
     for saved in timeline.pending():
         # It keeps nothing yet (or nothing any more), and nobody is at it.
-        if saved.action == SAVEPOINT and not living.is_alive(saved.requested):
+        if saved.traits.keeps and not living.is_alive(saved.requested):
             storage.delete(timeline.path(saved))
     _sweep(storage, timeline, Liveness(storage))
     return tuple(done)
@@ -193,9 +190,9 @@ def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
     for instant in timeline.completed():
         if recent and newest and order_key(instant.completion_order) <= order_key(newest):
             continue
-        for action, told in _TELLS.items():
-            if instant.action == action:
-                # One that is archived meanwhile: who archives has looked first.
-                with suppress(FileNotFoundError):
-                    found.update(timeline.contents(storage, instant).get(told) or ())
-    return found - {i.requested for i in timeline.instants if i.action not in _TELLS}
+        if instant.traits.undoes:
+            # One that is archived meanwhile: who archives has looked first.
+            with suppress(FileNotFoundError):
+                contents = timeline.contents(storage, instant)
+                found.update(contents.get(instant.traits.undid) or ())
+    return found - {i.requested for i in timeline.instants if not i.traits.undoes}

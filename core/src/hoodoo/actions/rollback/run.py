@@ -26,7 +26,8 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.action import ACTIONS
+from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS, STAGED
@@ -34,7 +35,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
-from hoodoo.timeline.names import ACTIONS, completed_action
+from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
 _INSTANT = re.compile(r"\d{17}|\d{14}")
@@ -45,7 +46,7 @@ def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:
     there is none, or it is no write and no plan of one."""
     found = [
         i for i in timeline.instants
-        if i.requested == requested and completed_action(i.action) in WRITE_ACTIONS
+        if i.requested == requested and i.completes_as_write
     ]  # fmt: skip
     if not found:
         raise ConfigError(

@@ -93,7 +93,7 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
         )  # fmt: skip
     waiting = [
         i for i in timeline.pending()
-        if i.action in _BUILDING and order_key(i.requested) > order_key(instant.requested)
+        if i.completes_as_write and order_key(i.requested) > order_key(instant.requested)
     ]  # fmt: skip
     if waiting:
         raise CommitConflictError(
@@ -112,9 +112,6 @@ def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) 
             f"{storage.root}: {instant}", "has log files behind it already.",
             f'Run it: table.run_compaction("{instant.requested}").',
         )  # fmt: skip
-
-
-_BUILDING = {"commit", "deltacommit", "replacecommit", "compaction", "logcompaction", "clustering"}
 
 
 def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:

@@ -51,6 +51,11 @@ class ArchivedInstant:
         return Instant(self.requested, self.action, State.COMPLETED, self.completed)
 
     @property
+    def is_write(self) -> bool:
+        """Whether it has made rows visible or invisible."""
+        return self.instant.is_write
+
+    @property
     def completion_order(self) -> str:
         """What orders this instant by completion, as :attr:`Instant.completion_order`."""
         return self.completed or self.requested

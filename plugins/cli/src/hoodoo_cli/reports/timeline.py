@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.model.commit import CommitMetadata
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archive.instants import ArchivedInstant
@@ -78,9 +78,9 @@ def _row(
         row = TimelineRow(one.requested, one.completed, one.action, one.state.value.lower())
     try:
         if isinstance(one, ArchivedInstant):
-            writes = one.action in WRITE_ACTIONS
+            writes = one.is_write
             yield _of_write(row, one.metadata()) if writes else _of_service(row, one.contents())
-        elif one.is_completed and one.action in WRITE_ACTIONS:
+        elif one.is_completed and one.is_write:
             yield _of_write(row, timeline.metadata(storage, one))
         else:
             at = one if one.is_completed else one.at(State.REQUESTED)

@@ -22,10 +22,6 @@ from hoodoo.timeline.view import list_data
 
 from hoodoo_services.archive.settings import ArchiveSettings
 
-# Pending, they say nothing of rows that are in the table.
-_ASIDE = frozenset({"indexing", "schemacommit"})
-# Pending, they may change what is completed.
-_BACK = frozenset({"rollback", "restore"})
 _WITH = frozenset({CLEAN, "rollback"})  # go with the writes before which they were requested
 # With so many times the writes that archiving begins at, it waits no longer for cleaning.
 _PATIENCE = 2
@@ -55,7 +51,7 @@ def make_plan(
     writes = timeline.writes()
     if len(writes) <= settings.most:
         return ArchivePlan()
-    if any(i.action in _BACK for i in timeline.pending()):
+    if any(i.traits.undoes for i in timeline.pending()):
         return ArchivePlan(held="a rollback or restore is under way")
     first = cleaning(timeline)
     needed = 0 if first is None else sum(_at(w) >= _at(first) for w in writes) + 1
@@ -100,7 +96,11 @@ def _bounds(
     storage: Storage, timeline: Timeline, settings: ArchiveSettings, patient_no_more: bool
 ) -> Iterable[tuple[str, str]]:
     """Reasons, and instants at or after which nothing leaves."""
-    pending = [i.requested for i in timeline.pending() if i.action not in _ASIDE]
+    pending = [
+        i.requested
+        for i in timeline.pending()
+        if i.traits.changes_files or i.traits.undoes or i.traits.keeps
+    ]
     if pending:
         first = min(pending, key=order_key)
         yield f"{first} is pending", _before(storage, timeline, first)

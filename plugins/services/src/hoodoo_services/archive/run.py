@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
+from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import Archived
 from hoodoo.storage.api import Storage
@@ -23,7 +24,7 @@ from hoodoo.timeline.archive import levels as history_levels
 from hoodoo.timeline.archive import log_files as archived_log
 from hoodoo.timeline.archive import writer as history_write
 from hoodoo.timeline.archive.writer import HistoryRow
-from hoodoo.timeline.names import COMPLETES_AS
+from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.savepoints import savepointed
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -33,7 +34,6 @@ from hoodoo_services.archive.settings import ArchiveSettings
 _CHUNK = 200  # instants that are archived at once: their contents are held in memory
 _THREADS = 8
 _STATES = (State.REQUESTED, State.INFLIGHT, State.COMPLETED)
-_BACK = frozenset({"rollback", "restore"})
 
 
 @frozen
@@ -105,7 +105,8 @@ def _read(storage: Storage, timeline: Timeline, chunk: Sequence[Instant]) -> lis
 
 def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
     """The instant in all the states that it has a file of."""
-    actions = [instant.action, *(a for a, done in COMPLETES_AS.items() if done == instant.action)]
+    services = (a.name for a in ACTIONS.values() if a.is_service)
+    actions = [instant.action, *(a for a in services if completed_action(a) == instant.action != a)]
     found: dict[str, Instant] = {}
     for state in _STATES[:2]:
         for action in actions:
@@ -171,7 +172,7 @@ def _take(storage: Storage, timeline: Timeline, bundles: list[_Bundle]) -> list[
     """Delete the files; those whose instants are gone then. What has come to be needed meanwhile stays,
     and all after it."""
     now = reload(storage, timeline)
-    if any(i.action in _BACK for i in now.pending()):
+    if any(i.traits.undoes for i in now.pending()):
         return []
     saved = savepointed(now, pending=True)
     for number, bundle in enumerate(bundles):

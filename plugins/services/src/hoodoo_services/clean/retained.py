@@ -8,18 +8,13 @@ from datetime import datetime, timedelta
 from attrs import frozen
 from hoodoo.hookspecs.cleaning import Aged
 from hoodoo.model.filegroup import FileSlice, path_of
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import from_datetime, order_key
-from hoodoo.timeline.names import COMPLETES_AS, completed_action
 from hoodoo.timeline.partitions import FILE_NAME
 from hoodoo.timeline.plans.compaction import read_plan
 from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline
-
-# What comes of them changes which slices are needed: a plan that does not know one is made anew.
-HEEDED = frozenset({"savepoint", "rollback", "restore", "clean", *COMPLETES_AS})
-
 
 Step = tuple[str, str, State]  # requested time, action, state
 
@@ -70,10 +65,11 @@ def needed_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 
 def heeded(timeline: Timeline) -> frozenset[Step]:
-    """The instants that a plan has to know, as far as they have come."""
-    pending = {i for i in timeline.pending() if i.action == "replacecommit"}
+    """The instants that a plan has to know, as far as they have come: what comes of them changes which slices are
+    needed, and a plan that does not know one is made anew."""
     # A pending clustering of version 6 is filed as a replacecommit.
-    found = {i for i in timeline.instants if i.action in HEEDED} | pending
+    pending = {i for i in timeline.pending() if i.action == "replacecommit"}
+    found = {i for i in timeline.instants if i.traits.keeps or i.traits.is_heeded} | pending
     return frozenset((i.requested, i.action, i.state) for i in found)
 
 
@@ -96,7 +92,7 @@ def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) ->
 
 
 def _changes_files(instant: Instant) -> bool:
-    return completed_action(instant.action) in WRITE_ACTIONS
+    return instant.completes_as_write
 
 
 def _planned(storage: Storage, timeline: Timeline) -> frozenset[str]:

@@ -17,11 +17,10 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import notify
 from hoodoo.model.commit import Operation
-from hoodoo.model.instant import WRITE_ACTIONS, State
+from hoodoo.model.instant import State
 from hoodoo.model.outcome import Cleaned
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
-from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.plans.clean import CLEAN, CleanPlan, pending_cleans, read_plan
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
@@ -157,7 +156,7 @@ def _drop_partitions(
     if dropped:
         settled = {w.requested for w in timeline.writes()}
         for other in reload(storage, timeline).instants:
-            if completed_action(other.action) in WRITE_ACTIONS and other.requested not in settled:
+            if other.completes_as_write and other.requested not in settled:
                 for partition in dropped:
                     partitions.ensure(storage, partition, other.requested)
                 break

@@ -49,7 +49,7 @@ class CompactionAction:
         table.refresh()  # the keys may have become virtual
         _check_merged(table)
         # Writes are let be that may only be slow: those of Spark have no heartbeat.
-        if any(i.action in ("rollback", "restore") for i in table.timeline().pending()):
+        if any(i.traits.undoes for i in table.timeline().pending()):
             recover(table.storage, table.config)
         wanted = strategy or COMPACTION.read(table.options)
         found, ref = resolve("compaction", wanted, table.settings)

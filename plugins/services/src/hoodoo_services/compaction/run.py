@@ -42,7 +42,7 @@ from hoodoo.kernel.events import notify
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.listing import build_whole
@@ -264,7 +264,7 @@ def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timel
     refuse_stale_plan(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
     refuse_undoing(storage, now, COMPACTION)
     for other in now.pending() if now.layout.log_names_slice else ():
-        if other.action in WRITE_ACTIONS and not is_clustering(storage, now, other):
+        if other.is_write and not is_clustering(storage, now, other):
             raise CommitConflictError(
                 f"{storage.root}: compaction",
                 f"{other} is under way, and in table version 6 a compaction planned now would lose "

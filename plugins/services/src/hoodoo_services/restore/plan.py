@@ -13,11 +13,10 @@ from typing import Any
 from attrs import frozen
 from hoodoo.actions.rollback.validation import Files, data_files, refuse_missing
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.savepoints import SAVEPOINT, savepointed, savepoints
 from hoodoo.timeline.timeline import Timeline
 
@@ -86,7 +85,7 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
     )  # fmt: skip
     found = []
     for instant in timeline.instants:
-        if completed_action(instant.action) not in WRITE_ACTIONS or instant.requested == point:
+        if not instant.completes_as_write or instant.requested == point:
             continue
         behind = order_key(instant.requested) > order_key(point)
         if instant.is_completed:
@@ -95,7 +94,7 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
             unseen = until is not None and (instant.completed or "") > until and not compaction
             if behind or unseen:
                 found.append(instant)
-        elif behind or instant.action in WRITE_ACTIONS:
+        elif behind or instant.is_write:
             found.append(instant)
     # Pending ones first: nobody builds on them. Then in the order in which they were seen last.
     return tuple(sorted(found, key=_age, reverse=True))

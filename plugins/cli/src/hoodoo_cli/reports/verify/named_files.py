@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.findings import Finding, Progress
-from hoodoo.model.instant import WRITE_ACTIONS, Instant, State
+from hoodoo.model.instant import Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archive.instants import ArchivedInstant
@@ -97,7 +97,7 @@ def _one(
     # A pending clean may have removed some of what its plan names already.
     at = instant if instant.is_completed else instant.at(State.REQUESTED)
     try:
-        if instant.is_completed and instant.action in WRITE_ACTIONS:
+        if instant.is_completed and instant.is_write:
             yield instant, timeline.metadata(storage, instant)
         else:
             yield instant, timeline.contents(storage, at)
