@@ -9,14 +9,11 @@ import typer
 from hoodoo.errors import ConfigError
 from hoodoo_cli.toolkit import arguments, show
 
+from hoodoo_clustering.options import LAYOUT, SORT_COLUMNS
+
 if TYPE_CHECKING:
     from hoodoo.model.outcome import PendingClustering
     from hoodoo.table.table import Table
-
-
-# What plans call the order, and the columns that rows are sorted by.
-_LAYOUT = "hoodie.layout.optimize.strategy"
-_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 
 
 def cluster(
@@ -120,6 +117,6 @@ def _list(table: Table, as_json: bool) -> None:
 
 def _how(one: PendingClustering) -> str:
     name = one.strategy.rpartition(".")[2]
-    layout = one.params.get(_LAYOUT, "").lower()
-    columns = one.params.get(_COLUMNS, "")
+    layout = one.params.get(LAYOUT.key, "").lower()
+    columns = one.params.get(SORT_COLUMNS.key, "")
     return " ".join(filter(None, (name, layout, f"by {columns}" if columns else "")))
