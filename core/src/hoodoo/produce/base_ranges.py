@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from attrs import field, frozen
 
-from hoodoo.errors import CorruptTableError, PluginError
-from hoodoo.files.opening import open_named
-from hoodoo.files.parquet.ranges import file_ranges, footer_columns
-from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
+from hoodoo.errors import PluginError
+from hoodoo.files.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     ColumnBounds,
@@ -69,24 +66,10 @@ def base_ranges(
 
 
 def _of_parquet(storage: Storage, path: str, columns: Sequence[str]) -> BaseRanges:
-    obj = f"base file {path}"
-    try:
-        with open_named(storage, path, obj) as opened:
-            metadata = pq.read_metadata(opened)
-    except (pa.ArrowException, OSError) as error:
-        raise CorruptTableError(
-            obj,
-            f"its footer can't be read ({error}).",
-            "If a cleaner removed it while you were looking, look again.",
-        ) from error
-    footer = metadata.metadata or {}
-    ends = [footer.get(name.encode()) for name in (MIN_KEY, MAX_KEY)]
-    low, high = (None if end is None else end.decode("utf-8", "replace") for end in ends)
-    keys = None if low is None or high is None else (low, high)
-    found = file_ranges(metadata, columns, path.rpartition("/")[2])
-    return BaseRanges(
-        metadata.num_rows, keys, footer_columns(metadata), {r.column: r for r in found}
-    )
+    footer = read_footer(storage, path)
+    found = file_ranges(footer, columns, path.rpartition("/")[2])
+    ranges = {one.column: one for one in found}
+    return BaseRanges(footer.num_rows, footer_keys(footer), footer_columns(footer), ranges)
 
 
 def _leaves(prefix: str, fields: pa.Schema | pa.StructType) -> list[tuple[str, pa.DataType]]:

@@ -8,8 +8,35 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve
 
+from hoodoo.errors import CorruptTableError
+from hoodoo.files.opening import open_named
+from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.range_values import Raw, is_comparable
+from hoodoo.storage.api import Storage
+
+
+def read_footer(storage: Storage, path: str) -> pq.FileMetaData:
+    """What the base file ``path`` says without its rows. Raises CorruptTableError for one that is missing or
+    damaged."""
+    obj = f"base file {path}"
+    try:
+        with open_named(storage, path, obj) as opened:
+            return pq.read_metadata(opened)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptTableError(
+            obj,
+            f"its footer can't be read ({error}).",
+            "If a cleaner removed it while you were looking, look again.",
+        ) from error
+
+
+def footer_keys(metadata: pq.FileMetaData) -> tuple[str, str] | None:
+    """The least and the greatest record key that the footer names."""
+    footer = metadata.metadata or {}
+    ends = [footer.get(name.encode()) for name in (MIN_KEY, MAX_KEY)]
+    low, high = (None if end is None else end.decode("utf-8", "replace") for end in ends)
+    return None if low is None or high is None else (low, high)
 
 
 def file_ranges(
