@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from hoodoo.errors import CallError
@@ -55,6 +55,26 @@ def wrong_call(
     if error.__traceback__ is None or error.__traceback__.tb_next is not None:
         return None
     return _why(function, args, kwargs)
+
+
+def refuse_options(
+    call: str, function: Callable[..., Any], first: int, options: Mapping[str, Any]
+) -> None:
+    """CallError where ``function`` does not take ``options`` by name after its ``first`` arguments, or lacks one.
+    ``call`` is how the user's call begins, for the message."""
+    every = list(inspect.signature(function).parameters.values())[first:]
+    named = {p.name: p for p in every if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    any_name = any(p.kind is p.VAR_KEYWORD for p in every)
+    plain = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in named.values()]
+    usage = f"It is called as {', '.join([call, *([_usage(plain)] if plain else [])])})."
+    for key in options:
+        if key not in named and not any_name:
+            raise CallError(
+                f"{call}, {key}=...)", f"there is no option {key!r}.", f"{_near(key, named)}{usage}"
+            )
+    lacking = [n for n, p in named.items() if p.default is p.empty and n not in options]
+    if lacking:
+        raise CallError(f"{call})", f"lacks {' and '.join(map(repr, lacking))}.", usage)
 
 
 def checked_methods(kind: Class) -> Class:
@@ -109,13 +129,17 @@ def _why(
     return None
 
 
-def _hint(given: str, names: Iterable[str]) -> str:
+def _near(given: str, names: Iterable[str]) -> str:
     known = list(names)
     plain = {name.replace("_", ""): name for name in known}
     near = difflib.get_close_matches(given.lower().replace("_", ""), plain, n=1, cutoff=0.7)
     meant = plain[near[0]] if near else _MEANT.get(given.lower())
-    if meant in known:
-        return f"Did you mean {meant!r}? "
+    return f"Did you mean {meant!r}? " if meant in known else ""
+
+
+def _hint(given: str, names: Iterable[str]) -> str:
+    if near := _near(given, names):
+        return near
     if given.lower() == "options" or _MEANT.get(given.lower()) == "options":
         return "Options belong to an open table: hoodoo.open(path, options={...}). "
     return ""

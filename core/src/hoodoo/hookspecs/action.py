@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 class Action(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.action``. Called on the driver.
 
-    Its work on the timeline goes through :mod:`hoodoo.actions.life`. What an action raises is one of
-    :mod:`hoodoo.errors`; the table is then as it was, or what is pending is finished or undone by the next
-    writer.
+    What is to be seen by readers it commits with :mod:`hoodoo.write.run`, by a request of the table
+    (:meth:`~hoodoo.table.handle.TableHandle.write_request`): that is repeated after conflicts, told to
+    participants, and undone by the next writer where the process ends before its commit. What an action raises
+    is one of :mod:`hoodoo.errors`; the table is then as it was, or what is pending is finished or undone by the
+    next writer.
     """
 
     def run(self, table: TableHandle, **options: Any) -> Any:
-        """Do it now, from the start to the end: what is pending of this kind is finished first. The answer is for
-        the caller of ``table.run``."""
+        """Do it now, from the start to the end: what is pending of this kind is finished first.
+
+        ``options`` are arguments by name, as an action likes to have them: one that it does not name is a
+        CallError before it is called. Where there is nothing to do, nothing is put on the timeline. The answer is
+        what the caller of ``table.run`` gets; it says whether something was done."""
 
 
 @runtime_checkable
@@ -42,23 +47,24 @@ class Schedules(Protocol):
 
     def run_planned(self, table: TableHandle, instant: str, **options: Any) -> Any:
         """Run the plan ``instant``, from the start or where an earlier run stopped. ConfigError if it is not
-        pending."""
+        pending. It goes by the plan: whoever runs it may have opened the table with other options."""
 
 
 @frozen
 class AfterWrite:
     """What is done after a write if it is due then.
 
-    ``what`` names it, and ``method`` of :class:`hoodoo.Table` does it by hand: for warnings, as a service that
-    fails is no failure of the write. ``run`` gets the timeline as it is and what makes an engine, and answers
-    whether it has done something, so that the next one loads the timeline again. Services run in the order of
-    ``order``, those of one number by name.
+    ``what`` names it in the warning where it fails, which is no failure of the write. ``run`` gets the timeline as
+    it is after the write, and a function that makes the engine; it does the action if that is due, and answers
+    whether it has done something: then what comes next gets a new timeline. The smallest ``order`` comes first,
+    those of one number in the order of their names. ``by_hand``: the call that does it later, for the warning;
+    where nothing is said, ``table.run`` with the action's name.
     """
 
     what: str
-    method: str
     run: Callable[[Timeline, Callable[[], Engine]], bool]
     order: int = 100
+    by_hand: str | None = None
 
 
 @runtime_checkable
@@ -66,7 +72,8 @@ class FollowsWrites(Protocol):
     """Optional: an action that may be due after a write."""
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
-        """Called before each write: options are judged here, before anything is written. None: never due."""
+        """Called before each write, and changes nothing: options that are wrong are a ConfigError here, before
+        anything is written. None: it does not follow the writes of this table."""
 
 
 @runtime_checkable

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attrs import evolve
+
 from hoodoo.errors import HoodooError, warn
 from hoodoo.hookspecs.action import AfterWrite, FollowsWrites
 from hoodoo.hookspecs.engine import Engine
@@ -15,7 +17,7 @@ from hoodoo.timeline.timeline import Timeline
 
 def services_after(table: TableHandle) -> Callable[[Callable[[], Engine]], None]:
     """What has to be done after a write: its options are checked now, before anything is written."""
-    due = _services(table)
+    due = _due(table)
 
     def after(engine: Callable[[], Engine]) -> None:
         timeline: Timeline | None = None  # loaded once for all that have nothing to do
@@ -28,19 +30,19 @@ def services_after(table: TableHandle) -> Callable[[Callable[[], Engine]], None]
                 timeline = None  # the rows have landed: this is no failure of the write
                 warn(
                     f"table {table.config.name}: the write is done, the inline {service.what} after it is "
-                    f"not ({error}); table.{service.method}() finishes it."
+                    f"not ({error}); {service.by_hand} finishes it."
                 )
 
     return after
 
 
-def _services(table: TableHandle) -> list[AfterWrite]:
+def _due(table: TableHandle) -> list[AfterWrite]:
     found = []
     for offer in kernel().offers("action"):
         action = resolve("action", offer.name, table.settings).instance
         service = action.after_write(table) if isinstance(action, FollowsWrites) else None
         if service is not None:
-            found.append(service)
+            found.append(evolve(service, by_hand=service.by_hand or f"table.run({offer.name!r})"))
     return sorted([*found, _upkeep(table)], key=lambda service: service.order)
 
 
@@ -50,4 +52,4 @@ def _upkeep(table: TableHandle) -> AfterWrite:
     def run(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
         return bool(table.participants.each.service(table.storage, timeline, engine, due=True))
 
-    return AfterWrite("metadata compaction", "compact_metadata", run, order=50)
+    return AfterWrite("metadata compaction", run, order=50, by_hand="table.compact_metadata()")

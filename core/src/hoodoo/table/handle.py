@@ -39,6 +39,7 @@ from hoodoo.read.source import ReadSource
 from hoodoo.read.stored_row import stored_row
 from hoodoo.storage.api import Storage
 from hoodoo.table import settings as tables
+from hoodoo.table.call_action import call_action
 from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
@@ -57,9 +58,21 @@ Read = TypeVar("Read")
 
 
 class TableHandle:
-    """One table, as actions, reads and writes get it. Every call looks at the table as it is then.
+    """One open table, as actions, reads and writes get it. Every call looks at the table as it is then.
 
-    ``default_engine``: where no call names one. ``overrides``: plugins that are objects, by family.
+    What an action needs of it, in the order in which it usually does:
+
+    - ``storage`` is the only way to the table's files; ``config`` are its properties, ``options`` what it was
+      opened with, ``settings`` both; :meth:`check_options` for those of one call.
+    - :meth:`timeline` and :meth:`newest_slices` are what is there. Nothing has been locked: by the time that an
+      action has worked, both may be old. So it publishes through a request (:meth:`write_request`), which looks
+      again after every conflict, with :func:`hoodoo.write.run.commit_files` or
+      :func:`hoodoo.write.run.drop_partitions`.
+    - ``participants`` know of it by themselves where a request is used; an action that puts its own instants on
+      the timeline gives them :attr:`participants` ``.join(timeline)``.
+    - :meth:`run` does another action first, or afterwards.
+
+    ``default_engine``: the engine of calls that name none. ``overrides``: plugins that are objects, by family.
     """
 
     def __init__(
@@ -113,14 +126,14 @@ class TableHandle:
         return without_meta(arrow_schema(text))
 
     def timeline(self) -> Timeline:
-        """The active timeline, now. A commit that was decided, and whose writer died before it could
-        be seen, is shown."""
+        """The active timeline, now. A commit that was decided, and whose writer died before it could be seen, is
+        made visible first; :meth:`load_timeline` does without."""
         with suppress(HoodooError):  # who may not write reads what there is
             settle(self.storage, self.config)
         return self.load_timeline()
 
     def load_timeline(self) -> Timeline:
-        """The active timeline as it can be read now; nothing is settled before."""
+        """The active timeline as it can be read now; changes nothing."""
         known = self._timeline
         config = self.participants.readable(self.config)
         now = load(self.storage, config) if known is None else reload(self.storage, known)
@@ -128,23 +141,23 @@ class TableHandle:
         return now
 
     def refresh(self) -> None:
-        """Another writer may have changed the properties since the table was opened."""
-        found = properties.load(self.storage)
-        if found != self.config:
-            self.changed(found)
+        """Read the properties again: another writer may have changed them since the table was opened. An action
+        calls it first."""
+        self.use_properties(properties.load(self.storage))
 
-    def changed(self, config: TableConfig) -> None:
-        """The properties are ``config`` now."""
+    def use_properties(self, config: TableConfig) -> None:
+        """Go by the properties ``config``, which are stored already."""
         if config != self.config:
             self.config, self._timeline, self._plugins = config, None, None
 
-    def change(self, changes: Mapping[str, str | None]) -> None:
-        """Change the table's properties; None takes one away."""
+    def change_properties(self, changes: Mapping[str, str | None]) -> None:
+        """Store other values of properties, for all who open the table; None removes one."""
         self.config = properties.update(self.storage, self.config, changes)
         self._timeline, self._plugins = None, None
 
     def check_writable(self) -> None:
-        """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what nobody keeps."""
+        """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what no participant
+        that is installed keeps up to date. Called before anything is written."""
         if not self.config.traits.is_writable:
             raise UnsupportedTableError(
                 f"table {self.config.name} of version {self.config.version}",
@@ -155,7 +168,7 @@ class TableHandle:
 
     # --- plugins ----------------------------------------------------------------------------------
     def plugins(self) -> tables.Plugins:
-        """The plugins that the properties name."""
+        """Key generator, merger, index and file format, as the properties name them."""
         if self._plugins is None:
             config, overrides = self.config, self.overrides
             if self._index is not None:
@@ -175,12 +188,15 @@ class TableHandle:
         return stored_row(self.source(), columns)
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, str]:
-        """``options`` of a call as text. UnknownOptionError, OptionConflictError."""
+        """The ``options`` of one call as text, judged as those of ``hoodoo.open`` are: UnknownOptionError,
+        OptionConflictError, ConfigError. They are not added to those of the table: ``{**table.options, **found}``
+        are both."""
         return tables.check_options(options, self.config)
 
-    def run(self, action: str, **options: Any) -> Any:
-        """Do another action on this table, by its name."""
-        return resolve("action", action, self.settings).instance.run(self, **options)
+    def run(self, action: Any, /, **options: Any) -> Any:
+        """Do an action on this table: the name of one that is installed, or an object. The answer is the action's.
+        CallError for options that it does not have."""
+        return call_action(self, action, "run", options)
 
     def file_format(self) -> BaseFileFormat:
         """The format of the base files. PluginError where no plugin offers it."""
@@ -190,7 +206,8 @@ class TableHandle:
         return found
 
     def engine(self, data: Any, engine: str | Engine | None) -> Engine:
-        """The engine that runs a call: ``engine`` where it is given, else that which reads ``data``."""
+        """The engine that runs a call: ``engine`` where it is given, else the one that reads ``data``; the local one
+        where there is no data."""
         if engine is None:
             # An engine registers `source:<package>` for the kinds of data that only it reads.
             package = type(data).__module__.split(".")[0]
@@ -216,9 +233,9 @@ class TableHandle:
             self._reading("merger", tables.merger_name(self.config)),
         )
 
-    def planned(self, plan: Callable[[ReadSource], Read]) -> Read:
-        """A read, planned again where others took files away while it was. CommitConflictError where they
-        do so faster than the table can be listed."""
+    def plan_read(self, plan: Callable[[ReadSource], Read]) -> Read:
+        """What ``plan`` makes of the table as a read sees it; it is called again where another writer deleted files
+        while the table was listed. CommitConflictError where that goes on."""
         self.refresh()  # the keys may have become virtual: rows that were written since lack them
         for _ in range(SNAPSHOT_ATTEMPTS - 1):
             with suppress(CommitConflictError):
@@ -238,12 +255,13 @@ class TableHandle:
 
     # --- writing ----------------------------------------------------------------------------------
     def undo(self, instant: Instant) -> None:
-        """Roll ``instant`` back."""
+        """Roll ``instant`` back: its files are deleted, and it is no more on the timeline."""
         rollback(self.storage, load(self.storage, self.config), instant)
 
     def newest_slices(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
-        """The timeline, and the newest file slices that it names. CommitConflictError where others take
-        files away faster than these can be listed."""
+        """The timeline, and the newest slice of each file group that is part of the table by it. Lists the table,
+        or asks the participant that knows its files. CommitConflictError where other writers delete files faster
+        than that."""
         for _ in range(SNAPSHOT_ATTEMPTS):
             timeline = self.load_timeline()
             try:
@@ -259,16 +277,19 @@ class TableHandle:
 
     def write_target(
         self,
-        data: Any,
-        engine: str | Engine | None,
+        data: Any = None,
+        engine: str | Engine | None = None,
         repair: bool = True,
         spare: Collection[str] = (),
     ) -> WriteTarget:
-        """What a write works on: the table as it is now, after recovery.
+        """What a write or an action works on: one look at the table (timeline, newest slices, schema, plugins, the
+        engine). What writers that died have left is finished or undone before.
 
-        ``repair``: what takes part in commits and is not complete is completed first. ``spare``: abandoned
-        clusterings that are not given up.
+        ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default that of the
+        table. ``repair``: participants that are not complete are completed first. ``spare``: the instants of
+        abandoned clusterings that are not undone.
         """
+        engine = engine or self.default_engine
         self.check_writable()
         for _ in range(SNAPSHOT_ATTEMPTS - 1):
             with suppress(FileNotFoundError):  # others archived between a listing and its reading
@@ -278,14 +299,16 @@ class TableHandle:
     def write_request(
         self,
         kind: WriteKind,
-        take_snapshot: Callable[[], WriteTarget],
+        take_snapshot: Callable[[], WriteTarget] | None = None,
         batch: Batch | None = None,
     ) -> WriteRequest:
-        """What a write of ``kind`` is to do, by the table's options."""
+        """A commit of ``kind`` (:mod:`hoodoo.write.operation`), for the functions of :mod:`hoodoo.write.run`: how often it is
+        repeated, who waits for whom and what is a conflict, by the table's options. ``take_snapshot`` is called
+        before each attempt: by default :meth:`write_target`."""
         return WriteRequest(
             storage=self.storage,
             kind=kind,
-            look=take_snapshot,
+            look=take_snapshot or self.write_target,
             undo=self.undo,
             before_publish=self.participants.drop_stale,
             conflicts=tables.conflict_strategy(self.settings),

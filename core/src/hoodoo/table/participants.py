@@ -48,7 +48,7 @@ class TableParticipants:
 
     def drop_stale(self) -> None:
         """What would be wrong after a write, as nobody keeps it, goes before the first one."""
-        self.table.changed(self.each.stale(self.table.storage, self.table.config))
+        self.table.use_properties(self.each.stale(self.table.storage, self.table.config))
 
     def created(self) -> None:
         """Of a new table: make what its participants need."""
@@ -58,7 +58,7 @@ class TableParticipants:
     def repair(self) -> None:
         """Complete what was begun to be made, by whomever, and nobody is at."""
         self.table.refresh()
-        self.table.changed(self.each.repair(self.request()))
+        self.table.use_properties(self.each.repair(self.request()))
 
     def request(
         self,
@@ -111,4 +111,4 @@ class TableParticipants:
 
     def _retire(self) -> None:
         """Nobody goes by what participants say until it has been made anew."""
-        self.table.changed(self.each.retire(self.table.storage, self.table.config))
+        self.table.use_properties(self.each.retire(self.table.storage, self.table.config))

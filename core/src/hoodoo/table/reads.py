@@ -30,7 +30,7 @@ def read(
     ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
     ConfigError for a bad point in time.
     """
-    scan = table.planned(
+    scan = table.plan_read(
         lambda source: Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
     )
     table.warn_of_stored_keys(scan.plan.slices)
@@ -51,7 +51,7 @@ def incremental(
     6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
     points and where a clean took files away that ``until`` needs.
     """
-    return table.planned(
+    return table.plan_read(
         lambda source: Scan(source, plan_incremental(source, since, until, columns, where))
     )
 
@@ -70,6 +70,6 @@ def changes(
     that moves to another partition path is deleted there and inserted here. Raises as
     :meth:`incremental` does.
     """
-    return table.planned(
+    return table.plan_read(
         lambda source: Changes.of(source, since=since, until=until, columns=columns, where=where)
     )

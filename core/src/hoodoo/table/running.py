@@ -8,8 +8,6 @@ from typing import Any, overload
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback as undo
 from hoodoo.actions.rollback.run import undoable
-from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.action import Schedules
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import COMMIT_TIME
@@ -21,34 +19,37 @@ from hoodoo.model.outcome import (
     RewrittenKeys,
     RolledBack,
 )
+from hoodoo.table.call_action import call_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.savepoints import Savepoint
 from hoodoo.timeline.savepoints import savepoints as completed_savepoints
 from hoodoo.write.commit import Commit
 
 
-def run(table: TableHandle, /, action: str, **options: Any) -> Any:
-    """Do ``action``, of any kind that is installed: what is pending of it is finished, then a new one is planned
-    and run. ``options`` and the answer are the action's own; ``hoodoo plugins action`` lists what there is.
+def run(table: TableHandle, action: Any, /, **options: Any) -> Any:
+    """Do ``action``, of any kind that is installed, or an object of one: what is pending of it is finished, then a
+    new one is planned and run. ``options`` and the answer are the action's own; ``hoodoo plugins action`` lists
+    what there is.
 
-    Raises PluginError for a name that nobody offers.
+    Raises PluginError for a name that nobody offers, CallError for options that the action does not have.
 
     >>> table.run("compaction").files
     ('oslo/...parquet',)
     """
-    return _action(table, action).run(table, **options)
+    return table.run(action, **options)
 
 
-def schedule(table: TableHandle, /, action: str, **options: Any) -> str | None:
+def schedule(table: TableHandle, action: Any, /, **options: Any) -> str | None:
     """Put a plan of ``action`` on the timeline and run nothing; its instant, or None where there is nothing to do.
     ConfigError for an action that is not planned."""
-    return _planned(table, action).schedule(table, **options)
+    found: str | None = call_action(table, action, "schedule", options)
+    return found
 
 
-def run_planned(table: TableHandle, /, action: str, instant: str, **options: Any) -> Any:
+def run_planned(table: TableHandle, action: Any, /, instant: str, **options: Any) -> Any:
     """Run the plan ``instant`` of ``action``, from the start or where an earlier run stopped. ConfigError if it is
     not pending."""
-    return _planned(table, action).run_planned(table, instant, **options)
+    return call_action(table, action, "run_planned", options, instant)
 
 
 # --- compaction -----------------------------------------------------------------------------------
@@ -321,12 +322,3 @@ def rewrite_keys(
 
 def _action(table: TableHandle, name: str) -> Any:
     return resolve("action", name, table.settings).instance
-
-
-def _planned(table: TableHandle, name: str) -> Schedules:
-    found = _action(table, name)
-    if isinstance(found, Schedules):
-        return found
-    raise ConfigError(
-        f"action {name}", "is done at once and never planned.", f"Run it: table.run({name!r})."
-    )

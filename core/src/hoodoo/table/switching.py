@@ -114,7 +114,7 @@ def _rebuild(
     maker = table.participants.each.maker(name)
     request = table.participants.request(name, engine, source, _stored_index(table), is_index)
     done: Rebuilt = maker.rebuild(request)
-    table.changed(done.config)
+    table.use_properties(done.config)
     if done.unique_index is not None:
         _remember(table, done.unique_index, engine)
     return done.made

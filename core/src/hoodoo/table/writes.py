@@ -111,7 +111,7 @@ def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
 
     def take_snapshot() -> WriteTarget:
         nonlocal first
-        target = table.write_target(None, table.default_engine or "local")
+        target = table.write_target()
         known = {s.partition_path for s in target.slices}
         unknown = sorted(set(wanted) - known)
         # A repeated attempt may find that the other writer dropped the same.
@@ -125,7 +125,8 @@ def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
 
     services = services_after(table)
     request = table.write_request(operation.DELETE_PARTITION, take_snapshot)
-    commit = run.drop_partitions(request, wanted)
+    commit = run.drop_partitions(request, lambda target: wanted)
+    assert commit is not None
     services(lambda: table.engine(None, table.default_engine or "local"))
     return commit
 

@@ -94,10 +94,20 @@ def run(order: WriteRequest, data: Any) -> Commit:
         rows.discard()
 
 
-def drop_partitions(order: WriteRequest, paths: Sequence[str]) -> Commit:
-    """A replacecommit that leaves the file groups of the partition ``paths`` behind and adds none."""
+def drop_partitions(
+    order: WriteRequest, choose: Callable[[WriteTarget], Sequence[str] | None]
+) -> Commit | None:
+    """A replacecommit that leaves the file groups of whole partition paths behind and adds none.
 
-    def attempt(target: WriteTarget, beats: Beating) -> Commit:
+    ``choose`` answers these paths for the table as an attempt sees it, or None where there is nothing to drop;
+    then there is no commit. It is called again after each conflict: what another writer has put into a partition
+    meanwhile is in what it sees. Raises as :func:`run`.
+    """
+
+    def attempt(target: WriteTarget, beats: Beating) -> Commit | None:
+        paths = choose(target)
+        if paths is None:
+            return None
         replaced = replaced_groups(target.slices, paths)
         _give_way(order, target, (), replaced)
         instant = _request(target, order.kind, beats)

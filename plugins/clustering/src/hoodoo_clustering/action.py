@@ -200,7 +200,7 @@ class ClusteringAction:
                 return self.schedule(table, options=changed) is not None
             return bool(self.run(table, options=changed, engine=engine()).instant)
 
-        return AfterWrite("clustering", "cluster", due, order=20)
+        return AfterWrite("clustering", due, order=20, by_hand="table.cluster()")
 
 
 def _scheduled(

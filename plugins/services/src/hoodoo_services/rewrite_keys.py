@@ -75,7 +75,7 @@ class RewriteKeysAction:
         slices = table.newest_slices()[1]
         left = [s for s in slices if stores_keys(s, table.config)]
         if not left and table.config.get(STORED_UNTIL) is not None:
-            table.change({STORED_UNTIL: None})
+            table.change_properties({STORED_UNTIL: None})
         return RewrittenKeys(
             tuple(commit.instant for commit in done),
             sum(len(commit.files) for commit in done),
@@ -96,7 +96,7 @@ class RewriteKeysAction:
         pinned = table_properties(generator)
         table.participants.drop_stale()
         stored = without_stored_index(table)
-        table.change({**enabling(table.timeline(), kept, pinned), **stored})
+        table.change_properties({**enabling(table.timeline(), kept, pinned), **stored})
         if stored:
             delete_stored_index(table)
 
@@ -110,7 +110,7 @@ def _store_keys(table: TableHandle) -> None:
         generator = table.plugins().generator
         check_all_stored(table.storage, file_format, table.newest_slices()[1], generator)
         table.participants.drop_stale()
-        table.change(disabling())
+        table.change_properties(disabling())
 
 
 def enabling(

@@ -47,7 +47,7 @@ class ArchiveAction:
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
             return bool(_archive(table, settings, timeline).instants)
 
-        return AfterWrite("archiving", "archive", due, order=40)
+        return AfterWrite("archiving", due, order=40, by_hand="table.archive()")
 
 
 def _archive(table: TableHandle, settings: ArchiveSettings, timeline: Timeline) -> Archived:

@@ -69,7 +69,7 @@ class CleanAction:
                 return bool(_clean(table, how, timeline).instant)
             return False
 
-        return AfterWrite("cleaning", "clean", due, order=30)
+        return AfterWrite("cleaning", due, order=30, by_hand="table.clean()")
 
 
 def cleaning(

@@ -87,7 +87,7 @@ class CompactionAction:
             wanted = compaction.commits_since(timeline) >= every
             return wanted and bool(self.run(table, engine=engine()).instant)
 
-        return AfterWrite("compaction", "compact", due, order=10)
+        return AfterWrite("compaction", due, order=10, by_hand="table.compact()")
 
 
 def _check_merged(table: TableHandle) -> None:

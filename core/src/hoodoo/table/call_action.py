@@ -1,0 +1,36 @@
+"""A call of an action, by its name or of an object, with the options that somebody gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hoodoo.calls import refuse_options
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.action import Schedules
+from hoodoo.kernel.answers import plain
+from hoodoo.kernel.resolve import resolve
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+def call_action(
+    table: TableHandle, action: Any, member: str, options: Mapping[str, Any], *planned: str
+) -> Any:
+    """What ``member`` of ``action`` answers: ``run``, ``schedule``, or ``run_planned`` with the instant of the plan.
+
+    Raises PluginError for an action that nobody offers, ConfigError for one that is never planned, CallError for
+    options that it does not have or that are missing.
+    """
+    found = resolve("action", action, table.settings).instance
+    name = action if isinstance(action, str) else type(plain(action)).__name__
+    if member != "run" and not isinstance(found, Schedules):
+        raise ConfigError(
+            f"action {name}", "is done at once and never planned.", f"Run it: table.run({name!r})."
+        )
+    does = getattr(found, member)
+    shown = repr(action) if isinstance(action, str) else name
+    call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
+    refuse_options(call, does, 1 + len(planned), options)
+    return does(table, *planned, **options)
