@@ -10,6 +10,8 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.engine.local import LocalEngine
+from hoodoo.engine.spill import Spill
+from hoodoo.errors import StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
 from hoodoo.storage.below import Below
 from hoodoo.storage.local import LocalStorage
@@ -56,6 +58,26 @@ def test_rows_that_wait_lie_in_the_scratch_directory(
     assert LocalEngine(2) == engine  # no other engine, for who compares
     LocalEngine(2).exchange(stream, 2)
     assert made[-1] is None
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_table_that_can_only_be_read_has_no_scratch_directory(
+    tmp_path: Path, plain: bool
+) -> None:
+    """Rows may lie elsewhere where anybody can read its files; those of a store that protects them may not."""
+
+    class ReadOnly(Delegating):
+        plain_files = plain
+
+        def scratch(self) -> str:
+            raise StorageError("scratch", "read-only file system.", "")
+
+    storage: Any = ReadOnly(LocalStorage(str(tmp_path), durable=False))
+    if plain:
+        assert Spill(storage).path(0).startswith(tempfile.gettempdir())
+        return
+    with pytest.raises(StorageError):
+        Spill(storage)
 
 
 def test_a_write_puts_nothing_where_the_system_has_temporary_files(

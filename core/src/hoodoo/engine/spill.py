@@ -19,12 +19,23 @@ import pyarrow as pa
 
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.runs import buffers, routed
-from hoodoo.errors import EngineError
-from hoodoo.storage.api import Storage
+from hoodoo.errors import EngineError, StorageError
+from hoodoo.storage.api import Storage, has_plain_files
 
 # (part, slot) -> where its messages lie in the file: first byte, bytes
 Places = dict[tuple[int, int], list[tuple[int, int]]]
 _ALIGNED = 64  # messages begin at multiples of so many bytes: Arrow reads them in place
+
+
+def _scratch(storage: Storage) -> str | None:
+    """Of a table that can only be read there is none: it may be looked for keys, all the same, where its bytes
+    lie open to any program anyway."""
+    try:
+        return storage.scratch()
+    except StorageError:
+        if has_plain_files(storage):
+            return None
+        raise
 
 
 class Spill:
@@ -32,7 +43,7 @@ class Spill:
     of its table have to lie nowhere else; without one, where the system has temporary files."""
 
     def __init__(self, storage: Storage | None = None) -> None:
-        folder = None if storage is None else storage.scratch()
+        folder = None if storage is None else _scratch(storage)
         self._folder = tempfile.mkdtemp(prefix="hoodoo-", dir=folder)
         self._fix = "Free some space" + (", or point TMPDIR at a larger disk" if not folder else "")
         # Streams are dropped, not closed: the folder goes with the last one that reads it.

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pytest
 
 from hoodoo.errors import StorageError
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, has_plain_files, is_shared
 
 
 def race(count: int, run: Callable[[int], object]) -> list[object]:
@@ -334,10 +334,20 @@ class StorageContract:
             answers = race(4, one)
             assert not [answer for answer in answers if isinstance(answer, Exception)], answers
 
+    def test_files_are_plain_where_the_store_says_so(self, storage: Storage) -> None:
+        """Any program finds the very bytes at the URI; checked of stores below ``file:``."""
+        if not has_plain_files(storage) or not storage.root.startswith("file://"):
+            return
+        storage.put("plain/x.bin", b"just these")
+        with open(f"{storage.root.removeprefix('file://')}/plain/x.bin", "rb") as file:
+            assert file.read() == b"just these"
+
     # --- processes ----------------------------------------------------------------------------
     def test_pickles(self, storage: Storage) -> None:
-        if not self.picklable:
-            pytest.skip("this store says that it does not pickle")
+        if not self.picklable or not is_shared(storage):
+            pytest.skip(
+                "this store says that it does not pickle, or that other processes don't see it"
+            )
         storage.put("x", b"1")
         other = pickle.loads(pickle.dumps(storage))
         assert other.root == storage.root
