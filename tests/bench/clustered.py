@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.engine.local import LocalEngine
-from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.table.table import Table
+from hoodoo_formats.parquet.reader import ParquetReader
 
 from tests.bench import key_rows
 from tests.bench.measure import Figure, Report

@@ -15,10 +15,10 @@ from attrs import frozen
 from golden_tables import LANCE, READ
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
-from hoodoo.files.parquet.ranges import file_ranges
 from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.storage.local import LocalStorage
+from hoodoo_formats.parquet.ranges import file_ranges
 from hoodoo_metadata.column_stats.from_files import indexed_columns, row_ranges
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range
 from hoodoo_metadata.file_index.rows import (

@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = fake_distribution(
         tmp_path_factory.mktemp("formats"),
-        "hoodoo-formats",
+        "hoodoo-other-formats",
         entry_points={"base_formats": "base_formats"},
     )
     with pytest.MonkeyPatch.context() as patch:

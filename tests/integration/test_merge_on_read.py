@@ -16,10 +16,10 @@ import pytest
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.files.log.blocks import BlockKind, LogBlock
 from hoodoo.files.log.reader import LogReader
-from hoodoo.files.parquet.reader import ParquetReader
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
+from hoodoo_formats.parquet.reader import ParquetReader
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]

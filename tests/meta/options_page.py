@@ -9,13 +9,14 @@ from typing import Any
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.registration import Option
 from hoodoo.kernel import kernel
-from hoodoo.options.files import FILE_OPTIONS, PARQUET_OPTIONS
+from hoodoo.options.files import FILE_OPTIONS
 from hoodoo.options.kinds import Size
 from hoodoo.options.new_table import NEW_TABLE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
 from hoodoo_clustering.options import CLUSTERING_OPTIONS
+from hoodoo_formats.options import PARQUET_OPTIONS
 from hoodoo_metadata.options import METADATA_OPTIONS
 from hoodoo_services.options import ARCHIVE_OPTIONS, CLEAN_OPTIONS, COMPACTION_OPTIONS
 
@@ -24,6 +25,7 @@ OURS = (
     "hoodoo-core",
     "hoodoo-cli",
     "hoodoo-standard",
+    "hoodoo-formats",
     "hoodoo-services",
     "hoodoo-clustering",
     "hoodoo-spark",

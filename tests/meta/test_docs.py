@@ -316,6 +316,8 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.BaseFileFormat,
         format_family.HasColumnRanges,
         format_family.ColumnBounds,
+        format_family.HasBaseRanges,
+        format_family.BaseRanges,
         format_family.BaseFileReader,
         format_family.KnowsKeys,
         format_family.MembershipFilter,

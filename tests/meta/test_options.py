@@ -19,6 +19,7 @@ OURS = (
     "hoodoo-core",
     "hoodoo-cli",
     "hoodoo-standard",
+    "hoodoo-formats",
     "hoodoo-services",
     "hoodoo-clustering",
     "hoodoo-spark",
@@ -28,6 +29,7 @@ DECLARING = (
     "core/src/hoodoo/options/",
     "core/src/hoodoo/kernel/options.py",
     "plugins/standard/src/hoodoo_standard/options.py",
+    "plugins/formats/src/hoodoo_formats/options.py",
     "plugins/services/src/hoodoo_services/options.py",
     "plugins/clustering/src/hoodoo_clustering/options.py",
     "plugins/clustering/src/hoodoo_clustering/strategies/orders.py",
@@ -108,6 +110,7 @@ def _sources() -> Iterator[tuple[str, ast.Module]]:
     for top in (
         "core/src",
         "plugins/standard/src",
+        "plugins/formats/src",
         "plugins/services/src",
         "plugins/clustering/src",
         "plugins/spark/src",

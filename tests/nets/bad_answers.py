@@ -400,6 +400,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "extension": _TEXT, "reader": ("none", "pair", "text", "raises"), "writer": ("none", "pair", "text", "raises"),
     },
     "HasColumnRanges": {"column_ranges": _TEXTS},
+    "HasBaseRanges": {"base_ranges": ("none", "pair", "text", "raises")},
     "BaseFileReader": {
         "schema": ("none", "pair", "text", "raises"), "num_rows": (*_WHOLE, "lying"), "metadata": _TEXTS,
         "batches": ("none", "number", "raises", "items_none", "items_short", "items_doubled", "items_raise",

@@ -257,6 +257,9 @@ DIRECT: dict[tuple[str, str], Callable[[Path], Any]] = {
     ("HasColumnRanges", "column_ranges"): lambda path: _one("file_format", "PARQUET").column_ranges(
         _store(path), _file(path), ["id"]
     ),
+    ("HasBaseRanges", "base_ranges"): lambda path: _one("file_format", "PARQUET").base_ranges(
+        _store(path), _file(path), ["id"]
+    ),
     ("BaseFileWriter", "written"): lambda path: _writer(path).written,
     ("BaseFileWriter", "flush"): lambda path: _writer(path).flush(),
 }

@@ -47,6 +47,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "BoundSerializer": ("serializer", "bind", "upsert"),
     "BaseFileFormat": ("file_format", None, "upsert"),
     "HasColumnRanges": ("file_format", None, "upsert"),
+    "HasBaseRanges": ("file_format", None, "upsert"),
     "BaseFileReader": ("file_format", "reader", "upsert"),
     "BaseFileWriter": ("file_format", "writer", "upsert"),
     "ConflictStrategy": ("conflict", None, "conflict"),

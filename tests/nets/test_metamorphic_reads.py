@@ -98,7 +98,7 @@ def test_reads_of_spark(spark: Any, group: int) -> None:
 
 def test_a_read_that_leaves_rows_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The net itself: where a row group is lost under each filter, it says which table and what was asked."""
-    from hoodoo.files.parquet.reader import ParquetReader
+    from hoodoo_formats.parquet.reader import ParquetReader
 
     with table(SEED, 1) as (rng, found):
         lost = ParquetReader._row_groups

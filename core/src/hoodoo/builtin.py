@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from hoodoo.hookspecs import Registration, Settings, hookimpl
-from hoodoo.options.files import PARQUET_OPTIONS
 from hoodoo.options.table import STORAGE_URI
-from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import SERIALIZER, THREADS
 from hoodoo.storage.api import Storage
 
@@ -42,18 +40,6 @@ def hoodoo_serializers() -> list[Registration]:
             "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings",
             options=(SERIALIZER,),
             summary="Packed record batches, as they lie in memory.",
-        )
-    ]
-
-
-@hookimpl
-def hoodoo_file_formats() -> list[Registration]:
-    return [
-        Registration(
-            "PARQUET",
-            "hoodoo.files.parquet.format:ParquetFormat.from_settings",
-            options=(*PARQUET_OPTIONS, *VIRTUAL_OPTIONS),
-            summary="Parquet with Hudi's footer: bloom filter and record-key range.",
         )
     ]
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, SchemaError
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import with_meta
@@ -35,6 +34,7 @@ from hoodoo_clustering.layout.files import (
     column_figures,
     table_layout,
 )
+from hoodoo_formats.parquet.format import ParquetFormat
 from hypothesis import given
 from hypothesis import strategies as st
 

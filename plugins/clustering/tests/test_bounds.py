@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, without_meta
@@ -26,6 +25,7 @@ from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_clustering import bounds
 from hoodoo_clustering.bounds import with_bounds
+from hoodoo_formats.parquet.format import ParquetFormat
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "tables"

@@ -14,7 +14,6 @@ from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.writer import LogWriter
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.merger import Merged
@@ -29,6 +28,7 @@ from hoodoo_clustering.group_job import GroupJob
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 from hoodoo_clustering.sample import sample
+from hoodoo_formats.parquet.format import ParquetFormat
 
 OLD, NEW = "20250101000000000", "20250202000000000"
 SCHEMA = pa.schema([("n", pa.int64()), ("x", pa.float64()), ("word", pa.string())])

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve, field, frozen
 from hoodoo.errors import PluginError
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
@@ -35,6 +34,7 @@ from hoodoo_clustering.changed import last_plan
 from hoodoo_clustering.options import SORT_COLUMNS
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings
+from hoodoo_formats.parquet.format import ParquetFormat
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "tables"

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import define
-from hoodoo.files.parquet.format import ParquetFormat
-from hoodoo.files.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_clustering.sized_files import Sizes, sized
+from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.files.parquet.ranges import file_ranges
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range, range_table
 from hoodoo.model.meta import META_FIELDS
+from hoodoo_formats.parquet.ranges import file_ranges
 from hoodoo_metadata.column_stats.from_files import META_INDEXED, indexed_columns, row_ranges
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range, gone
 from hoodoo_metadata.column_stats.value_types import is_stored

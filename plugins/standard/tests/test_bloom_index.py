@@ -14,8 +14,6 @@ from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.files import bloom as filters
 from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.parquet.format import ParquetFormat
-from hoodoo.files.parquet.writer import WriterOptions
 from hoodoo.files.record_keys import FILTER, FILTER_TYPE, FOOTER_KEYS, MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import IndexContext, LookupIndex
@@ -24,6 +22,8 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import LookupIndexContract, file_id
+from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_formats.parquet.writer import WriterOptions
 from hoodoo_standard.index import sieve
 from hoodoo_standard.index.bloom import BloomIndex, global_from_settings
 from hoodoo_standard.index.simple import SimpleIndex

@@ -128,7 +128,7 @@ def storage(tmp_path: Any) -> Storage:
 
 @pytest.fixture
 def spy() -> Spy:
-    from hoodoo.files.parquet.format import ParquetFormat
+    from hoodoo_formats.parquet.format import ParquetFormat
 
     return Spy(ParquetFormat(), [])
 

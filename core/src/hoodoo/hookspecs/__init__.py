@@ -71,7 +71,8 @@ FAMILIES: dict[str, type] = {
 
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
 _BRINGS = {
-    "hoodoo-core": ("storage", "file_format"),
+    "hoodoo-core": ("storage",),
+    "hoodoo-formats": ("file_format",),
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
     "hoodoo-services": ("action", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),

@@ -7,11 +7,12 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import Factory, frozen
 
 from hoodoo.files import record_keys
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.storage.api import Storage
 
 
@@ -176,9 +177,31 @@ class HasColumnRanges(Protocol):
         base file ``path``. CorruptTableError names a file that can't be read."""
 
 
+@frozen
+class BaseRanges:
+    """Of one base file: ``rows``, the least and the greatest record key (``keys``), the paths of the ``columns``
+    that it has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
+    (:attr:`~hoodoo.model.column_range.ColumnRange.is_known`)."""
+
+    rows: int
+    keys: tuple[str, str] | None = None
+    columns: frozenset[str] = frozenset()
+    ranges: Mapping[str, ColumnRange] = Factory(dict)
+
+
+@runtime_checkable
+class HasBaseRanges(Protocol):
+    """Optional for a :class:`BaseFileFormat`: one look at a file, such as at its footer, answers all that is
+    asked of its keys and columns. Without it the file is opened, and :class:`HasColumnRanges` is asked."""
+
+    def base_ranges(self, storage: Storage, path: str, columns: Sequence[str]) -> BaseRanges:
+        """What the base file ``path`` holds, with the ranges of those of ``columns`` that it knows.
+        CorruptTableError names a file that is missing or can't be read."""
+
+
 def is_plain_parquet(file_format: object) -> bool:
     """Whether any reader of Parquet reads the files: the format has an attribute ``plain_parquet`` that
-    is True. Such files' footers are read, and Spark reads them itself. The extension does not say
+    is True: Spark reads them itself then. The extension does not say
     it: an encrypting format may well write ``.parquet``."""
     return getattr(file_format, "plain_parquet", False) is True
 
@@ -186,8 +209,8 @@ def is_plain_parquet(file_format: object) -> bool:
 class FileFormatHooks:
     @hookspec
     def hoodoo_file_formats(self) -> Iterable[Registration]:
-        """Offer base file formats. When: base files are read or written. Default: ``parquet``
-        (hoodoo-core).
+        """Offer base file formats. When: base files are read or written. Default: ``PARQUET``
+        (hoodoo-formats).
 
         Names are those of ``hoodie.table.base.file.format``. The factory returns a
         :class:`BaseFileFormat`.

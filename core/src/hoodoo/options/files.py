@@ -1,8 +1,8 @@
-"""Options of base files and log files."""
+"""Options of base files and log files, in whatever format."""
 
 from __future__ import annotations
 
-from hoodoo.options.kinds import FLAG, Choice, Number, Size, Whole
+from hoodoo.options.kinds import Choice, Number, Size, Whole
 from hoodoo.options.option import Option
 
 CODEC = Option(
@@ -13,18 +13,17 @@ CODEC = Option(
         "zstd", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", none="uncompressed"
     ),
 )
-BLOCK_SIZE = Option(
-    "hoodie.parquet.block.size", "Bytes of a row group.", str(120 << 20), kind=Size(1)
-)
-PAGE_SIZE = Option(
-    "hoodie.parquet.page.size", "Bytes of a page; below 64 it is 64.", str(1 << 20), kind=Size(1)
-)
-DICTIONARY = Option(
-    "hoodie.parquet.dictionary.enabled", "Encode with dictionaries.", "true", kind=FLAG
-)
-BLOOM_FILTER = Option(
-    "hoodie.parquet.bloom.filter.enabled", "Put a bloom filter in the footer.", "true", kind=FLAG
-)
+# Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
+CODECS = {
+    "gzip": "gzip",
+    "snappy": "snappy",
+    "zstd": "zstd",
+    "lz4_raw": "lz4",
+    "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
+    "brotli": "brotli",
+    "uncompressed": "none",
+}
+LEVELS = {"zstd": 1}
 BLOOM_TYPE = Option(
     "hoodie.bloom.index.filter.type",
     "SIMPLE: bloom filters of one size; DYNAMIC_V0: filters that grow with their keys.",
@@ -57,16 +56,4 @@ LOG_BLOCKS = Option(
     kind=Choice("parquet", "avro"),
 )
 
-# Those of the file format PARQUET; the others are read elsewhere.
-PARQUET_OPTIONS: tuple[Option, ...] = (
-    CODEC,
-    BLOCK_SIZE,
-    PAGE_SIZE,
-    DICTIONARY,
-    BLOOM_FILTER,
-    BLOOM_TYPE,
-    BLOOM_FPP,
-    BLOOM_ENTRIES,
-    BLOOM_MOST,
-)
 FILE_OPTIONS: tuple[Option, ...] = (SMALL_FILE_LIMIT, LOG_BLOCKS)

@@ -1,40 +1,27 @@
 """Base ranges: what a base file holds in columns, in whatever format it is.
 
-The footers of plain Parquet files are read here; of other files their format says what it knows, and that
-may be nothing.
+Its format says what it knows, and that may be nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
-from attrs import field, frozen
 
 from hoodoo.errors import PluginError
-from hoodoo.files.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
+    BaseRanges,
     ColumnBounds,
+    HasBaseRanges,
     HasColumnRanges,
-    is_plain_parquet,
     key_range,
 )
+from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.range_values import is_comparable, raw_of
 from hoodoo.storage.api import Storage
-
-
-@frozen
-class BaseRanges:
-    """Of one file: ``rows``, the least and the greatest record key (``keys``), the paths of the ``columns``
-    that it has, and the ``ranges`` by column of those whose ranges are known. Those may be without bounds
-    (:attr:`~hoodoo.model.column_range.ColumnRange.is_known`)."""
-
-    rows: int
-    keys: tuple[str, str] | None = None
-    columns: frozenset[str] = frozenset()
-    ranges: Mapping[str, ColumnRange] = field(factory=dict)
 
 
 def base_ranges(
@@ -48,8 +35,9 @@ def base_ranges(
     Raises CorruptTableError for a file that is missing or damaged, PluginError for a format that answers
     what can't be.
     """
-    if is_plain_parquet(file_format):
-        return _of_parquet(storage, path, columns)
+    stored = file_format.inner if isinstance(file_format, VirtualKeys) else file_format
+    if isinstance(stored, HasBaseRanges):
+        return stored.base_ranges(storage, path, columns)
     with file_format.reader(storage, path) as reader:
         rows, keys, schema = reader.num_rows, key_range(reader), reader.schema
     there = dict(_leaves("", schema))
@@ -63,13 +51,6 @@ def base_ranges(
                 whose = file_format.__class__.__name__
                 ranges[column] = _range(whose, column, name, found[column], there[column], rows)
     return BaseRanges(rows, keys, frozenset(there), ranges)
-
-
-def _of_parquet(storage: Storage, path: str, columns: Sequence[str]) -> BaseRanges:
-    footer = read_footer(storage, path)
-    found = file_ranges(footer, columns, path.rpartition("/")[2])
-    ranges = {one.column: one for one in found}
-    return BaseRanges(footer.num_rows, footer_keys(footer), footer_columns(footer), ranges)
 
 
 def _leaves(prefix: str, fields: pa.Schema | pa.StructType) -> list[tuple[str, pa.DataType]]:

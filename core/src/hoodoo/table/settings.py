@@ -14,7 +14,6 @@ from hoodoo.errors import (
     OptionConflictError,
     PluginError,
 )
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.key_generator import (
     KeyGenerator,
@@ -31,7 +30,7 @@ from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
-from hoodoo.options.files import LOG_BLOCKS
+from hoodoo.options.files import CODEC, CODECS, LEVELS, LOG_BLOCKS
 from hoodoo.options.judge import as_text
 from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
@@ -149,12 +148,12 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
     texts = any(pa.types.is_string(schema.field(n).type) for n in table.ordering_fields)
     block = (LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")).upper()
-    parquet = ParquetFormat.from_settings(settings).options
+    codec = CODECS[settings.value(CODEC)]
     marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
     wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
     return LogSettings(
-        table.name, marker, block, parquet.codec, parquet.level, filled=filled, deletes_win=wins
+        table.name, marker, block, codec, LEVELS.get(codec), filled=filled, deletes_win=wins
     )
 
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoodoo.errors import StorageError, UnsupportedTableError
+from hoodoo.files.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo.files.log.avro_encode import encode_rows
 from hoodoo.files.log.blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
 from hoodoo.files.log.change_data import encode_changes
 from hoodoo.files.log.deletes import encode_deletes
-from hoodoo.files.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo.model.meta import encoded_as, with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import conform, plain_schema

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 from attrs import define
 
-from hoodoo.hookspecs.file_format import ColumnBounds
+from hoodoo.hookspecs.file_format import BaseRanges, ColumnBounds
 from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.seam import Ask, Kind, iterated, judged, wrapped
 from hoodoo.kernel.answers.wrong import Wrong, says
+from hoodoo.model.column_range import ColumnRange
 
 _READER = ("schema", "num_rows", "metadata", "batches", "close")
 _WRITER = ("write", "written", "flush", "close")
@@ -156,6 +157,21 @@ def _column_ranges(
     return answer
 
 
+def _base_ranges(
+    answer: Any, ask: Ask, storage: Any, path: str, columns: Sequence[str]
+) -> BaseRanges:
+    if not isinstance(answer, BaseRanges):
+        raise Wrong(says(answer), "BaseRanges")
+    shapes.whole(answer.rows, 0)
+    _key_range(answer.keys, ask)
+    found = answer.ranges
+    if not isinstance(found, Mapping) or not set(found).issubset(columns):
+        raise Wrong(f"ranges of {says(found)}", "ranges of some of the columns given")
+    if any(not isinstance(one, ColumnRange) for one in found.values()):
+        raise Wrong(f"ranges {says(found)}", "a ColumnRange for each column")
+    return answer
+
+
 def _key_range(answer: Any, ask: Ask) -> tuple[str, str] | None:
     if answer is None:
         return None
@@ -193,7 +209,12 @@ FILE_FORMAT = Kind(
         "extension": _extension,
         "plain_parquet": lambda answer, ask: shapes.flag(answer),
     },
-    methods={"reader": _reader, "writer": _writer, "column_ranges": _column_ranges},
+    methods={
+        "reader": _reader,
+        "writer": _writer,
+        "column_ranges": _column_ranges,
+        "base_ranges": _base_ranges,
+    },
     travels=True,
 )
 

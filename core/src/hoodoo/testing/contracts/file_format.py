@@ -30,6 +30,7 @@ from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     BaseFileReader,
     FindsValues,
+    HasBaseRanges,
     HasColumnRanges,
     key_filter,
     key_range,
@@ -369,6 +370,24 @@ class FileFormatContract:
             assert bounds.least.type == bounds.greatest.type == FLAT.field(column).type
             assert pc.less_equal(bounds.least, ends["min"]).as_py()
             assert pc.greater_equal(bounds.greatest, ends["max"]).as_py()
+
+    def test_one_look_says_what_the_rows_say(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Of a format that has :class:`~hoodoo.hookspecs.file_format.HasBaseRanges`."""
+        if not isinstance(file_format, HasBaseRanges):
+            return
+        schema = self._schema()
+        table = rows(schema, 100)
+        name = self._write(file_format, storage, schema, table)
+        found = file_format.base_ranges(storage, name, [*schema.names, "absent"])
+        assert found.rows == 100 and "absent" not in found.ranges
+        keys = pc.min_max(table[RECORD_KEY])
+        assert found.keys in (None, (keys["min"].as_py(), keys["max"].as_py()))
+        flat = {f.name for f in schema if not pa.types.is_nested(f.type)}
+        assert flat <= found.columns
+        for column, known in found.ranges.items():
+            assert known.column == column and known.nulls == table[column].null_count
 
     def test_columns_may_come_in_another_order(
         self, file_format: BaseFileFormat, storage: Storage

@@ -37,6 +37,7 @@ from hoodoo.hookspecs.index import (
     IndexContext,
     LookupIndex,
 )
+from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
@@ -132,9 +133,8 @@ class LookupIndexContract:
 
     @pytest.fixture
     def file_format(self) -> BaseFileFormat:
-        from hoodoo.files.parquet.format import ParquetFormat
-
-        return ParquetFormat()
+        made: BaseFileFormat = resolve("file_format", "PARQUET").instance
+        return made
 
     def table(
         self, engine: Engine, storage: Storage, file_format: BaseFileFormat,

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 from attrs import Factory, frozen
-
 from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.parquet.reader import ParquetReader
-from hoodoo.files.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo.files.record_keys import HasFooter, KeyStats
+from hoodoo.hookspecs.file_format import BaseRanges
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.options import files as keys
+from hoodoo.options.files import CODEC, CODECS, LEVELS
 from hoodoo.options.option import OptionSource
 from hoodoo.options.table import INDEX_TYPE
 from hoodoo.options.virtual import KEPT_META, POPULATE
 from hoodoo.storage.api import Storage
 
-# Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
-_CODECS = {
-    "gzip": "gzip",
-    "snappy": "snappy",
-    "zstd": "zstd",
-    "lz4_raw": "lz4",
-    "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
-    "brotli": "brotli",
-    "uncompressed": "none",
-}
-_LEVELS = {"zstd": 1}
+from hoodoo_formats import options as keys
+from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
+from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 
 
 @frozen
@@ -48,12 +41,12 @@ class ParquetFormat:
         """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
         ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
         bloom filter's. Raises ConfigError for a value that is not usable."""
-        codec = _CODECS[settings.value(keys.CODEC)]
+        codec = CODECS[settings.value(CODEC)]
         return ParquetFormat(
             WriterOptions(
                 table_name=settings.get("hoodie.table.name") or "",
                 codec=codec,
-                level=_LEVELS.get(codec),
+                level=LEVELS.get(codec),
                 block_bytes=settings.value(keys.BLOCK_SIZE),
                 page_bytes=settings.value(keys.PAGE_SIZE),
                 dictionary=settings.value(keys.DICTIONARY),
@@ -77,6 +70,13 @@ class ParquetFormat:
         """Start a file at ``local``; it is whole after ``close``."""
         keys = KeyStats.begin(self.options.bloom, expected_rows, base)
         return ParquetWriter(local, schema, self.options, keys if self.options.key_stats else None)
+
+    def base_ranges(self, storage: Storage, path: str, columns: Sequence[str]) -> BaseRanges:
+        """From the footer alone. Raises CorruptTableError naming ``path``."""
+        footer = read_footer(storage, path)
+        found = file_ranges(footer, columns, path.rpartition("/")[2])
+        ranges = {one.column: one for one in found}
+        return BaseRanges(footer.num_rows, footer_keys(footer), footer_columns(footer), ranges)
 
 
 def _wants_bloom(settings: OptionSource) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve
-
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.opening import open_named
 from hoodoo.files.record_keys import MAX_KEY, MIN_KEY

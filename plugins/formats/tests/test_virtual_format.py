@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from hoodoo.errors import MissingColumnError
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -29,6 +28,7 @@ from hoodoo.model.meta import (
     with_meta,
 )
 from hoodoo.storage.local import LocalStorage
+from hoodoo_formats.parquet.format import ParquetFormat
 
 OWN = pa.schema(
     [

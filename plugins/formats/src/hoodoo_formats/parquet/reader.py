@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
 from hoodoo.errors import CorruptTableError
 from hoodoo.files import record_keys
 from hoodoo.files.bloom import BloomFilter

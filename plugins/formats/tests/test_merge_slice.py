@@ -17,7 +17,6 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import HoodooWarning
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.writer import LogWriter
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.merge import slice as merging
 from hoodoo.merge.log_rows import read_log_rows
@@ -30,6 +29,7 @@ from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.read.project import pushed_filter, shaped
 from hoodoo.read.spec import row_spec
 from hoodoo.storage.local import LocalStorage
+from hoodoo_formats.parquet.format import ParquetFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import field, frozen
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.scan import Scan
@@ -21,6 +20,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.placement import FOLLOWS
+from hoodoo_formats.parquet.format import ParquetFormat
 
 SCHEMA = pa.schema(
     [

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, StorageError
-from hoodoo.files.parquet.format import ParquetFormat
 from hoodoo.files.record_keys import KeyFilter
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -20,8 +19,9 @@ from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import arrow_schema, avro_text
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
+from hoodoo_formats.parquet.format import ParquetFormat
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 STORED = with_meta(pa.schema([*FLAT, *NESTED]))

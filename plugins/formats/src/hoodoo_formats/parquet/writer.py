@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import Factory, frozen
-
 from hoodoo.errors import StorageError
 from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
+from hoodoo.files.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo.files.record_keys import KeyStats
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema.avro import avro_text
