@@ -175,9 +175,7 @@ def test_what_core_offers_itself() -> None:
         (row.family, row.name, row.aliases) for row in report(found) if row.family != "action"
     ] == [
         ("storage", "file", ("", "local")),
-        ("engine", "local", ()),
         ("serializer", "arrow", ()),
-        ("file_format", "PARQUET", ()),
     ]
     assert all(row.summary and row.distribution == "hoodoo-core" for row in report(found))
 

@@ -14,9 +14,9 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.engine.local import LocalEngine
 from hoodoo.table.table import Table
 from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench import key_rows
 from tests.bench.measure import Figure, Report

@@ -18,7 +18,6 @@ import hoodoo
 import pyarrow as pa
 from attrs import define, frozen
 from crash_leaks import leaks
-from hoodoo.engine.local import LocalEngine
 from hoodoo.hookspecs.engine import Engine, Step
 from hoodoo.kernel.answers.engines import Watched
 from hoodoo.storage.api import Storage
@@ -29,6 +28,7 @@ from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
+from hoodoo_standard.engine.local import LocalEngine
 
 VERSIONS = (6, 9)
 WHEN = ("before", "after", "torn")

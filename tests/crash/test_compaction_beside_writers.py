@@ -15,13 +15,13 @@ import pytest
 from attrs import field, frozen
 from crash_leaks import leaks
 from crash_trials import COUNT, VERSIONS, State, copied, next_number, opened, ours, state
-from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
+from hoodoo_standard.engine.local import LocalEngine
 from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options
 
 Tables = Callable[..., Path]

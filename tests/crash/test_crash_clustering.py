@@ -31,7 +31,6 @@ from crash_trials import (
     write_next,
 )
 from effort import ALL, MORE, effort
-from hoodoo.engine.local import LocalEngine, LocalStream
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -45,6 +44,7 @@ from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import MUTATING, FailingStorage
 from hoodoo_clustering.rewrite_group import RewriteGroups
+from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from table_life import check_archives
 from test_io_errors import READING, reads
 from test_zombies import StaleStorage

@@ -29,7 +29,6 @@ from crash_trials import (
     state,
     write_next,
 )
-from hoodoo.engine.local import LocalEngine, LocalStream
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.log.writer import LogWriter
@@ -38,6 +37,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.instants import next_instant
 from hoodoo_services.compaction.merge_slice import CompactSlices
+from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from merge_on_read import WRITES, check_compacts, check_write, log_paths, logs, rows
 from table_life import check_archives
 from test_zombies import Attempt, WatchingEngine, _wake

@@ -37,7 +37,6 @@ from crash_trials import (
     state,
     write_next,
 )
-from hoodoo.engine.local import LocalEngine, LocalStream
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.storage.api import Entry, Storage
@@ -46,6 +45,7 @@ from hoodoo.table.table import Table
 from hoodoo.testing.stores import Delegating
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.write_slots import WriteSlots
+from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from table_life import check_archives
 
 Tables = Callable[..., Path]

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
-from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
@@ -34,6 +33,7 @@ from hoodoo.timeline.timeline import from_names
 from hoodoo_services.archive.action import ArchiveAction
 from hoodoo_services.archive.plan import make_plan
 from hoodoo_services.archive.settings import ArchiveSettings
+from hoodoo_standard.engine.local import LocalEngine
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])
 DAYS = ("d0", "d1")

@@ -12,7 +12,6 @@ import hudi
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -34,6 +33,7 @@ from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import from_datetime, to_datetime
 from hoodoo.timeline.plans.clean import last_clean, pending_cleans, planned_files, read_plan
 from hoodoo.timeline.plans.clustering import PLANNER
+from hoodoo_standard.engine.local import LocalEngine
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]

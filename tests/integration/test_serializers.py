@@ -8,12 +8,12 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.metered import MeteredEngine
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.samples import nested
+from hoodoo_standard.engine.local import LocalEngine
 
 NAMES = ("arrow", "avro", "pickle")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")

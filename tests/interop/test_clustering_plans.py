@@ -32,13 +32,13 @@ from clustered import (
     spark_runs,
     write_on,
 )
-from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import CommitConflictError, PendingClusteringError
 from hoodoo.model.commit import Operation
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import properties
+from hoodoo_standard.engine.local import LocalEngine
 from spark_hudi import HudiError
 
 kinds = pytest.mark.parametrize(("version", "kind"), KINDS)

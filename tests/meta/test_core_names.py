@@ -111,8 +111,12 @@ KNOWN: dict[str, set[str]] = {
 def _names() -> set[str]:
     """Names and aliases, Java classes among them, of everything that plugins other than core's own offer."""
     offers = (offer for f in FAMILIES if f not in BY_METHOD for offer in kernel().offers(f))
-    theirs = [o.registration for o in offers if o.plugin.distribution != "hoodoo-core"]
-    return {name for one in theirs for name in (one.name, *one.aliases) if name} - WORDS
+    own: set[str] = set()
+    theirs: set[str] = set()
+    for offer in offers:
+        found = own if offer.plugin.distribution == "hoodoo-core" else theirs
+        found |= {offer.name, *offer.registration.aliases}
+    return theirs - own - WORDS - {""}
 
 
 def _texts(source: str) -> Iterator[str]:

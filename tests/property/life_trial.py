@@ -14,7 +14,6 @@ from attrs import define, evolve, field
 from cluster_draws import Cluster
 from cluster_steps import Clustered
 from crash_leaks import leaks
-from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.local import LocalStorage
@@ -22,6 +21,7 @@ from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
+from hoodoo_standard.engine.local import LocalEngine
 from life_draws import (
     ARCHIVE,
     CLEAN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hoodoo.hookspecs import Registration, Settings, hookimpl
 from hoodoo.options.table import STORAGE_URI
-from hoodoo.options.write import SERIALIZER, THREADS
+from hoodoo.options.write import SERIALIZER
 from hoodoo.storage.api import Storage
 
 
@@ -16,18 +16,6 @@ def hoodoo_storages() -> list[Registration]:
             local_storage,
             aliases=("", "local"),
             summary="Files of this host, or of a file system mounted on all of them.",
-        )
-    ]
-
-
-@hookimpl
-def hoodoo_engines() -> list[Registration]:
-    return [
-        Registration(
-            "local",
-            "hoodoo.engine.local:LocalEngine.from_settings",
-            options=(THREADS,),
-            summary="Threads of this process: no JVM, for tests, notebooks and small tables.",
         )
     ]
 

@@ -14,7 +14,6 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.engine.local import LocalEngine
 from hoodoo.model.findings import Report
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
@@ -23,6 +22,7 @@ from hoodoo.timeline.javaprops import parse
 from hoodoo.timeline.view import list_data
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.verify.kinds import KINDS
+from hoodoo_standard.engine.local import LocalEngine
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]

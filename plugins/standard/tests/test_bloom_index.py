@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import field, frozen
-from hoodoo.engine.local import LocalEngine
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.files import bloom as filters
 from hoodoo.files.bloom import BloomOptions
@@ -24,6 +23,7 @@ from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import LookupIndexContract, file_id
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions
+from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import sieve
 from hoodoo_standard.index.bloom import BloomIndex, global_from_settings
 from hoodoo_standard.index.simple import SimpleIndex

@@ -13,7 +13,6 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.engine.local import LocalEngine
 from hoodoo.files.bloom import DYNAMIC, SIMPLE, BloomOptions
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -22,6 +21,7 @@ from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import ColumnKeys, file_id
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions
+from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import sieve
 from hoodoo_standard.index.bloom import BloomIndex
 from hoodoo_standard.index.simple import SimpleIndex

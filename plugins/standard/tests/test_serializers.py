@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.metered import Metered
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.serializer import Serializer
@@ -12,6 +11,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.serializer import SerializerContract, keyed
 from hoodoo.testing.samples import nested
+from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.serialize.avro import AvroSerializer
 from hoodoo_standard.serialize.pickled import PickleSerializer
 from hoodoo_standard.serialize.python_values import from_python, to_python

@@ -114,7 +114,7 @@ SUITE = Keys()
 
 @pytest.fixture
 def engine() -> Engine:
-    from hoodoo.engine.local import LocalEngine
+    from hoodoo_standard.engine.local import LocalEngine
 
     return LocalEngine(2)
 

@@ -84,11 +84,17 @@ USUAL: dict[str, tuple[str, str]] = {
     "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
 }
 
+# Those of another distribution than the usual members of their family.
+BRINGS_NAMED: dict[tuple[str, str], tuple[str, str]] = {
+    ("engine", "local"): ("hoodoo-standard", "hoodoo-standard"),
+}
+
 # The API numbers of each family that this core works with, oldest first: those that `Registration.api` may say.
 APIS: dict[str, tuple[int, ...]] = dict.fromkeys(FAMILIES, (1,))
 
 __all__ = [
     "APIS",
+    "BRINGS_NAMED",
     "FAMILIES",
     "USUAL",
     "Option",

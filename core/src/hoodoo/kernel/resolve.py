@@ -6,7 +6,7 @@ import pkgutil
 from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
-from hoodoo.hookspecs import USUAL, Option, PluginRef, Settings
+from hoodoo.hookspecs import BRINGS_NAMED, USUAL, Option, PluginRef, Settings
 from hoodoo.kernel.answers import Checked, Who, checked, plain
 from hoodoo.kernel.discover import DISABLE
 from hoodoo.kernel.protocols import PROTOCOLS, missing
@@ -127,7 +127,7 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     left_out = "".join(f" Left out: {one.error}" for one in registry.broken)
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
-    usual, bring = USUAL[family]
+    usual, bring = BRINGS_NAMED.get((family, wanted), USUAL[family])
     there = {plugin.distribution for plugin in registry.plugins}
     hint = "" if usual in there else f" (the usual ones: pip install {bring})"
     return PluginError(

@@ -29,11 +29,6 @@ SERIALIZER = Option(
     "arrow",
     kind=PluginName("serializer"),
 )
-THREADS = Option(
-    "hoodoo.local.threads",
-    "Partitions that the local engine works on at a time; by default one per core.",
-    kind=Whole(1),
-)
 LOCK = Option(
     "hoodie.write.lock.provider",
     "The lock under which decisions about the table are made. By default none: needed beside other "

@@ -17,6 +17,11 @@ from hoodoo.options.files import SMALL_FILE_LIMIT
 from hoodoo.options.table import HIVE_STYLE, URL_ENCODE
 
 # --- key generators: these decide bytes, so they are properties of the table -------------------
+THREADS = Option(
+    "hoodoo.local.threads",
+    "Partitions that the local engine works on at a time; by default one per core.",
+    kind=Whole(1),
+)
 LOGICAL_TIMESTAMPS = Option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     "Timestamps in keys and paths are written as text, cut to milliseconds, not as numbers.",

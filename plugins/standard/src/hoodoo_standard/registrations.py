@@ -17,6 +17,17 @@ _TRANSACTION = "org.apache.hudi.client.transaction."
 
 
 @hookimpl
+def hoodoo_engines() -> Iterable[Registration]:
+    return [
+        Registration(
+            "local", "hoodoo_standard.engine.local:LocalEngine.from_settings",
+            options=(options.THREADS,),
+            summary="Threads of this process: no JVM, for tests, notebooks and small tables.",
+        )
+    ]  # fmt: skip
+
+
+@hookimpl
 def hoodoo_key_generators() -> Iterable[Registration]:
     return [
         Registration(

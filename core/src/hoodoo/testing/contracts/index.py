@@ -37,7 +37,8 @@ from hoodoo.hookspecs.index import (
     IndexContext,
     LookupIndex,
 )
-from hoodoo.kernel.resolve import resolve
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
@@ -121,9 +122,9 @@ class LookupIndexContract:
 
     @pytest.fixture
     def engine(self) -> Engine:
-        from hoodoo.engine.local import LocalEngine
-
-        return LocalEngine(2)
+        threads = {option.key: "2" for option in declared_options("engine", "local")}
+        made: Engine = resolve("engine", "local", Settings(options=threads)).instance
+        return made
 
     @pytest.fixture
     def storage(self, tmp_path: Path) -> Storage:

@@ -9,7 +9,6 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.engine.local import LocalEngine
 from hoodoo.engine.spill import Spill
 from hoodoo.errors import StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
@@ -18,6 +17,7 @@ from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.engine import ROWS, rows
 from hoodoo.testing.engine_steps import Route
 from hoodoo.testing.stores import Delegating
+from hoodoo_standard.engine.local import LocalEngine
 
 
 class Alone(Delegating):

@@ -14,7 +14,6 @@ from typing import Any, cast
 
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
-
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.declared import returned
 from hoodoo.engine.metered import LocalMeter
@@ -23,8 +22,9 @@ from hoodoo.engine.spill import Places, Spill
 from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
-from hoodoo.options.write import THREADS
 from hoodoo.storage.api import Storage
+
+from hoodoo_standard.options import THREADS
 
 
 @frozen
