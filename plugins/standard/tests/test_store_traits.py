@@ -10,12 +10,12 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.engine.spill import Spill
-from hoodoo.errors import StorageError
+from hoodoo.errors import HoodooError, StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
 from hoodoo.storage.below import Below
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.engine import ROWS, rows
-from hoodoo.testing.engine_steps import Route
+from hoodoo.testing.engine_steps import Refuse, Route
 from hoodoo.testing.stores import Delegating
 from hoodoo_standard.engine.local import LocalEngine
 
@@ -58,6 +58,16 @@ def test_rows_that_wait_lie_in_the_scratch_directory(
     assert LocalEngine(2) == engine  # no other engine, for who compares
     LocalEngine(2).exchange(stream, 2)
     assert made[-1] is None
+
+
+def test_an_error_that_is_held_keeps_no_file_in_the_table(tmp_path: Path) -> None:
+    storage = LocalStorage(str(tmp_path), durable=False)
+    engine = LocalEngine(1).on(storage)
+    stream = engine.exchange(engine.map(engine.source(rows(100)), Route(ROWS, 2, 1)), 2)
+    with pytest.raises(HoodooError) as caught:
+        engine.collect(engine.map(stream, Refuse(stream.schema, 50)))
+    assert caught.tb is not None  # and with it all that was under way
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
 @pytest.mark.parametrize("plain", [True, False])

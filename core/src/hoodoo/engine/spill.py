@@ -8,6 +8,7 @@ running thread.
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from hoodoo.storage.api import Storage, has_plain_files
 
 # (part, slot) -> where its messages lie in the file: first byte, bytes
 Places = dict[tuple[int, int], list[tuple[int, int]]]
+_MOST_OPEN = 64  # files of one exchange that have no name: each takes a descriptor
 _ALIGNED = 64  # messages begin at multiples of so many bytes: Arrow reads them in place
 
 
@@ -38,16 +40,27 @@ def _scratch(storage: Storage) -> str | None:
         raise
 
 
+def _remove(folder: str, descriptors: dict[int, int]) -> None:
+    for descriptor in descriptors.values():
+        with suppress(OSError):
+            os.close(descriptor)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class Spill:
     """A folder of IPC files, removed when the object goes: in the scratch directory of ``storage``, as rows
-    of its table have to lie nowhere else; without one, where the system has temporary files."""
+    of its table have to lie nowhere else; without one, where the system has temporary files.
+
+    A file that is complete has no name any more, where the system allows that: a process that is killed
+    leaves none, and neither does an error that somebody holds, with all that it was raised in."""
 
     def __init__(self, storage: Storage | None = None) -> None:
         folder = None if storage is None else _scratch(storage)
         self._folder = tempfile.mkdtemp(prefix="hoodoo-", dir=folder)
         self._fix = "Free some space" + (", or point TMPDIR at a larger disk" if not folder else "")
         # Streams are dropped, not closed: the folder goes with the last one that reads it.
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._nameless: dict[int, int] = {}  # number -> descriptor
+        weakref.finalize(self, _remove, self._folder, self._nameless)
 
     def path(self, number: int) -> str:
         return os.path.join(self._folder, f"{number}.arrow")
@@ -77,6 +90,7 @@ class Spill:
         with self._guard():
             writer.close()
             sink.close()
+        self._unname(number)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -90,7 +104,7 @@ class Spill:
             ) from error
 
     def read(self, number: int) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(self.path(number)) as source:
+        with self._mapped(number) as source:
             reader = pa.ipc.open_file(source)
             for index in range(reader.num_record_batches):
                 yield reader.get_batch(index)
@@ -121,13 +135,37 @@ class Spill:
             raise
         with self._guard():
             sink.close()
+        self._unname(number)
         return places
+
+    def _unname(self, number: int) -> None:
+        """The complete file stays as long as its descriptor; of very many, some keep their names."""
+        if len(self._nameless) >= _MOST_OPEN:
+            return
+        try:
+            descriptor = os.open(self.path(number), os.O_RDONLY)
+        except OSError:
+            return
+        try:
+            os.unlink(self.path(number))
+        except OSError:  # a system on which a name can't go while the file is open
+            os.close(descriptor)
+            return
+        self._nameless[number] = descriptor
+
+    def _mapped(self, number: int) -> pa.NativeFile:
+        descriptor = self._nameless.get(number)
+        if descriptor is None:
+            return pa.memory_map(self.path(number))
+        if not os.fstat(descriptor).st_size:
+            return pa.BufferReader(b"")
+        return pa.BufferReader(pa.py_buffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)))
 
     def messages(self, number: int, places: Sequence[tuple[int, int]]) -> Iterator[pa.Buffer]:
         """The messages that lie at ``places``, as views of the file."""
         if not places:
             return
-        with pa.memory_map(self.path(number)) as source:
+        with self._mapped(number) as source:
             for start, size in places:
                 source.seek(start)
                 yield source.read_buffer(size)
