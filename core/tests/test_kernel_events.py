@@ -9,11 +9,12 @@ from typing import Any
 
 import hoodoo
 import pytest
-from hoodoo.errors import HoodooWarning
+from hoodoo.errors import ConfigError, HoodooWarning
 from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel import notify
+from hoodoo.kernel import action_events, action_step, events, notify
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.registry import Kernel
+from hoodoo.model.outcome import Figures
 
 EVENT = Event("write.committed", "file:///t", "20240101000000000")
 
@@ -90,3 +91,122 @@ def test_an_interrupt_is_not_swallowed() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         notify(EVENT, using=Kernel([observer("a", hoodoo_event)]))
+
+
+# --- the life of an action ------------------------------------------------------------------------
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+    """The events that observers are told of."""
+    found: list[Event] = []
+    monkeypatch.setattr(events, "notify", found.append)
+    return found
+
+
+def kinds(told: list[Event]) -> list[str]:
+    return [event.kind for event in told]
+
+
+def test_an_action_has_one_start_and_one_end_with_its_figures(told: list[Event]) -> None:
+    with action_events("sort", "t", "file:///t", end="committed", columns=2) as run:
+        run.step("planned", files=3)
+        run.report(Figures(files_added=1, bytes_written=7), instant="001", notes="n")
+    assert kinds(told) == ["sort.started", "sort.planned", "sort.committed"]
+    assert len({event.run_id for event in told}) == 1 and told[0].run_id
+    end = told[-1]
+    assert (end.action, end.step, end.outcome) == ("sort", "committed", "done")
+    assert (end.table, end.location, end.instant) == ("t", "file:///t", "001")
+    assert (end.files_added, end.bytes_written, end.files_removed) == (1, 7, None)
+    assert end.detail == {"columns": 2, "notes": "n"}
+    assert end.duration is not None and end.duration >= 0
+    assert told[0].duration is None and told[0].outcome == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "rule"),
+    [(ConfigError("option x", "is wrong.", "Leave it out."), "is wrong."),
+     (ValueError("too many"), "too many"), (KeyboardInterrupt(), "")],
+)  # fmt: skip
+def test_a_failure_is_told_of_and_goes_on(
+    told: list[Event], error: BaseException, rule: str
+) -> None:
+    with pytest.raises(type(error)) as caught:
+        with action_events("sort", "t", "file:///t") as run:
+            run.report(instant="001")
+            raise error
+    assert caught.value is error
+    assert kinds(told) == ["sort.started", "sort.failed"]
+    end = told[-1]
+    assert (end.outcome, end.error, end.rule) == ("failed", type(error).__name__, rule)
+    assert end.instant == "001" and end.duration is not None
+
+
+def test_nothing_to_do_is_an_outcome(told: list[Event]) -> None:
+    with action_events("sort", "t", "file:///t") as run:
+        run.skip()
+    assert [e.outcome for e in told] == ["", "skipped"]
+
+
+def test_a_quiet_run_is_told_of_only_if_something_happens(told: list[Event]) -> None:
+    with action_events("sort", "t", "file:///t", quiet=True) as run:
+        run.skip()
+    assert told == []
+    with action_events("sort", "t", "file:///t", quiet=True):
+        pass
+    assert kinds(told) == ["sort.done"]
+    with pytest.raises(ZeroDivisionError), action_events("sort", "t", "file:///t", quiet=True):
+        raise ZeroDivisionError
+    assert kinds(told)[1:] == ["sort.failed"]
+
+
+def test_an_action_that_tells_by_itself_takes_the_place_of_its_caller(told: list[Event]) -> None:
+    with action_events("sort", "t", "file:///t"):
+        action_step("sort", "scheduled", "t", "file:///t", "001")
+        with action_events("sort", "t", "file:///t", "001", end="committed"):
+            pass
+        with action_events("sort", "t", "file:///t", "002", end="committed"):
+            pass
+    assert kinds(told) == [
+        "sort.started", "sort.scheduled", "sort.committed", "sort.started", "sort.committed",
+    ]  # fmt: skip
+    assert len({e.run_id for e in told[:3]}) == 1 and told[3].run_id != told[0].run_id
+
+
+def test_an_error_is_told_of_once(told: list[Event]) -> None:
+    with pytest.raises(ZeroDivisionError), action_events("sort", "t", "file:///t"):
+        with action_events("sort", "t", "file:///t"):
+            raise ZeroDivisionError
+    assert kinds(told) == ["sort.started", "sort.failed"]
+    told.clear()
+    with pytest.raises(ZeroDivisionError), action_events("sort", "t", "file:///t"):
+        with action_events("sort", "t", "file:///t"):
+            pass
+        raise ZeroDivisionError  # what comes after
+    assert kinds(told) == ["sort.started", "sort.done", "sort.failed"]
+
+
+def test_other_actions_and_other_tables_are_runs_of_their_own(told: list[Event]) -> None:
+    with action_events("sort", "t", "file:///t"):
+        with action_events("sort", "u", "file:///u"), action_events("undo", "t", "file:///t"):
+            pass
+    assert kinds(told) == [
+        "sort.started", "sort.started", "undo.started", "undo.done", "sort.done", "sort.done",
+    ]  # fmt: skip
+
+
+def test_a_scheduled_plan_is_told_of_once(told: list[Event]) -> None:
+    with action_events("sort", "t", "file:///t", end="scheduled", quiet=True):
+        action_step("sort", "scheduled", "t", "file:///t", "001", files=3)
+    with action_events("sort", "t", "file:///t", end="scheduled", quiet=True) as run:
+        run.report(instant="002")  # by an action that does not tell of it
+    assert [(e.kind, e.instant) for e in told] == [
+        ("sort.scheduled", "001"), ("sort.scheduled", "002"),
+    ]  # fmt: skip
+
+
+def test_a_failing_observer_does_not_fail_an_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    using = Kernel([failing("a", [])])
+    monkeypatch.setattr(events, "kernel", lambda: using)
+    with pytest.warns(HoodooWarning) as caught:
+        with action_events("sort", "t", "file:///t"):
+            pass
+    assert len(caught) == 1

@@ -74,7 +74,7 @@ class Hoodoo:
         started: list[str] = []
 
         def seen(logger: object, method: str, line: Any) -> Any:
-            if line["event"] == "write.started":
+            if line["event"] == "write.requested":
                 started.append(line["instant"])
             raise structlog.DropEvent
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import hoodoo
 from hoodoo.hookspecs.observer import Event
+from hoodoo.kernel import events
 from hoodoo.kernel.events import notify
-from hoodoo.write import run
 from tables import rows
 
 HOT = 1  # the row that all of them update
@@ -30,10 +30,10 @@ def write(table_path: str, notes: Path, number: int, writes: int, seed: int) -> 
 
     def count(event: Event) -> None:
         nonlocal attempts
-        attempts += event.kind == "write.started"
+        attempts += event.kind == "write.requested"
         notify(event)
 
-    run.notify = count  # type: ignore[assignment,attr-defined]
+    events.notify = count  # type: ignore[assignment]
     with open(notes / str(number), "w") as file:
         table = hoodoo.open(table_path)
         for turn in range(writes):

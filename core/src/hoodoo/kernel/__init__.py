@@ -2,12 +2,13 @@
 
 ``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an object
 into a working plugin on the driver, ``load`` does so on a worker, ``notify`` tells the observers,
+``action_events`` tells them of all that an action does,
 ``check_options`` judges user options, ``report`` lists what there is.
 """
 
 from __future__ import annotations
 
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import action_events, action_step, notify
 from hoodoo.kernel.options import check as check_options
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.kernel.report import Row, report
@@ -19,6 +20,8 @@ __all__ = [
     "Offer",
     "Resolved",
     "Row",
+    "action_events",
+    "action_step",
     "check_options",
     "declared_options",
     "kernel",

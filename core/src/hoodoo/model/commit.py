@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from attrs import Factory, field, frozen
 
 from hoodoo.model.change_data import STATS
+from hoodoo.model.outcome import Figures
 
 
 class Operation(str, enum.Enum):
@@ -96,5 +97,23 @@ class CommitMetadata:
         return frozenset((path, file_id) for path, ids in self.replaced.items() for file_id in ids)
 
     @property
+    def figures(self) -> Figures:
+        """What observers are told of it."""
+        return Figures(
+            files_added=sum(len(stat.paths) for stat in self.stats),
+            files_removed=0,
+            bytes_written=sum(stat.file_size for stat in self.stats),
+            rows_inserted=sum(stat.num_inserts for stat in self.stats),
+            rows_updated=sum(stat.num_updates for stat in self.stats),
+            rows_deleted=sum(stat.num_deletes for stat in self.stats),
+            partitions=tuple(sorted({*(s.partition_path for s in self.stats), *self.replaced})),
+        )
+
+    @property
     def schema_text(self) -> str | None:
         return self.extra.get("schema") or None
+
+
+def rewritten_figures(metadata: CommitMetadata) -> Figures:
+    """What observers are told of a commit whose rows are those of files before it."""
+    return Figures(**{**metadata.figures, "rows_inserted": 0, "rows_updated": 0, "rows_deleted": 0})

@@ -11,6 +11,7 @@ from hoodoo.hookspecs.action import AfterWrite, FollowsWrites
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
+from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.timeline import Timeline
 
@@ -42,7 +43,9 @@ def _due(table: TableHandle) -> list[AfterWrite]:
         action = resolve("action", offer.name, table.settings).instance
         service = action.after_write(table) if isinstance(action, FollowsWrites) else None
         if service is not None:
-            found.append(evolve(service, by_hand=service.by_hand or f"table.run({offer.name!r})"))
+            by_hand = service.by_hand or f"table.run({offer.name!r})"
+            told = _told(table, offer.name, service.run)
+            found.append(evolve(service, run=told, by_hand=by_hand))
     return sorted([*found, _upkeep(table)], key=lambda service: service.order)
 
 
@@ -52,4 +55,21 @@ def _upkeep(table: TableHandle) -> AfterWrite:
     def run(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
         return bool(table.participants.each.service(table.storage, timeline, engine, due=True))
 
-    return AfterWrite("metadata compaction", run, order=50, by_hand="table.compact_metadata()")
+    told = _told(table, PARTICIPANT_SERVICE, run)
+    return AfterWrite("metadata compaction", told, order=50, by_hand="table.compact_metadata()")
+
+
+Run = Callable[[Timeline, Callable[[], Engine]], bool]
+
+
+def _told(table: TableHandle, action: str, run: Run) -> Run:
+    """``run``; observers are told if something is done, or fails."""
+
+    def told(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+        with action_run(table, action, quiet=True) as events:
+            done = run(timeline, engine)
+            if not done:
+                events.skip()
+            return done
+
+    return told

@@ -10,9 +10,13 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.action import Schedules
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import resolve
+from hoodoo.table.action_run import action_run, answered
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
+
+# A plan that is not made, as there is nothing to do, is nothing to tell of.
+_TOLD: dict[str, Any] = {"schedule": {"end": "scheduled", "quiet": True}}
 
 
 def call_action(
@@ -23,7 +27,8 @@ def call_action(
     Raises PluginError for an action that nobody offers, ConfigError for one that is never planned, CallError for
     options that it does not have or that are missing.
     """
-    found = resolve("action", action, table.settings).instance
+    resolved = resolve("action", action, table.settings)
+    found = resolved.instance
     name = action if isinstance(action, str) else type(plain(action)).__name__
     if member != "run" and not isinstance(found, Schedules):
         raise ConfigError(
@@ -33,4 +38,6 @@ def call_action(
     shown = repr(action) if isinstance(action, str) else name
     call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
     refuse_options(call, does, 1 + len(planned), options)
-    return does(table, *planned, **options)
+    kind = resolved.ref.name if isinstance(action, str) else name
+    with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
+        return answered(events, does(table, *planned, **options), plans=member == "schedule")

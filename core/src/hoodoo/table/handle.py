@@ -315,6 +315,7 @@ class TableHandle:
             turns=self.writer_queue,
             repeats=tables.repeats(self.options),
             batch=batch,
+            table=self.config.name,
         )
 
     def warn_of_stored_keys(self, slices: Sequence[FileSlice]) -> None:

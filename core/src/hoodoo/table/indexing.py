@@ -10,6 +10,7 @@ from hoodoo.indexes.compare import Comparison, compared, compared_whole
 from hoodoo.indexes.lookup import KEYED, all_keys
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.reads import incremental
 
@@ -47,4 +48,10 @@ def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) 
     def runner() -> Engine:
         return table.engine(None, engine or table.default_engine)
 
-    return table.participants.each.service(table.storage, table.timeline(), runner, due=False)
+    with action_run(table, PARTICIPANT_SERVICE) as events:
+        timeline = table.timeline()
+        done = table.participants.each.service(table.storage, timeline, runner, due=False)
+        if not done:
+            events.skip()
+        events.report(instants=done)
+        return done

@@ -19,6 +19,7 @@ from hoodoo.kernel.resolve import Resolved, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
+from hoodoo.table.action_run import action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
@@ -113,7 +114,9 @@ def _rebuild(
     table.refresh()
     maker = table.participants.each.maker(name)
     request = table.participants.request(name, engine, source, _stored_index(table), is_index)
-    done: Rebuilt = maker.rebuild(request)
+    with action_run(table, INDEXING) as events:
+        done: Rebuilt = maker.rebuild(request)
+        events.report(made=done.made)
     table.use_properties(done.config)
     if done.unique_index is not None:
         _remember(table, done.unique_index, engine)

@@ -21,8 +21,7 @@ from hoodoo.errors import (
 from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Workspace
-from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import ActionEvents, action_events, running
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant, State
@@ -53,13 +52,15 @@ C = TypeVar("C", Commit, "Commit | None")
 Undo = Callable[[Instant], None]
 Step = Callable[[], None]
 _log = get_logger(__name__)
+_WRITE = "write"  # as events have it
 
 
 @frozen
 class WriteRequest:
     """What a write is asked for. ``look`` answers the table as it is now, after healing; ``undo`` takes
     back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
-    the rows can be seen. ``repeats``: how often a write starts again that lost to another writer."""
+    the rows can be seen. ``repeats``: how often a write starts again that lost to another writer. ``table``: its name,
+    for events."""
 
     storage: Storage
     kind: WriteKind
@@ -70,6 +71,7 @@ class WriteRequest:
     turns: WriterQueue
     repeats: int = 20
     batch: Batch | None = None
+    table: str = ""
 
 
 def run(order: WriteRequest, data: Any) -> Commit:
@@ -111,7 +113,6 @@ def drop_partitions(
         replaced = replaced_groups(target.slices, paths)
         _give_way(order, target, (), replaced)
         instant = _request(target, order.kind, beats)
-        _tell(target, "write.started", instant, operation=order.kind.operation.value)
         metadata = CommitMetadata(order.kind.operation, (), replaced)
         with _taken_back(order, target, instant):
             begun = profile(order.kind.operation, (), {})
@@ -136,7 +137,6 @@ def commit_files(order: WriteRequest, work: Callable[[WriteTarget], Files | None
         if make is None:
             return None
         instant = _request(target, order.kind, beats)
-        _tell(target, "write.started", instant, operation=order.kind.operation.value)
         with _taken_back(order, target, instant):
             instant = _inflight(target, instant, profile(order.kind.operation, (), {}))
             stats = make(instant)
@@ -224,6 +224,22 @@ def _repeated(
     can_repeat: Callable[[WriteTarget], bool],
 ) -> C:
     """Attempts until one is published, or bad input or the order's patience ends it."""
+    operation = order.kind.operation.value
+    with action_events(
+        _WRITE, order.table, order.storage.root, end="committed", operation=operation
+    ) as events:
+        commit = _attempts(order, attempt, can_repeat, events)
+        if commit is None or not commit.instant:
+            events.skip()
+        return commit
+
+
+def _attempts(
+    order: WriteRequest,
+    attempt: Callable[[WriteTarget, Beating], C],
+    can_repeat: Callable[[WriteTarget], bool],
+    events: ActionEvents,
+) -> C:
     turns = order.turns
     try:
         with Beating(order.storage) as beats:
@@ -243,8 +259,7 @@ def _repeated(
                     target = order.look()
                     if not can_repeat(target):
                         raise
-                    detail = {"after": str(conflict), "left": left}
-                    notify(Event("write.repeated", target.config.name, "", detail))
+                    events.step("repeated", after=str(conflict), left=left)
                 else:
                     turns.won()
                     return commit
@@ -256,7 +271,6 @@ def _repeated(
 def _write(order: WriteRequest, target: WriteTarget, rows: _Rows, beats: Beating) -> Commit:
     kind = order.kind
     instant = _request(target, kind, beats)
-    _tell(target, "write.started", instant, operation=kind.operation.value)
     try:
         prepared = rows.prepare(target, kind, instant)
         if len(
@@ -276,7 +290,9 @@ def _write(order: WriteRequest, target: WriteTarget, rows: _Rows, beats: Beating
         if conflict := _behind(target, instant, error):
             raise conflict from error
         raise
-    _tell(target, "write.planned", instant, file_groups=len(planned.slots), tasks=planned.parts)
+    events = _events(target)
+    if events is not None:
+        events.step("planned", file_groups=len(planned.slots), tasks=planned.parts)
     with _taken_back(order, target, instant):
         begun = profile(kind.operation, planned.slots, prepared.arriving.puts)
         instant = _inflight(target, instant, begun)
@@ -322,7 +338,12 @@ def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitCo
 def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Instant:
     action = kind.action(target.logs is not None)
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
-    return publish.request(target.storage, target.timeline, action, plan_bytes, named=beats.add)
+    instant = publish.request(target.storage, target.timeline, action, plan_bytes, named=beats.add)
+    events = _events(target)
+    if events is not None:
+        events.report(instant=instant.requested)
+        events.step("requested")
+    return instant
 
 
 def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> Instant:
@@ -395,8 +416,9 @@ def _publish(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,
     )  # fmt: skip
-    _tell(target, "write.committed", instant, inserted=commit.inserted, updated=commit.updated,
-          deleted=commit.deleted, files=len(commit.files))  # fmt: skip
+    events = _events(target)
+    if events is not None:
+        events.report(metadata.figures)
     return commit
 
 
@@ -410,5 +432,5 @@ def _tidy(target: WriteTarget, instant: Instant, action: Callable[[], object]) -
                      error=str(error))  # fmt: skip
 
 
-def _tell(target: WriteTarget, kind: str, instant: Instant, **detail: Any) -> None:
-    notify(Event(kind, target.config.name, instant.requested, detail))
+def _events(target: WriteTarget) -> ActionEvents | None:
+    return running(_WRITE, target.storage.root)

@@ -23,9 +23,8 @@ from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.clustering import Clustering
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import LookupIndex
-from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration, Settings
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import action_step
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation
@@ -279,8 +278,10 @@ def _announced(
             instant = publish.request(table.storage, timeline, CLUSTERING, content, check=check)
         except StalePlanError:
             continue
-        detail = {"groups": len(made.groups), "files": len(made.file_groups), "plan": name}
-        notify(Event("clustering.scheduled", table.config.name, instant.requested, detail))
+        action_step(
+            CLUSTERING, "scheduled", table.config.name, table.storage.root, instant.requested,
+            groups=len(made.groups), files=len(made.file_groups), plan=name,
+        )  # fmt: skip
         return instant.requested
     raise too_many(table.storage, CLUSTERING)
 

@@ -25,9 +25,8 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.clustering import ClusteredGroup, Clustering
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
-from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.events import notify
-from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.kernel.events import ActionEvents, action_events
+from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
@@ -39,6 +38,7 @@ from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.plans.clustering import (
+    CLUSTERING,
     PLANNER,
     ClusteringPlan,
     is_clustering,
@@ -91,14 +91,19 @@ def run(order: ClusteringRun) -> Commit:
     instant, plan = _found(target, order.requested)
     how = order.how(plan)
     target.engine.check(target.plugins)
-    with Beating(target.storage) as beats:
+    with (
+        Beating(target.storage) as beats,
+        action_events(
+            CLUSTERING, target.config.name, target.storage.root, order.requested, end="committed"
+        ) as events,
+    ):
         if not beats.add(order.requested):
             raise CommitConflictError(
                 f"clustering {order.requested}", "is being run by another process.",
                 "Wait for its end; if that process died, repeat this in two minutes.",
             )  # fmt: skip
         try:
-            return _run(order, target, instant, plan, how)
+            return _run(order, target, instant, plan, how, events)
         except CommitUnknownError:
             raise
         except Exception as error:
@@ -125,6 +130,7 @@ def _run(
     instant: Instant,
     plan: ClusteringPlan,
     how: ClusteringExecution,
+    events: ActionEvents,
 ) -> Commit:
     storage, timeline, began = target.storage, target.timeline, time.monotonic()
     plan = _as_it_is(target, plan, order.requested)
@@ -132,7 +138,7 @@ def _run(
     door = fence_of(instant.requested, target.config)
     door.open(storage)
     instant = publish.inflight(storage, timeline, instant.at(State.REQUESTED))
-    _tell(target, "clustering.started", instant, groups=len(plan.groups), strategy=how.name)
+    events.step("planned", groups=len(plan.groups), strategy=how.name)
     schema = schema_then(storage, timeline, order.requested, target.schema)
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
     attempt = uuid.uuid4().hex[:12]
@@ -148,7 +154,9 @@ def _run(
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
-    return _publish(order, target, instant, metadata, written, plan, began)
+    commit = _publish(order, target, instant, metadata, written, plan, began)
+    events.report(rewritten_figures(metadata), groups=len(plan.groups), strategy=how.name)
+    return commit
 
 
 def _as_it_is(target: WriteTarget, plan: ClusteringPlan, requested: str) -> ClusteringPlan:
@@ -246,12 +254,10 @@ def _publish(
             storage.delete_prefix(left)
     files = tuple(stat.path for stat in metadata.stats)
     # Its counts are zero: no row has changed.
-    commit = Commit(
+    return Commit(
         instant.requested, "replacecommit", "cluster", files=files,
         completed=outcome.instant.completed,
     )  # fmt: skip
-    _tell(target, "clustering.committed", instant, files=len(files))
-    return commit
 
 
 @define
@@ -300,7 +306,3 @@ class _NobodyElse:
             f"clustering {self.instant.requested}", f"gives way: {reason}.",
             "It is undone: plan another one (table.cluster()).",
         )  # fmt: skip
-
-
-def _tell(target: WriteTarget, name: str, instant: Instant, **detail: int | str) -> None:
-    notify(Event(name, target.config.name, instant.requested, detail))

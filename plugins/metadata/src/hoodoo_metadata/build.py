@@ -15,9 +15,8 @@ from datetime import timedelta
 from attrs import evolve
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.files.opening import NOT_THERE
-from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.participant import TableState
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import action_events
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
@@ -77,8 +76,12 @@ def build(
     _refuse_another(storage, timeline)
     wanted = _whole(config, wanted)
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": _infos(wanted, timeline)})
-    with Beating(storage) as beats:
+    with (
+        action_events(INDEXING, config.name, storage.root) as events,
+        Beating(storage) as beats,
+    ):
         mine = _request(storage, timeline, plan, beats)
+        events.report(instant=mine.requested, made=tuple(wanted))
         try:
             # Two that began at once have not seen each other before.
             _refuse_another(storage, reload(storage, timeline), mine)
@@ -101,9 +104,9 @@ def build(
                     "Build it again.",
                 ) from error
             raise
-    config = finish(storage, properties.load(storage), wanted, columns, set(repeated) == {0})
-    notify(Event("metadata.built", config.name, mine.requested, {"partitions": tuple(wanted)}))
-    return config
+        events.report(made=tuple(wanted))
+        unique = set(repeated) == {0}
+        return finish(storage, properties.load(storage), wanted, columns, unique)
 
 
 def _request(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:

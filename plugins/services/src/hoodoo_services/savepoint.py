@@ -10,9 +10,8 @@ from attrs import evolve, frozen
 from hoodoo.actions.rollback.failed_logs import writers
 from hoodoo.actions.rollback.validation import data_files, refuse_missing
 from hoodoo.errors import CommitConflictError, CommitUnknownError, ConfigError
-from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import action_events
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
@@ -63,10 +62,12 @@ def create(
         return requested
     pending = Instant(requested, SAVEPOINT, State.INFLIGHT)
     # While it lasts nobody takes the pending one away as that of a dead process.
-    with Beating(storage) as beats:
+    with (
+        action_events(SAVEPOINT, config.name, storage.root, requested, user=user, comment=comment),
+        Beating(storage) as beats,
+    ):
         beats.add(requested)
         _create(storage, timeline, pending, comment, user)
-    notify(Event("savepoint.done", config.name, requested, {"user": user, "comment": comment}))
     return requested
 
 
@@ -120,12 +121,12 @@ def delete(storage: Storage, config: TableConfig, instant: str) -> None:
                 f"savepoint {instant}", f"restore {restore.requested} is under way.",
                 f'Finish it first: table.run_restore("{restore.requested}").',
             )  # fmt: skip
-    # The completed file first: what is pending keeps nothing.
-    for kept in timeline.instants:
-        if kept.action == SAVEPOINT and kept.requested == instant and kept.is_completed:
-            storage.delete(timeline.path(kept))
-    storage.delete(timeline.path(Instant(instant, SAVEPOINT, State.INFLIGHT)))
-    notify(Event("savepoint.deleted", config.name, instant))
+    with action_events(SAVEPOINT, config.name, storage.root, instant, end="deleted"):
+        # The completed file first: what is pending keeps nothing.
+        for kept in timeline.instants:
+            if kept.action == SAVEPOINT and kept.requested == instant and kept.is_completed:
+                storage.delete(timeline.path(kept))
+        storage.delete(timeline.path(Instant(instant, SAVEPOINT, State.INFLIGHT)))
 
 
 def _chosen(storage: Storage, timeline: Timeline, instant: str | None) -> str:

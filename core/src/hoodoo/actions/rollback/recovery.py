@@ -11,6 +11,7 @@ from hoodoo.actions.rollback.run import resume, rollback
 from hoodoo.errors import CommitConflictError, PluginError, StorageError
 from hoodoo.hookspecs.action import Recovers
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.events import action_events
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
@@ -53,7 +54,7 @@ def recover(
     living = Liveness(storage)
     done: list[RolledBack] = []
     for action in _recovering(storage, timeline):
-        done += action.recover(storage, timeline, living)
+        done += _finished(storage, timeline, living, action)
     if done:
         timeline, living = reload(storage, timeline), Liveness(storage)
     undoing: set[str] = set()
@@ -90,14 +91,32 @@ def recover(
     return tuple(done)
 
 
-def _recovering(storage: Storage, timeline: Timeline) -> list[Recovers]:
+def _finished(
+    storage: Storage, timeline: Timeline, living: Liveness, found: tuple[str, Recovers]
+) -> tuple[RolledBack, ...]:
+    name, action = found
+    done: tuple[RolledBack, ...] = ()
+    conflict: CommitConflictError | None = None
+    with action_events(name, timeline.config.name, storage.root, quiet=True) as events:
+        try:
+            done = action.recover(storage, timeline, living)
+        except CommitConflictError as error:  # somebody is at it: it has not failed
+            conflict = error
+        if not done:
+            events.skip()
+    if conflict is not None:
+        raise conflict
+    return done
+
+
+def _recovering(storage: Storage, timeline: Timeline) -> list[tuple[str, Recovers]]:
     """The actions that finish what is pending of their kind before anybody writes."""
     found = []
     for name in sorted({i.action for i in timeline.pending()}):
         offer = kernel().find("action", name)
         if offer is not None:
             action = make(offer, Settings(timeline.config))
-            found += [action] if isinstance(action, Recovers) else []
+            found += [(name, action)] if isinstance(action, Recovers) else []
         elif name in _NEEDED:
             raise PluginError(
                 f"{storage.root}: {name}", "is pending, and no installed plugin can finish it.",

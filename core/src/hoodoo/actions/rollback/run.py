@@ -8,7 +8,7 @@ any point is finished by the next writer (and by Spark Hudi): plan requested -> 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, traces
@@ -24,11 +24,10 @@ from hoodoo.errors import (
     CorruptTableError,
     StorageError,
 )
-from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import RolledBack
+from hoodoo.model.outcome import RolledBack, removed_figures
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
@@ -74,10 +73,10 @@ def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBa
         refuse_missing(storage, timeline, [instant], data_files(storage), what)
     else:
         refuse_begun_slices(storage, timeline, instant)
-    with Beating(storage) as beats:
+    with Beating(storage) as beats, _told(storage, timeline, instant) as events:
         mine, plan = announce(storage, timeline, instant, beats)
         mine, removed = execute(storage, timeline, mine, instant, plan)
-        return _publish(storage, timeline, mine, instant, removed)
+        return _publish(storage, timeline, mine, instant, removed, events)
 
 
 def resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack | None:
@@ -92,8 +91,16 @@ def resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack | 
         for state in (State.INFLIGHT, State.REQUESTED):
             storage.delete(timeline.path(mine.at(state)))
         return None
-    mine, removed = execute(storage, timeline, mine, instant, plan)
-    return _publish(storage, timeline, mine, instant, removed)
+    with _told(storage, timeline, instant) as events:
+        mine, removed = execute(storage, timeline, mine, instant, plan)
+        return _publish(storage, timeline, mine, instant, removed, events)
+
+
+def _told(
+    storage: Storage, timeline: Timeline, instant: Instant
+) -> AbstractContextManager[ActionEvents]:
+    """What is done inside is a run of a rollback. ``undoes``: the instant, in the details of its events."""
+    return action_events("rollback", timeline.config.name, storage.root, undoes=instant.requested)
 
 
 def announce(
@@ -232,7 +239,12 @@ def _begun(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack
 
 
 def _publish(
-    storage: Storage, timeline: Timeline, mine: Instant, instant: Instant, removed: Removed
+    storage: Storage,
+    timeline: Timeline,
+    mine: Instant,
+    instant: Instant,
+    removed: Removed,
+    events: ActionEvents,
 ) -> RolledBack:
     content = codec_avro.encode_rollback(metadata(storage, mine.requested, instant, removed))
     outcome = publish.complete(storage, timeline, mine, content)
@@ -242,8 +254,7 @@ def _publish(
         "Open the table again: the next write finishes the rollback.",
     )
     tidy(storage, instant.requested)
-    notify(Event("rollback.done", timeline.config.name, mine.requested,
-                 {"instant": instant.requested, "files": len(removed.paths)}))  # fmt: skip
+    events.report(removed_figures(removed.paths), instant=mine.requested)
     return RolledBack(instant.requested, mine.requested, removed.paths)
 
 

@@ -12,11 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from attrs import frozen
-from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import action_events
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import Archived
+from hoodoo.model.outcome import Archived, removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.archive import entries as archived_entries
@@ -68,7 +67,16 @@ def archive(
     plan: ArchivePlan = make_plan(storage, timeline, settings, cleaning)
     if not plan.instants:
         return Archived(held=plan.held)
-    before()
+    with action_events("archive", timeline.config.name, storage.root) as events:
+        before()
+        gone = _archive(storage, timeline, settings, plan)
+        events.report(removed_figures(()), instants=len(gone))
+    return Archived(tuple(gone), plan.held)
+
+
+def _archive(
+    storage: Storage, timeline: Timeline, settings: ArchiveSettings, plan: ArchivePlan
+) -> list[Instant]:
     gone: list[Instant] = []
     for start in range(0, len(plan.instants), _CHUNK):
         chunk = plan.instants[start : start + _CHUNK]
@@ -81,8 +89,7 @@ def archive(
                 break
     if timeline.layout.has_history:
         history_levels.tidy(storage, timeline.config, settings.levels)
-    notify(Event("archive.done", timeline.config.name, "", {"instants": len(gone)}))
-    return Archived(tuple(gone), plan.held)
+    return gone
 
 
 # --- reading ----------------------------------------------------------------------------------------

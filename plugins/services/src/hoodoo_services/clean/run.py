@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 from hoodoo.errors import CommitConflictError, ConfigError
-from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.participant import ActionChange, Participation
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import Operation
-from hoodoo.model.instant import State
-from hoodoo.model.outcome import Cleaned
+from hoodoo.model.instant import Instant, State
+from hoodoo.model.outcome import Cleaned, removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.plans.clean import CLEAN, CleanPlan, pending_cleans, read_plan
@@ -26,7 +25,7 @@ from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build
 
-from hoodoo_services.clean.retained import files_of, heeded, is_beside, needed_files
+from hoodoo_services.clean.retained import Step, files_of, heeded, is_beside, needed_files
 
 
 def run(
@@ -45,7 +44,6 @@ def run(
     others may be about to finish it, too), StorageError if a file can't be deleted
     (it stays pending), CommitUnknownError if its end is not known.
     """
-    begun = time.monotonic()
     known = heeded(timeline)
     timeline = reload(storage, timeline)
     joined = join(timeline)
@@ -61,8 +59,25 @@ def run(
         for state in (State.INFLIGHT, State.REQUESTED):
             storage.delete(timeline.path(found[0].at(state)))
         return Cleaned()
-    plan = read_plan(storage, timeline, found[0])
-    instant = found[0]
+    with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:
+        return _run(
+            storage, timeline, found[0], threads, before_delete, joined, schema, known, events
+        )
+
+
+def _run(
+    storage: Storage,
+    timeline: Timeline,
+    instant: Instant,
+    threads: int,
+    before_delete: Callable[[], None],
+    joined: Participation | None,
+    schema: pa.Schema | None,
+    known: frozenset[Step],
+    events: ActionEvents,
+) -> Cleaned:
+    begun, requested = time.monotonic(), instant.requested
+    plan = read_plan(storage, timeline, instant)
     if instant.state is State.REQUESTED:
         instant = publish.inflight(storage, timeline, instant)
     planned_now = heeded(timeline) - known == {
@@ -97,7 +112,7 @@ def run(
             f"clean {requested}", f"was not published: {outcome.reason}.",
             "Look at table.timeline(), and clean again.",
         )  # fmt: skip
-    notify(Event("clean.done", timeline.config.name, requested, {"files": len(going)}))
+    events.report(removed_figures(going))
     return Cleaned(
         requested,
         plan.policy,

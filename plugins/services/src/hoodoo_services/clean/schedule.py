@@ -13,8 +13,7 @@ from datetime import datetime, timezone
 from attrs import frozen
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.cleaning import Aged, CleaningPolicy, History
-from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import action_step
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import publish
@@ -94,8 +93,8 @@ def schedule(
         except _Overtaken:
             timeline = reload(storage, timeline)
             continue
-        notify(Event("clean.scheduled", timeline.config.name, instant.requested,
-                     {"files": len(plan.files), "policy": plan.policy}))  # fmt: skip
+        action_step(CLEAN, "scheduled", timeline.config.name, storage.root, instant.requested,
+                    files=len(plan.files), policy=plan.policy)  # fmt: skip
         return instant
     raise CommitConflictError(
         f"{storage.root}: clean", f"other services came in between {_ATTEMPTS} times.",

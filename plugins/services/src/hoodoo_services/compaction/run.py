@@ -36,11 +36,10 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.participant import ActionChange, Participation
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import ActionEvents, action_events, action_step
 from hoodoo.merge.rule import MergeRule, Visible
-from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.meta import with_meta
@@ -123,8 +122,8 @@ def schedule(
             )  # fmt: skip
         except StalePlanError:
             continue
-        notify(Event("compaction.scheduled", config.name, instant.requested,
-                     {"file_groups": len(chosen), "strategy": name}))  # fmt: skip
+        action_step(COMPACTION, "scheduled", config.name, storage.root, instant.requested,
+                    file_groups=len(chosen), strategy=name)  # fmt: skip
         return instant
     raise too_many(storage, COMPACTION)
 
@@ -144,10 +143,18 @@ def run(target: CompactionTarget, requested: str) -> Commit:
             f"compaction {requested}", "is not pending in this table.",
             "table.timeline().pending() lists what is.",
         )  # fmt: skip
+    with action_events(COMPACTION, config.name, storage.root, requested, end="committed") as events:
+        return _run(target, timeline, found[0], events)
+
+
+def _run(
+    target: CompactionTarget, timeline: Timeline, pending: Instant, events: ActionEvents
+) -> Commit:
+    storage, config, requested = target.storage, target.config, pending.requested
     joined = target.join(timeline)
-    plan = read_plan(storage, timeline, found[0])
-    instant = publish.inflight(storage, timeline, found[0].at(State.REQUESTED))
-    notify(Event("compaction.started", config.name, requested, {"file_groups": len(plan.slices)}))
+    plan = read_plan(storage, timeline, pending)
+    instant = publish.inflight(storage, timeline, pending.at(State.REQUESTED))
+    events.step("planned", file_groups=len(plan.slices))
     schema = schema_then(storage, timeline, requested, target.schema)
     stored = with_meta(schema)
     rule = MergeRule.of(
@@ -196,7 +203,9 @@ def run(target: CompactionTarget, requested: str) -> Commit:
                 resumed=True,
             )
         )  # fmt: skip
-    return _publish(storage, timeline, instant, metadata, check, beside)
+    commit = _publish(storage, timeline, instant, metadata, check, beside)
+    events.report(rewritten_figures(metadata))
+    return commit
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
@@ -239,12 +248,9 @@ def _publish(
         storage.delete_prefix(f"{MARKERS}/{instant.requested}")
     files = tuple(stat.path for stat in metadata.stats)
     # Its counts are zero: no row has changed.
-    commit = Commit(
+    return Commit(
         instant.requested, "commit", "compact", files=files, completed=outcome.instant.completed
     )
-    notify(Event("compaction.committed", timeline.config.name, instant.requested,
-                 {"files": len(commit.files)}))  # fmt: skip
-    return commit
 
 
 def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:

@@ -20,11 +20,10 @@ from hoodoo.errors import (
     CorruptTableError,
     HoodooWarning,
 )
-from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.events import notify
+from hoodoo.kernel.events import ActionEvents, action_events, action_step
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import Restored
+from hoodoo.model.outcome import Restored, removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
@@ -72,8 +71,8 @@ def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | Non
             instant = publish.request(storage, timeline, RESTORE, plan.encode(), check=check)
         except _Changed:
             continue
-        notify(Event("restore.scheduled", config.name, instant.requested,
-                     {"point": point, "instants": len(plan.instants)}))  # fmt: skip
+        action_step(RESTORE, "scheduled", config.name, storage.root, instant.requested,
+                    point=point, instants=len(plan.instants))  # fmt: skip
         return instant
     raise CommitConflictError(
         f"{storage.root}: restore", f"writes came in between {_ATTEMPTS} times.",
@@ -130,12 +129,15 @@ def resume(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
             f"{storage.root}: restore {mine.requested}", f"{later[0]} was written since it was begun.",
             "Restore again: table.restore(instant).",
         )  # fmt: skip
-    with Beating(storage) as beats:
+    with (
+        Beating(storage) as beats,
+        action_events(RESTORE, timeline.config.name, storage.root, mine.requested) as events,
+    ):
         beats.add(mine.requested)
-        return _run(storage, timeline, mine)
+        return _run(storage, timeline, mine, events)
 
 
-def _run(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
+def _run(storage: Storage, timeline: Timeline, mine: Instant, events: ActionEvents) -> Restored:
     plan = read_plan(storage, timeline, mine)
     mine = publish.inflight(storage, timeline, mine.at(State.REQUESTED))
     begun = _rollbacks(storage, reload(storage, timeline))
@@ -162,8 +164,7 @@ def _run(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
     _forget_rollbacks(storage, reload(storage, timeline), plan)
     files = tuple(sorted(path for record in records.values() for path in deleted(storage, record)))
     gone = tuple(named.requested for named in plan.instants)
-    notify(Event("restore.done", timeline.config.name, mine.requested,
-                 {"point": plan.point, "instants": len(gone), "files": len(files)}))  # fmt: skip
+    events.report(removed_figures(files), point=plan.point, instants=len(gone))
     return Restored(plan.point, mine.requested, gone, files)
 
 
