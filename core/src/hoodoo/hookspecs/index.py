@@ -12,10 +12,12 @@ from hoodoo.hookspecs.engine import Engine, Stream
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
 
 # What `locate` takes and answers.
@@ -83,6 +85,30 @@ class StoredIndex(Protocol):
 
     def entries(self, context: IndexContext) -> Stream:
         """LOCATIONS_SCHEMA of all entries, one for each key and place."""
+
+
+@runtime_checkable
+class LearningIndex(Protocol):
+    """An index that learns where keys lie from what is written, instead of reading files. What a lookup index may
+    have in addition; core makes it a participant of the tables that have it (:mod:`hoodoo.participants.learning`).
+
+    What it learned of an instant counts once that instant is completed: a lookup passes over entries of instants
+    that ``context.timeline.contains_or_before_start`` denies, and of several entries of a key the one of the
+    youngest completion (``context.timeline.completion_time``) counts. Its factory goes by the properties of the
+    table alone: an action is undone by a writer who does not know the options of the one before.
+
+    Members beyond ``written`` may be missing: ``undone(storage, config, requested)`` forgets what was learned of
+    an instant (without it such entries stay, and never count); ``rebuild(state)`` replaces at once all that it
+    knows of the instants of ``state.timeline`` by the keys of ``state.slices`` (``state.keys_of``), and leaves
+    what it learned of others: it is what ``table.rebuild_index(name)`` and ``table.switch_index(name)`` call;
+    ``verify(storage, timeline)`` answers a :class:`~hoodoo.hookspecs.participant.KeysCheck`.
+    """
+
+    def written(self, change: ActionChange) -> CoupledCommit | None:
+        """Learn ``change.keys`` under the pending ``change.instant``, durably; what has to be put with its
+        completion, or None. ``change.keys.rows``: KEY_CHANGES of all keys that came, and of those that went, with
+        what was replaced; ``change.keys.files`` has the place of each number. The same change may come again. A key
+        that came and went counts as come."""
 
 
 @runtime_checkable

@@ -18,6 +18,7 @@ from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import Finding
 from hoodoo.participants.joined import Joined
+from hoodoo.participants.learning import learner, learners, with_learning, without_unknown
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
@@ -32,12 +33,14 @@ class Participants:
     """``each``, in the order in which their plugins were discovered."""
 
     each: tuple[Participant, ...]
+    settings: Settings = Settings()
 
     @classmethod
     def of(cls, settings: Settings) -> Participants:
         """All that are installed, made for the table and the options of ``settings``. PluginError for one that
         fails, ConfigError for an option that it refuses."""
-        return cls(tuple(make(offer, settings) for offer in kernel().offers("participant")))
+        offered = [make(offer, settings) for offer in kernel().offers("participant")]
+        return cls((*offered, *learners(settings)), settings)
 
     @classmethod
     def of_table(cls, config: TableConfig) -> Participants:
@@ -72,7 +75,7 @@ class Participants:
 
     def new_table(self, config: TableConfig) -> TableConfig:
         """The properties of a table that is about to be made."""
-        return self._folded("new_table", config)
+        return self._folded("new_table", with_learning(config))
 
     def created(self, storage: Storage, config: TableConfig) -> None:
         """The table is there."""
@@ -83,7 +86,7 @@ class Participants:
         """Before a write is decided, what would be wrong after it goes; the properties as they are then."""
         for stale in self._having("stale"):
             config = stale(storage, config)
-        return config
+        return without_unknown(storage, config)
 
     # --- life of actions --------------------------------------------------------------------------
     def join(self, storage: Storage, timeline: Timeline) -> Joined | None:
@@ -141,6 +144,12 @@ class Participants:
         for one in self.each:
             if hasattr(one, "rebuild") and (name is None or one.makes(name)):  # type: ignore[attr-defined]
                 return one
+        found = None if name is None else learner(name, self.settings)
+        if found is not None:
+            return found
+        for one in self.each:  # it says which names it knows
+            if hasattr(one, "rebuild"):
+                return one
         raise PluginError(
             f"rebuilding {name or 'what is stored of a table'!r}",
             "no installed participant makes it.",
@@ -152,7 +161,7 @@ class Participants:
         for one in self.each:
             if hasattr(one, "stores") and one.stores(index):
                 return one
-        return None
+        return learner(index, self.settings)
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
         """The changes of properties of a table that stores record keys no longer."""

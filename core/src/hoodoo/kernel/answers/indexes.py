@@ -21,6 +21,7 @@ from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.engines import ENGINE
 from hoodoo.kernel.answers.seam import Ask, Kind, plain, who_is, wrapped
 from hoodoo.kernel.answers.wrong import Who, Wrong, says
+from hoodoo.timeline.publish import CoupledCommit
 
 _ONCE = "rows that differ: one for each key and file group that holds it"
 # More locations than this are looked through by a sample of the keys.
@@ -127,6 +128,12 @@ def _index(answer: Any, ask: Ask) -> Any:
     return wrapped(INDEX, answer, ask.who)
 
 
+def _written(answer: Any, ask: Ask, change: Any) -> CoupledCommit | None:
+    if answer is not None and not isinstance(answer, CoupledCommit):
+        raise Wrong(says(answer), "a CoupledCommit, or None")
+    return answer
+
+
 def _bucket(answer: Any, ask: Ask, record_keys: pa.Array) -> pa.Array:
     found = shapes.array(answer, pa.int32(), len(record_keys), "buckets")
     return shapes.between(found, 0, ask.inner.buckets)
@@ -164,6 +171,10 @@ INDEX = Kind(
     methods={
         "locate": _locate,
         "entries": _entries,
+        "written": _written,
+        "undone": None,
+        "rebuild": None,
+        "verify": None,
         "bucket": _bucket,
         "file_id": _file_id,
         "bucket_of": _bucket_of,
