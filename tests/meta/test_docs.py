@@ -28,6 +28,9 @@ from hoodoo.hookspecs import conflict as conflict_family
 from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
+from hoodoo.hookspecs import metadata_partition as partition_family
+from hoodoo.hookspecs import participant as participant_family
+from hoodoo.hookspecs import pruner as pruner_family
 from hoodoo.hookspecs import serializer as serializer_family
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -48,7 +51,10 @@ REPO = Path(__file__).parents[2]
 CONTRIB = REPO / "contrib/keep-first"
 CONTRIBS = (
     CONTRIB,
-    *(REPO / "contrib" / name for name in ("folded-key", "route-geography", "arrow-format")),
+    *(
+        REPO / "contrib" / name
+        for name in ("folded-key", "route-geography", "arrow-format", "sqlite-index")
+    ),
 )
 REFERENCE = REPO / "docs/plugins/reference.md"
 GUIDE = REPO / "docs/plugins/guide.md"
@@ -306,6 +312,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         index_family.Index,
         index_family.LookupIndex,
         index_family.Tees,
+        index_family.LearningIndex,
         index_family.ComputedIndex,
         index_family.IndexContext,
     ),
@@ -326,6 +333,24 @@ TYPES: dict[str, tuple[type, ...]] = {
     ),
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
     "lock": (Lock, Held),
+    "participant": (
+        participant_family.Participant,
+        participant_family.Participation,
+        participant_family.ActionChange,
+        participant_family.ChangedKeys,
+        participant_family.TableState,
+        participant_family.ParticipantServices,
+        participant_family.RebuildRequest,
+        participant_family.Rebuilt,
+        participant_family.KeysCheck,
+        participant_family.ListsFiles,
+        participant_family.KnowsRanges,
+    ),
+    "metadata_partition": (
+        partition_family.MetadataPartition,
+        partition_family.GroupEntries,
+    ),
+    "pruner": (pruner_family.Pruner, pruner_family.PruneRequest),
     "action": (
         action_family.Action,
         action_family.Schedules,

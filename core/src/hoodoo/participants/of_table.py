@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from hoodoo.errors import PluginError, UnsupportedTableError
+from hoodoo.hookspecs import USUAL
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import Changes, KeysCheck, Participant, RebuildRequest
 from hoodoo.hookspecs.registration import Settings
@@ -25,7 +26,7 @@ from hoodoo.timeline.timeline import Timeline
 # Properties that say that more is kept of a table than its files and its timeline: what is written without whoever
 # answers for them makes them wrong.
 _ANSWERED = (USABLE_METADATA, BUILT_METADATA)
-_BRINGS = "the distribution `hoodoo` brings one"
+_BRINGS = f"pip install {USUAL['participant'][1]}"
 
 
 @frozen
@@ -57,7 +58,7 @@ class Participants:
                     f"table {config.name}",
                     f"has {name} = {config.get(name)}, and no installed participant keeps that right when rows "
                     "are written.",
-                    f"Install a plugin that does ({_BRINGS}); reading works without.",
+                    f"Install one that does: {_BRINGS}. Reading works without.",
                 )
 
     def hidden(self, config: TableConfig) -> TableConfig:
@@ -153,7 +154,7 @@ class Participants:
         raise PluginError(
             f"rebuilding {name or 'what is stored of a table'!r}",
             "no installed participant makes it.",
-            f"Install a plugin that does ({_BRINGS} for record indexes).",
+            f"Install a plugin that does; for what Hudi knows: {_BRINGS}.",
         )
 
     def store_of(self, index: str) -> Any:

@@ -1,0 +1,57 @@
+"""The metadata table and its pruners under their contract suites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.hookspecs.pruner import Pruner
+from hoodoo.testing.contracts.participant import ParticipantContract
+from hoodoo.testing.contracts.pruner import PrunerContract
+from hoodoo.timeline.timeline import load
+from hoodoo_metadata.file_index.listing import told_files
+from hoodoo_metadata.pruner import KeyPruner, RangePruner
+from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.table import MetadataTable
+
+
+class TestMetadataTable(ParticipantContract):
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> Any:
+        return hoodoo.create(
+            str(tmp_path / "t"), self.SCHEMA, record_key="id", index="record_index"
+        )
+
+    @pytest.fixture
+    def said(self) -> Callable[[Any], object]:
+        def said(table: Any) -> object:
+            storage = table.handle.storage
+            timeline = load(storage, hoodoo.open(table.path).config)
+            keys = RecordIndex.open(storage, timeline).locations(pa.array(map(str, range(100))))
+            there = {row["record_key"]: row["file_id"] for row in keys.to_pylist()}
+            counted = (timeline.contains_or_before_start, MetadataTable.open(storage, timeline))
+            files = {e.path for e in told_files(counted[1]) if not e.path.endswith(".tmp")}
+            return there, files
+
+        return said
+
+
+class TestPruners(PrunerContract):
+    @pytest.fixture(params=[KeyPruner, RangePruner])
+    def pruner(self, request: pytest.FixtureRequest) -> Pruner:
+        made: Pruner = request.param()
+        return made
+
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> Any:
+        schema = pa.schema([("id", pa.int64()), ("city", pa.string())])
+        table = hoodoo.create(
+            str(tmp_path / "t"), schema, record_key="id", partition_by="city", index="record_index"
+        )
+        cities = [f"c{n}" for n in range(6)]
+        table.upsert(pa.table([list(range(60)), cities * 10], schema=schema))
+        return table
