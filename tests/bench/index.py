@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.engine.metered import MeteredEngine
-from hoodoo.indexes.lookup import KEYED, locations_of
 from hoodoo.kernel.resolve import resolve
 from hoodoo.table import settings as tables
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties
 from hoodoo_metadata.record_index import index as record_index
+from hoodoo_services.indexes.lookup import KEYED, locations_of
 from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench import counting, key_rows

@@ -287,7 +287,7 @@ def test_a_writer_that_began_with_the_old_index_repeats_its_write(
 
 
 def test_a_writer_that_comes_between_proof_and_switch(tmp_path: Path) -> None:
-    from hoodoo.table import switching
+    from hoodoo_services.indexes import switching
 
     table = filled(tmp_path / "t", None)
     update, done = switching.properties.update, []

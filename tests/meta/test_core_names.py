@@ -49,6 +49,7 @@ KNOWN: dict[str, set[str]] = {
     "read/scan.py": {"spark"},
     "table/handle.py": {"global_simple", "new_files", "simple"},
     "table/index_choice.py": {"simple"},
+    "table/indexing.py": {"compare_indexes", "rebuild_index", "switch_index"},
     "table/new_table.py": {
         "COMMIT_TIME_ORDERING",
         "COMPLEX",
@@ -88,7 +89,7 @@ KNOWN: dict[str, set[str]] = {
         "file_groups",
         "log_appends",
     },
-    "table/switching.py": {"global_simple"},
+    "table/stored_index.py": {"global_simple"},
     "timeline/archive/entries.py": {
         "clean",
         "compaction",

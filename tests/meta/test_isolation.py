@@ -44,7 +44,6 @@ ROOMS = (
     "merge",
     "produce",
     "write",
-    "indexes",
     "read",
     "actions",
     "table",

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TypedDict
 
-from attrs import field, frozen
+import pyarrow as pa
+from attrs import Factory, field, frozen
 
 from hoodoo.model.brief import listed
 from hoodoo.model.instant import Instant
+
+_FOUND = pa.schema(
+    [
+        ("record_key", pa.string()),
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("found_by", pa.int8()),
+    ]
+)
 
 
 class Figures(TypedDict, total=False):
@@ -118,3 +128,31 @@ class PendingClustering:
     outputs: int
     running: bool
     partitions: tuple[str, ...] = field(repr=listed)
+
+
+@frozen
+class Comparison:
+    """``found``: how many places of keys each of the two named. ``differences``: rows ``record_key``,
+    ``partition_path``, ``file_id`` that only one of them named, ``found_by`` says which, 0 or 1.
+
+    ``stale``: rows of the same kind, entries of an index that stores them which are of no row of the table.
+    Nobody asks for these keys, so they are no differences. They are looked for where all keys are compared.
+    """
+
+    found: tuple[int, int]
+    differences: pa.Table = field(repr=False)
+    stale: pa.Table = field(repr=False, default=Factory(_FOUND.empty_table))
+
+    @property
+    def same(self) -> bool:
+        """Whether both said the same of all keys asked for, stale entries aside."""
+        return not self.differences.num_rows
+
+    def __str__(self) -> str:
+        first, second = self.found
+        said = f"the indexes differ in {self.differences.num_rows} places; they found {first} and {second}."
+        if self.same:
+            said = f"the indexes say the same of {first} keys."
+        if self.stale.num_rows:
+            said += f" {self.stale.num_rows} entries are stale: the table has no such row."
+        return said

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from attrs import evolve
 
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import RebuildRequest, TableState
-from hoodoo.indexes.lookup import all_keys, locations_of
-from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.joined import Joined
 from hoodoo.participants.of_table import Participants
@@ -64,26 +63,18 @@ class TableParticipants:
         self,
         name: str | None = None,
         engine: str | Engine | None = None,
-        source: Any = None,
+        source: Callable[[TableState], pa.Table] | None = None,
         own_index: str | None = None,
         is_index: bool = False,
     ) -> RebuildRequest:
-        """What is to be made anew for a participant. ``source``: an index that is asked where keys lie."""
+        """What is to be made anew for a participant. ``source``: asked where all keys lie."""
         table = self.table
 
         def take_snapshot() -> WriteTarget:
             return table.write_target(None, engine or table.default_engine, repair=False)
 
-        lookup = None
-        if source is not None:
-            index = resolve("index", source, table.settings).instance
-
-            def lookup(target: TableState) -> pa.Table:
-                assert isinstance(target, WriteTarget)
-                return locations_of(target, index, all_keys(target))
-
         return RebuildRequest(
-            table.storage, table.config, take_snapshot, name, lookup, own_index, is_index=is_index
+            table.storage, table.config, take_snapshot, name, source, own_index, is_index=is_index
         )
 
     # --- what undoes more than a participant can follow -------------------------------------------

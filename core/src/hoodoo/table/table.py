@@ -15,7 +15,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.table import foreign, indexing, reads, reports, running, switching, writes
+from hoodoo.table import foreign, indexing, reads, reports, running, writes
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.new_table import new_config
@@ -114,11 +114,11 @@ class Table:
     enable_virtual_keys = verb(running.enable_virtual_keys)
     rewrite_keys = verb(running.rewrite_keys)
 
-    # Indexes: hoodoo.table.indexing, hoodoo.table.switching
+    # Indexes: hoodoo.table.indexing
     compare_indexes = verb(indexing.compare_indexes)
     compact_metadata = verb(indexing.compact_metadata)
-    rebuild_index = verb(switching.rebuild_index)
-    switch_index = verb(switching.switch_index)
+    rebuild_index = verb(indexing.rebuild_index)
+    switch_index = verb(indexing.switch_index)
 
     # Reports: hoodoo.table.reports
     report = verb(reports.report)

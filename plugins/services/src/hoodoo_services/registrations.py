@@ -49,6 +49,21 @@ def hoodoo_actions() -> Iterable[Registration]:
             "hoodoo_services.rewrite_keys:RewriteKeysAction.from_settings",
             summary="files stop to store record keys, or store them again",
         ),
+        Registration(
+            "rebuild_index",
+            "hoodoo_services.indexes.actions:RebuildIndex.from_settings",
+            summary="what participants store of a table is made anew from its files",
+        ),
+        Registration(
+            "switch_index",
+            "hoodoo_services.indexes.actions:SwitchIndex.from_settings",
+            summary="the table gets another index, once it is proven to fit the rows",
+        ),
+        Registration(
+            "compare_indexes",
+            "hoodoo_services.indexes.actions:CompareIndexes.from_settings",
+            summary="where two indexes differ in what they say of keys",
+        ),
     ]
 
 

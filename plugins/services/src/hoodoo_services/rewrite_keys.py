@@ -32,7 +32,7 @@ from hoodoo.model.virtual_keys import kept_columns
 from hoodoo.produce.pending import Pending
 from hoodoo.read.source import check_readable
 from hoodoo.storage.api import Storage
-from hoodoo.table.switching import delete_stored_index, without_stored_index
+from hoodoo.table.stored_index import delete_stored_index, without_stored_index
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit

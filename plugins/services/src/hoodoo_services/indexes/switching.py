@@ -6,29 +6,29 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
+import pyarrow as pa
 from attrs import evolve
-
-from hoodoo.errors import ConfigError, HoodooError, warn
+from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import Tees
-from hoodoo.hookspecs.participant import Rebuilt
-from hoodoo.indexes.compare import Comparison
-from hoodoo.indexes.prove import prove, prove_rows
-from hoodoo.kernel.registry import kernel
+from hoodoo.hookspecs.participant import Rebuilt, TableState
 from hoodoo.kernel.resolve import Resolved, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
+from hoodoo.model.outcome import Comparison
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
 from hoodoo.table.action_run import action_run
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.stored_index import stored_index, unstored
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.write.target import WriteTarget
 
-# Keeps keys unique in the whole table, and stores nothing.
-_GLOBAL = "global_simple"
+from hoodoo_services.indexes.lookup import all_keys, locations_of
+from hoodoo_services.indexes.prove import prove, prove_rows
+
 _CHOICES = (HUDI_INDEX, INDEX_CLASS.key)
 Changes = Mapping[str, "str | None"]
 
@@ -40,39 +40,14 @@ def rebuild_index(
     source: Any = None,
     engine: str | Engine | None = None,
 ) -> tuple[str, ...]:
-    """Make the metadata table anew from the table's files, while writers go on; its partitions.
-
-    ``name``: one partition (``record_index``), or an index that is stored there
-    (``partitioned_record_index``, ``growing_record_index``), that is to be there, or to be made anew; ``files``
-    is made with it where it is missing. Without it all that there are, at least ``files``. Nobody reads them
-    until they are complete. ``source``: an index (``bloom``, ``simple``, an object) that is asked where
-    keys lie, for a record index that goes by what the one before said.
-
-    A global index that is made becomes the table's, if no index binds it yet and each key is in one place:
-    see :meth:`switch_index`. Raises ConfigError for a partition that Hoodoo does not keep,
-    UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
-    """
+    """See ``Table.rebuild_index``."""
     return _rebuild(table, name, source, engine)
 
 
 def switch_index(
     table: TableHandle, index: Any, *, engine: str | Engine | None = None
 ) -> Comparison:
-    """Give the table another index, a name or an object, for all writers; how it agrees with the files.
-
-    First proves that it knows where every row lies; an index that is stored is made where it is missing. Writers
-    go on meanwhile: who began with the old index and comes to commit afterwards repeats the write. The cost:
-    reading all record keys, and looking them up.
-
-    Nothing is changed, and the error says which keys, where rows are not as the index needs them:
-    DuplicateKeyError for keys in several partition paths and an index that is global, DataError for rows that
-    an index of partition paths would not look for where they lie, ConfigError for an index that computes
-    where rows have to lie and for one that the table can't have, CorruptTableError for a stored index that
-    says otherwise than the files.
-
-    >>> table.switch_index("record_index").same
-    True
-    """
+    """See ``Table.switch_index``."""
     table.check_writable()
     table.refresh()
     found = resolve("index", index, table.settings)
@@ -113,7 +88,9 @@ def _rebuild(
     table.check_writable()
     table.refresh()
     maker = table.participants.each.maker(name)
-    request = table.participants.request(name, engine, source, _stored_index(table), is_index)
+    request = table.participants.request(
+        name, engine, _source(table, source), stored_index(table), is_index
+    )
     with action_run(table, INDEXING) as events:
         done: Rebuilt = maker.rebuild(request)
         events.report(made=done.made)
@@ -123,11 +100,17 @@ def _rebuild(
     return done.made
 
 
-def _stored_index(table: TableHandle) -> str | None:
-    """The table's own index, if a participant stores it."""
-    offer = kernel().find("index", index_choice.noted(table.config) or "")
-    stored = offer is not None and table.participants.each.store_of(offer.name) is not None
-    return offer.name if offer is not None and stored else None
+def _source(table: TableHandle, source: Any) -> Callable[[TableState], pa.Table] | None:
+    """What is asked where all keys lie: the index ``source``, by name or as an object."""
+    if source is None:
+        return None
+    index = resolve("index", source, table.settings).instance
+
+    def lookup(target: TableState) -> pa.Table:
+        assert isinstance(target, WriteTarget)
+        return locations_of(target, index, all_keys(target))
+
+    return lookup
 
 
 def _is_global(table: TableHandle) -> bool:
@@ -151,17 +134,11 @@ def _lacks(table: TableHandle, name: str) -> bool:
 
 
 def _make_stored(table: TableHandle, name: str, engine: str | Engine | None) -> None:
-    own, store = _stored_index(table), table.participants.each.store_of(name)
+    own, store = stored_index(table), table.participants.each.store_of(name)
     if own is not None and store.shares(own, name):
         # The two have one place: until the other one is made, keys are looked up in the files.
-        switch_index(table, _unstored(table, own), engine=engine)
+        switch_index(table, unstored(table, own), engine=engine)
     _rebuild(table, name, engine=engine, is_index=True)
-
-
-def _unstored(table: TableHandle, index: str) -> str:
-    """An index that keeps keys as unique as ``index`` does, and stores nothing."""
-    found = resolve("index", index, table.settings).instance
-    return _GLOBAL if found.is_global else index_choice.DEFAULT
 
 
 def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> None:
@@ -220,26 +197,3 @@ def _bind(
 
         properties.update(table.storage, table.config, back)
         raise
-
-
-def without_stored_index(table: TableHandle) -> Changes:
-    """The changes of properties of a table that is to have no record index any more. Keys stay as unique as
-    they are: by another index."""
-    changes: dict[str, str | None] = dict(table.participants.each.keys_are_virtual(table.config))
-    own = _stored_index(table)
-    if own is not None:
-        other = _unstored(table, own)
-        found = resolve("index", other, table.settings)
-        changes |= index_choice.properties_of(found, table.settings)
-        warn(
-            f"table {table.config.name}: virtual keys have no record index. The index of the table is "
-            f"{other} from now on; table.switch_index({own!r}) after "
-            "table.rewrite_keys(virtual=False) brings the old one back."
-        )
-    return changes
-
-
-def delete_stored_index(table: TableHandle) -> None:
-    """Delete the record indexes, which the properties do not name any more."""
-    barrier(table.storage, table.load_timeline())
-    table.participants.each.delete_given_up(table.storage, table.config)

@@ -7,21 +7,22 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-
 from hoodoo.errors import ConfigError, CorruptTableError, DataError, DuplicateKeyError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.indexes.compare import Compared, Comparison
-from hoodoo.indexes.lookup import all_keys, locations_of, places, stale
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.outcome import Comparison
 from hoodoo.storage.api import Storage
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
+
+from hoodoo_services.indexes.compare import Compared
+from hoodoo_services.indexes.lookup import all_keys, locations_of, places, stale
 
 _SHOWN = 5
 _MISPLACED = pa.schema(

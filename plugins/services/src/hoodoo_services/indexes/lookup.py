@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat

@@ -1,1 +1,0 @@
-"""Indexes of a table compared: with each other, and with where the rows are."""

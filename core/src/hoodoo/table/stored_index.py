@@ -1,0 +1,52 @@
+"""Stored index: which of the table's indexes a participant stores, and what becomes of it with virtual keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hoodoo.errors import warn
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import resolve
+from hoodoo.table import index_choice
+from hoodoo.table.handle import TableHandle
+from hoodoo.timeline.ledger import barrier
+
+# Keeps keys unique in the whole table, and stores nothing.
+_GLOBAL = "global_simple"
+Changes = Mapping[str, "str | None"]
+
+
+def stored_index(table: TableHandle) -> str | None:
+    """The table's own index, if a participant stores it."""
+    offer = kernel().find("index", index_choice.noted(table.config) or "")
+    stored = offer is not None and table.participants.each.store_of(offer.name) is not None
+    return offer.name if offer is not None and stored else None
+
+
+def unstored(table: TableHandle, index: str) -> str:
+    """An index that keeps keys as unique as ``index`` does, and stores nothing."""
+    found = resolve("index", index, table.settings).instance
+    return _GLOBAL if found.is_global else index_choice.DEFAULT
+
+
+def without_stored_index(table: TableHandle) -> Changes:
+    """The changes of properties of a table that is to have no record index any more. Keys stay as unique as
+    they are: by another index."""
+    changes: dict[str, str | None] = dict(table.participants.each.keys_are_virtual(table.config))
+    own = stored_index(table)
+    if own is not None:
+        other = unstored(table, own)
+        found = resolve("index", other, table.settings)
+        changes |= index_choice.properties_of(found, table.settings)
+        warn(
+            f"table {table.config.name}: virtual keys have no record index. The index of the table is "
+            f"{other} from now on; table.switch_index({own!r}) after "
+            "table.rewrite_keys(virtual=False) brings the old one back."
+        )
+    return changes
+
+
+def delete_stored_index(table: TableHandle) -> None:
+    """Delete the record indexes, which the properties do not name any more."""
+    barrier(table.storage, table.load_timeline())
+    table.participants.each.delete_given_up(table.storage, table.config)

@@ -1,0 +1,1 @@
+"""Indexes of a table: compared, made anew, and taken for each other."""

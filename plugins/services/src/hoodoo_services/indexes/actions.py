@@ -1,0 +1,76 @@
+"""What is done to the indexes of a table, as actions that are done at once and never planned."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.model.outcome import Comparison
+from hoodoo.table.reads import incremental
+
+from hoodoo_services.indexes.compare import compared, compared_whole
+from hoodoo_services.indexes.lookup import KEYED, all_keys
+from hoodoo_services.indexes.switching import rebuild_index, switch_index
+
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
+
+
+@frozen
+class CompareIndexes:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> CompareIndexes:
+        return cls()
+
+    def run(
+        self,
+        table: TableHandle,
+        a: Any,
+        b: Any,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        engine: str | Engine | None = None,
+    ) -> Comparison:
+        target = table.write_target(None, engine or table.default_engine)
+        one, other = (resolve("index", index, table.settings).instance for index in (a, b))
+        if since is None:
+            return compared_whole(target, one, other, all_keys(target))
+        changed = incremental(table, since, until, [RECORD_KEY, PARTITION_PATH]).to_arrow()
+        return compared(target, one, other, target.engine.source(changed.cast(KEYED)))
+
+
+@frozen
+class RebuildIndex:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> RebuildIndex:
+        return cls()
+
+    def run(
+        self,
+        table: TableHandle,
+        name: str | None = None,
+        source: Any = None,
+        engine: str | Engine | None = None,
+    ) -> tuple[str, ...]:
+        return rebuild_index(table, name, source=source, engine=engine)
+
+
+@frozen
+class SwitchIndex:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> SwitchIndex:
+        return cls()
+
+    def run(self, table: TableHandle, index: Any, engine: str | Engine | None = None) -> Comparison:
+        return switch_index(table, index, engine=engine)
