@@ -12,7 +12,7 @@ from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
 from hoodoo.options import files, new_table, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
-from hoodoo.options.write import CONCURRENCY, DUPLICATES, THREADS, UNDONE
+from hoodoo.options.write import CONCURRENCY, DUPLICATES, UNDONE
 from hoodoo_clustering import options as clustering
 from hoodoo_metadata import options as metadata
 from hoodoo_services import options as services
@@ -55,7 +55,7 @@ LIMITED: dict[str, tuple[str, ...]] = {
     standard.LOCK_VALIDITY.key: ("300",),
     standard.LOCK_RENEW.key: ("1", "30"),
     # Threads and files in numbers that a busy machine has.
-    THREADS.key: ("1", "2", "3"),
+    standard.THREADS.key: ("1", "2", "3"),
     services.CLEAN_THREADS.key: ("1", "2"),
     metadata.KEYS_LEAST.key: ("1", "2", "10"),
     metadata.PATH_KEYS_LEAST.key: ("1", "2"),
