@@ -31,7 +31,6 @@ from crash_trials import (
 from effort import ALL, effort
 from hoodoo.errors import HoodooError, HoodooWarning
 from hoodoo.storage.api import Storage
-from hoodoo.table.indexing import begin_metadata
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage, FailingStorage
 from metadata_tables import (
@@ -204,13 +203,13 @@ def test_crash_of_create(tmp_path: Path, local_temporaries: Path, kind: str) -> 
     check_whole(whole, "without a crash")
     before = copied(whole, tmp_path / "before")
     _forget_metadata(before)
-    steps = mutations(before, tmp_path / "made", lambda t: begin_metadata(t.handle))
+    steps = mutations(before, tmp_path / "made", lambda t: t.handle.participants.created())
     chance = random.Random(f"{SEED} create {kind}")
     for at in sorted(chance.sample(range(1, len(steps) + 1), min(len(steps), effort(4, 20)))):
         when = chance.choice(WHEN)
         where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
         target = copied(before, tmp_path / "trial")
-        crash(target, lambda t: begin_metadata(t.handle), at, when)
+        crash(target, lambda t: t.handle.participants.created(), at, when)
         assert check_reads(target, {()}, where) == ()
         age_temporaries(target)
         opened(target).upsert(rows({1: "a", 2: "b"}, "new", 1))

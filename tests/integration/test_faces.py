@@ -150,7 +150,7 @@ def test_a_type_error_from_within_stays_what_it_is(table: hoodoo.Table) -> None:
     def broken(*args: Any, **kwargs: Any) -> Any:
         return len(None)  # type: ignore[arg-type]
 
-    table.handle.planned = broken  # type: ignore[method-assign]
+    table.handle.plan_read = broken  # type: ignore[method-assign]
     with pytest.raises(TypeError, match="NoneType") as caught:
         table.read()
     assert not isinstance(caught.value, HoodooError)

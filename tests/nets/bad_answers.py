@@ -283,6 +283,8 @@ class Bad:
             found = getattr(self.inner, name)
             if name == "settled":  # the generator that writes is bad, too
                 return lambda stored: Bad(found(stored), self.case, self.via)
+            if name == "on":  # so is the engine that knows its store
+                return lambda storage: Bad(found(storage), self.case, self.via)
             return found
         if name == "acquire" and self.via is None:  # a lock that was taken would stay so
             return lambda *args: self._answer((), args)
@@ -444,8 +446,37 @@ NO_ANSWER = {
     ("BoundSerializer", "create"): "promises to raise",
     ("StoredIndex", "entries"): "called where indexes are compared: test_answers_of_plugins.py",
     ("Reporter", "report"): "whatever it is called for",
+    ("Action", "run"): "whatever it is called for",
+    ("KnowsStorage", "on"): "a store that it refuses: test_store_traits.py",
+    ("Schedules", "schedule"): "see ActionContract",
+    ("Schedules", "run_planned"): "see ActionContract",
+    ("FollowsWrites", "after_write"): "see ActionContract",
+    ("Recovers", "recover"): "see ActionContract",
     ("Held", "release"): "comes after the decision: a warning names the plugin",
     ("Step", "out_schema"): "a step is core's, or the index's: see locate",
+}
+
+
+# Protocols whose wrong answers this net does not draw: where they are judged instead.
+ELSEWHERE = {
+    "TableState": "core makes it",
+    "KeysCheck": "what a participant's verify makes: its findings are text for people",
+    **dict.fromkeys(
+        (
+            "FindsValues",
+            "KnowsKeys",
+            "KnowsRanges",
+            "LearningIndex",
+            "ListsFiles",
+            "MembershipFilter",
+            "MetadataPartition",
+            "Participant",
+            "ParticipantServices",
+            "Participation",
+            "Pruner",
+        ),
+        "its contract suite in hoodoo.testing, and its rule at the seam",
+    ),
 }
 
 
@@ -459,4 +490,4 @@ def keys_long(good: Any) -> Any:
 
 TWISTS |= {"keys_short": keys_short, "keys_long": keys_long}
 
-__all__ = ["ASKED", "NO_ANSWER", "TWISTS", "WRONG", "Bad", "Broken", "Case"]
+__all__ = ["ASKED", "ELSEWHERE", "NO_ANSWER", "TWISTS", "WRONG", "Bad", "Broken", "Case"]

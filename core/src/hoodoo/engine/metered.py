@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from hoodoo.engine.arrow_serializer import ARROW
 from hoodoo.hookspecs.engine import (
@@ -159,7 +159,7 @@ class MeteredEngine:
     def on(self, storage: Storage) -> MeteredEngine:
         """Counts into the same exchanges."""
         inner = self.inner.on(storage) if isinstance(self.inner, KnowsStorage) else self.inner
-        return MeteredEngine(inner, self.serializer, self.exchanges)
+        return evolve(self, inner=inner)
 
     @property
     def name(self) -> str:

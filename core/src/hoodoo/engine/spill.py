@@ -86,6 +86,7 @@ class Spill:
         except BaseException:
             with suppress(OSError):
                 sink.close()
+                os.unlink(self.path(number))  # who holds the error would hold the file, too
             raise
         with self._guard():
             writer.close()
@@ -132,6 +133,7 @@ class Spill:
         except BaseException:
             with suppress(OSError):
                 sink.close()
+                os.unlink(self.path(number))  # who holds the error would hold the file, too
             raise
         with self._guard():
             sink.close()

@@ -90,9 +90,10 @@ def check_supported(config: TableConfig, where: str) -> None:
     known = VERSIONS.get(version)
     layout = _integer(config, _LAYOUT, where, default=None if known is None else known.layout)
     if known is None:
+        *others, last = map(str, VERSIONS)
         raise UnsupportedTableError(
             where,
-            f"table version {version}; versions {', '.join(map(str, VERSIONS))} are read.",
+            f"table version {version}; versions {', '.join(others)} and {last} are read.",
             "Upgrade or downgrade the table with Hudi (CALL upgrade_table / downgrade_table).",
         )
     if layout != known.layout:

@@ -71,7 +71,10 @@ def _surplus(answer: Any, ask: Ask, aged: Aged, earliest: str | None) -> tuple[F
 LAYOUT = Kind("layout", methods={"plan": _plan})
 
 # An action works on the table by calls of core: what these raise is not the plugin's fault, and passes.
-ACTION = Kind("action", methods={})
+ACTION = Kind(
+    "action",
+    methods=dict.fromkeys(("run", "schedule", "run_planned", "after_write", "recover")),
+)
 
 COMPACTION = Kind("compaction", methods={"choose": _choose})
 
