@@ -1,0 +1,81 @@
+"""What participants, pruners and metadata partitions answer is judged, member by member."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs import index, metadata_partition, participant, pruner
+from hoodoo.kernel.answers import KINDS, Who, checked
+from hoodoo.kernel.answers.seam import wrapped
+from hoodoo.kernel.protocols import members
+
+# Protocol -> the kind that judges it.
+PROTOCOLS = {
+    participant.Participant: "participant",
+    participant.ParticipantServices: "participant",
+    participant.ListsFiles: "participant",
+    participant.KnowsRanges: "participant",
+    participant.Participation: "participation",
+    metadata_partition.MetadataPartition: "metadata_partition",
+    pruner.Pruner: "pruner",
+    index.LearningIndex: "index",
+}
+WHO = Who("participant", "acme", "acme-dist", "1.0")
+
+
+class Strange:
+    """No answer to anything."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("not comparable")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+CASES = [(p, name, method) for p in PROTOCOLS for name, method in members(p).items()]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name", "method"), CASES, ids=lambda v: getattr(v, "__name__", v)
+)
+@pytest.mark.parametrize("answer", ["strange", "raises"])
+def test_a_wrong_answer_names_the_plugin(
+    protocol: type, name: str, method: bool, answer: str
+) -> None:
+    kind = KINDS[PROTOCOLS[protocol]]
+    rules = {**kind.properties, **kind.methods}
+    assert name in rules, f"{protocol.__name__}.{name} has no rule at the seam"
+    if answer == "strange" and rules[name] is None:
+        return  # it answers nothing
+
+    def acts(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if answer == "raises":
+            raise RuntimeError("broken inside")
+        return Strange()
+
+    made = type("Acme", (), {name: acts if method else property(acts)})()
+    obj = wrapped(kind, made, WHO)
+    with pytest.raises(PluginError, match="acme-dist"):
+        if method:
+            wanted = inspect.signature(getattr(protocol, name)).parameters
+            getattr(obj, name)(
+                *[None for p in list(wanted)[1:] if wanted[p].default is inspect.Parameter.empty]
+            )
+        else:
+            getattr(obj, name)
+
+
+def test_who_lacks_join_is_no_participant() -> None:
+    from hoodoo.kernel.resolve import check
+
+    with pytest.raises(PluginError, match="join"):
+        check("participant", object(), "participant 'acme'")
+    assert checked("pruner", Pruning(), Who("pruner", "p")).keep(None, ()) == ()
+
+
+class Pruning:
+    def keep(self, request: Any, slices: Any) -> Any:
+        return slices
