@@ -64,19 +64,6 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "Side": ("engine", "side", "upsert"),
     "Meter": ("engine", "meter", "metered"),
 }
-# Protocols whose wrong answers are tried member by member, and those that core answers itself.
-ELSEWHERE = {
-    "Participant": "core/tests/test_participant_answers.py",
-    "ParticipantServices": "core/tests/test_participant_answers.py",
-    "Participation": "core/tests/test_participant_answers.py",
-    "ListsFiles": "core/tests/test_participant_answers.py",
-    "KnowsRanges": "core/tests/test_participant_answers.py",
-    "MetadataPartition": "core/tests/test_participant_answers.py",
-    "Pruner": "core/tests/test_participant_answers.py",
-    "LearningIndex": "core/tests/test_participant_answers.py",
-    "KeysCheck": "it only says what it finds",
-    "TableState": "core's own",
-}
 SCENE_OF = {
     ("KeyGenerator", "partition_values"): "read",
     ("BaseFileWriter", "written"): "clustering",
@@ -114,8 +101,6 @@ def test_each_member_of_each_protocol_has_wrong_answers() -> None:
     lacking = []
     ruled = {name for kind in KINDS.values() for name in (*kind.properties, *kind.methods)}
     for name, protocol in _protocols():
-        if name in ELSEWHERE:
-            continue
         for member in _own(protocol):
             if (name, member) in NO_ANSWER:
                 continue
