@@ -46,8 +46,8 @@ class Schedules(Protocol):
         """Put a plan on the timeline; its instant, or None where there is nothing to do."""
 
     def run_planned(self, table: TableHandle, instant: str, **options: Any) -> Any:
-        """Run the plan ``instant``, from the start or where an earlier run stopped. ConfigError if it is not
-        pending. It goes by the plan: whoever runs it may have opened the table with other options."""
+        """Run the plan ``instant``, from the start or where an earlier run stopped. ConfigError if there is
+        no such plan; of one that has been run it may also answer the same again. It goes by the plan: whoever runs it may have opened the table with other options."""
 
 
 @frozen

@@ -1,0 +1,104 @@
+"""Compaction, clean, archive, restore, savepoint, rewriting of keys: each obeys the contract of actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hoodoo.table.table import Table
+from hoodoo.testing.contracts.action import ActionContract, rows
+
+ON_READ = [(9, "MERGE_ON_READ"), (6, "MERGE_ON_READ")]
+# One file at a time: the n-th operation is the same in each trial.
+CLEANING = {
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+    "hoodie.clean.commits.retained": "1",
+    "hoodie.clean.parallelism": "1",
+}
+
+
+class TestCompaction(ActionContract):
+    opened_with = CLEANING
+    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+    wrong = {"hoodie.compact.inline.max.delta.commits": "0"}
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "compaction"
+
+    @pytest.fixture(params=ON_READ, ids=str)
+    def kind(self, request: Any) -> tuple[int, str]:
+        found: tuple[int, str] = request.param
+        return found
+
+
+class TestClean(ActionContract):
+    opened_with = CLEANING
+    inline = {"hoodie.clean.automatic": "true"}
+    wrong = {"hoodie.clean.trigger.max.commits": "0"}
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "clean"
+
+    def prepare(self, table: Table) -> None:
+        super().prepare(table)
+        if table.config.table_type == "MERGE_ON_READ":
+            table.compact()
+            table.upsert(rows((1, "later", "a"), (3, "later", "b")))
+            table.compact()
+            table.upsert(rows((1, "last", "a")))
+
+
+class TestArchive(ActionContract):
+    opened_with = {
+        **CLEANING,
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+    }
+    inline = {"hoodie.archive.automatic": "true"}
+    wrong = {"hoodie.keep.min.commits": "3"}
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "archive"
+
+    def prepare(self, table: Table) -> None:
+        super().prepare(table)
+        for number in range(3):
+            table.upsert(rows((1, f"v{number}", "a")))
+        table.clean()
+
+
+class TestRestore(ActionContract):
+    """To the write before the newest: one that undoes several goes through what was between them
+    (tests/crash/test_crash_services.py)."""
+
+    opened_with = CLEANING
+    changes_rows = True
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "restore"
+
+    def options(self, table: Table) -> Mapping[str, Any]:
+        writes = table.timeline().writes()
+        return {"instant": writes[-2].requested if writes else "20240101000000000"}
+
+
+class TestSavepoint(ActionContract):
+    opened_with = CLEANING
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "savepoint"
+
+
+class TestRewriteKeys(ActionContract):
+    opened_with = CLEANING
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "rewrite_keys"
