@@ -59,6 +59,7 @@ CONTRIBS = (
             "arrow-format",
             "sqlite-index",
             "prometheus-metrics",
+            "retention",
         )
     ),
 )
@@ -223,6 +224,8 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
         "src/hoodoo_route_geography/clustering.py",
         "src/hoodoo_route_geography/plugin.py",
         "src/hoodoo_arrow_format/format.py",
+        "src/hoodoo_retention/action.py",
+        "src/hoodoo_retention/plugin.py",
     }
     for block in shown:
         source = (block.contrib / str(block.file)).read_text("utf-8")
