@@ -1,0 +1,124 @@
+"""A participant of another distribution beside the metadata table: together with an action, or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import DataError, HoodooWarning
+from hoodoo.kernel.registry import kernel
+from hoodoo.testing.distributions import fake_distribution
+
+# Says in a file of its own, decided with the commit, what each commit has added; refuses more than 100 rows.
+SOURCE = """
+import json
+from hoodoo import hookimpl
+from hoodoo.errors import DataError
+from hoodoo.hookspecs.registration import Registration
+from hoodoo.timeline.publish import CoupledCommit
+
+TOLD = []
+
+
+class Catalog:
+    def join(self, storage, timeline):
+        return Joined()
+
+    def undone(self, storage, config, requested):
+        TOLD.append(requested)
+        storage.delete(f".hoodie/acme/{requested}.json")
+
+
+class Joined:
+    keys = False
+    noted = {"acme.catalog": "1"}
+
+    def begin(self, change):
+        rows = sum(stat.num_inserts for stat in change.stats)
+        if rows > 100:
+            raise DataError("commit", f"adds {rows} rows.", "Add 100 at the most.")
+        said = json.dumps({"rows": rows, "removed": len(change.removed)}).encode()
+
+        def files(done):
+            return ((f".hoodie/acme/{done.requested}.json", said),)
+
+        return CoupledCommit(lambda: None, files)
+
+
+@hookimpl
+def hoodoo_participants():
+    return [Registration("acme_catalog", lambda settings: Catalog())]
+"""
+BROKEN = SOURCE.replace("return Joined()", "return 7")
+SCHEMA = pa.schema([("id", pa.int64()), ("n", pa.int64())])
+
+
+def rows(first: int, count: int) -> pa.Table:
+    return pa.table([list(range(first, first + count)), [0] * count], schema=SCHEMA)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from _installed(tmp_path, monkeypatch, "acme_catalog", SOURCE)
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from _installed(tmp_path, monkeypatch, "acme_broken", BROKEN)
+
+
+def _installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, source: str
+) -> Iterator[None]:
+    folder = fake_distribution(
+        tmp_path / "installed", "acme", entry_points={"acme": module}, modules={module: source}
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    kernel.cache_clear()
+    yield
+    kernel.cache_clear()
+
+
+def said(table: Path) -> dict[str, int]:
+    files = sorted((table / ".hoodie/acme").glob("*.json"))
+    return {file.stem: json.loads(file.read_text())["rows"] for file in files}
+
+
+@pytest.mark.usefixtures("catalog")
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_it_says_what_is_committed(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t"
+    table = hoodoo.create(str(path), SCHEMA, record_key="id", index="record_index", table_type=kind)
+    first = table.upsert(rows(0, 10))
+    assert said(path) == {first.instant: 10}
+    with pytest.raises(DataError, match="100 at the most"):
+        table.upsert(rows(0, 500))
+    # Refused: neither the table, nor what others had begun, knows of it.
+    assert said(path) == {first.instant: 10}
+    assert table.read().count() == 10 and not table.timeline().pending()
+    assert table.verify().ok
+    second = table.upsert(rows(50, 20))
+    assert said(path) == {first.instant: 10, second.instant: 20}
+    noted = table.timeline().metadata(table.handle.storage, table.timeline().writes()[-1])
+    assert noted.extra["acme.catalog"] == "1"
+    table.rollback(second.instant)
+    assert said(path) == {first.instant: 10}
+    assert table.compare_indexes("record_index", "global_simple").same
+    table.upsert(rows(60, 5))
+    table.restore(first.instant)
+    assert said(path) == {first.instant: 10}
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.filterwarnings(f"ignore::{HoodooWarning.__module__}.HoodooWarning")
+def test_one_that_is_broken_is_named(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    with pytest.raises(hoodoo.errors.PluginError) as caught:
+        table.upsert(rows(0, 3))
+    for part in ("participant", "acme_catalog", "acme 1.0", "join"):
+        assert part in str(caught.value)
+    assert not table.timeline().instants
