@@ -16,10 +16,11 @@ import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, UnsupportedTableError
 from hoodoo.files.log import delete_columns as log_delete_columns
 from hoodoo.files.log import deletes as log_deletes
-from hoodoo.files.log.avro import Undecodable
 from hoodoo.files.log.blocks import BlockKind, Header
+from hoodoo.files.log.content import Undecodable
 from hoodoo.files.log.deletes import decode_deletes, encode_deletes
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.testing.log_builders import INSTANT, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -213,7 +214,7 @@ def deletes(draw: st.DrawFn) -> tuple[pa.Array, pa.Array, list[pa.Array], pa.Arr
 def test_random_deletes(made: tuple[pa.Array, pa.Array, list[pa.Array], pa.Array | None]) -> None:
     keys, paths, orderings, always = made
     with tempfile.TemporaryDirectory() as folder:
-        writer = LogWriter(f"{folder}/x.log")
+        writer = LogWriter(f"{folder}/x.log", log_formats())
         block = writer.delete_block(keys, paths, orderings or None, always, INSTANT)
         writer.close()
         with opened(Path(folder) / "x.log") as reader:
@@ -325,7 +326,7 @@ def test_damaged_and_old_contents(tmp_path: Path) -> None:
     large = pa.array([Decimal(10) ** 20], pa.decimal128(38, 2))
     with pytest.raises(SchemaError, match="digits"):
         list(encode_deletes(pa.array(["k"]), pa.array([""]), [large], None))
-    writer = LogWriter(str(tmp_path / "x.log"))
+    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
     block = writer.delete_block(
         pa.chunked_array([["k"], ["l"]]),
         pa.array(["", ""]),

@@ -13,6 +13,7 @@ from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError, H
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
@@ -122,7 +123,7 @@ class Table:
             self.store.put(path, b"1")
             return
         local = Path(self.store.scratch()) / "log"
-        with LogWriter(str(local)) as writer:
+        with LogWriter(str(local), log_formats()) as writer:
             for number in writers:
                 writer.data_block(
                     BlockKind.AVRO, small_rows(), instant=t(number), table_name="t", meta=False
@@ -398,7 +399,9 @@ def test_blocks_among_others(tmp_path: Path) -> None:
         "a_0-0-0_00001.parquet",
         "b_0-0-0_00001.parquet",
     ]
-    (block,) = LogReader(table.store, f"p/.a_{t(1)}.log.2_0-0-{int(found.rollback[8:])}").blocks
+    (block,) = LogReader(
+        table.store, f"p/.a_{t(1)}.log.2_0-0-{int(found.rollback[8:])}", formats=log_formats()
+    ).blocks
     assert block.is_rollback and (block.instant, block.target_instant) == (found.rollback, t(3))
     done = next(i for i in table.line.completed() if i.action == "rollback")
     told = table.line.contents(table.store, done)["partitionMetadata"]["p"]

@@ -16,6 +16,7 @@ import pytest
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.files.log.blocks import BlockKind, LogBlock
 from hoodoo.files.log.reader import LogReader
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
@@ -82,7 +83,7 @@ def bases(path: Path) -> dict[str, bytes]:
 def blocks(path: Path, files: Sequence[str]) -> list[LogBlock]:
     found: list[LogBlock] = []
     for file in files:
-        with LogReader(LocalStorage(str(path)), file) as reader:
+        with LogReader(LocalStorage(str(path)), file, formats=log_formats()) as reader:
             assert not reader.damages
             found += reader.blocks
     return found

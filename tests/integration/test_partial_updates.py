@@ -12,6 +12,7 @@ import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.files.log.blocks import LogBlock
 from hoodoo.files.log.reader import LogReader
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
@@ -48,7 +49,7 @@ def _blocks(path: Path) -> list[LogBlock]:
     storage = LocalStorage(str(path))
     found: list[LogBlock] = []
     for file in sorted(path.glob(".*.log.*")):
-        with LogReader(storage, file.name) as reader:
+        with LogReader(storage, file.name, formats=log_formats()) as reader:
             found += reader.blocks
     return found
 

@@ -35,6 +35,7 @@ from hoodoo.hookspecs import serializer as serializer_family
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
+from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
@@ -354,6 +355,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.FindsValues,
         format_family.BaseFileWriter,
     ),
+    "log_block": (LogBlockFormat,),
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
     "lock": (Lock, Held),
     "participant": (

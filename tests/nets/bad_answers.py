@@ -401,6 +401,10 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "BaseFileFormat": {
         "extension": _TEXT, "reader": ("none", "pair", "text", "raises"), "writer": ("none", "pair", "text", "raises"),
     },
+    "LogBlockFormat": {
+        "kind": ("none", "pair", "text", "below", "raises"), "decode": ("none", "pair", "text", "raises"),
+        "encode": ("none", "number", "raises", "items_none", "items_raise"),
+    },
     "HasColumnRanges": {"column_ranges": _TEXTS},
     "HasBaseRanges": {"base_ranges": ("none", "pair", "text", "raises")},
     "BaseFileReader": {

@@ -159,6 +159,7 @@ SCENES: dict[str, Scene] = {
     "read": Scene(create, _read),
     "clustering": Scene(_several_files, _cluster),
     "linear": Scene(_several_files, _linear),
+    "log_upsert": Scene(_merged_logs, _upsert),
     "compaction": Scene(_merged_logs, lambda path: opened(path).compact()),
     "cleaning": Scene(_several_versions, _clean),
     "planned": Scene(_planned, lambda path: opened(path, **_GIVES_WAY).upsert(rows(0, 40, 5))),

@@ -46,6 +46,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "Serializer": ("serializer", None, "upsert"),
     "BoundSerializer": ("serializer", "bind", "upsert"),
     "BaseFileFormat": ("file_format", None, "upsert"),
+    "LogBlockFormat": ("log_block", None, "compaction"),
     "HasColumnRanges": ("file_format", None, "upsert"),
     "HasBaseRanges": ("file_format", None, "upsert"),
     "BaseFileReader": ("file_format", "reader", "upsert"),
@@ -69,6 +70,7 @@ SCENE_OF = {
     ("BaseFileWriter", "written"): "clustering",
     ("Engine", "meter"): "metered",
     ("Clustering", "keys"): "linear",
+    ("LogBlockFormat", "encode"): "log_upsert",
     ("ComputedIndex", "file_id"): "new_bucket",
 }
 

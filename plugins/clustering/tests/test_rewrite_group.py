@@ -17,6 +17,7 @@ from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.merger import Merged
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
@@ -113,7 +114,7 @@ class Group:
         (self.home / "p").mkdir(exist_ok=True)
         if log is not None:
             logs = (LogFile("p", file_id, OLD, 1, "0-0-0"),)
-            with LogWriter(str(self.home / logs[0].path)) as out:
+            with LogWriter(str(self.home / logs[0].path), log_formats()) as out:
                 out.data_block(BlockKind.PARQUET, log, instant=OLD, table_name="t")
                 out.close()
         made = FileSlice("p", file_id, OLD, evolve(file, size=size) if base else None, logs)

@@ -18,6 +18,7 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.merger import Merged
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.merge import slice as merging
 from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import KeyJoin
@@ -145,7 +146,9 @@ class Slice:
         self, rows: pa.Table | None = None, deletes: Sequence[int] = (), partial: bool = False
     ) -> Slice:
         instant = f"{int(FIRST) + len(self.logs) + 1}"
-        with LogWriter(str(self.home / f".{FILE_ID}_{instant}.log.1_0-0-0")) as writer:
+        with LogWriter(
+            str(self.home / f".{FILE_ID}_{instant}.log.1_0-0-0"), log_formats()
+        ) as writer:
             if rows is not None:
                 writer.data_block(
                     self.blocks, filled(rows, instant), instant=instant, table_name="t",

@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> conflict -> lock -> participant -> metadata partition -> pruner -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
@@ -31,6 +31,7 @@ from hoodoo.hookspecs.index_hash import IndexHashHooks
 from hoodoo.hookspecs.key_generator import KeyGeneratorHooks
 from hoodoo.hookspecs.layout import LayoutHooks
 from hoodoo.hookspecs.lock import LockHooks
+from hoodoo.hookspecs.log_block import LogBlockHooks
 from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.merger import MergerHooks
 from hoodoo.hookspecs.metadata_partition import MetadataPartitionHooks
@@ -53,6 +54,7 @@ FAMILIES: dict[str, type] = {
     "layout": LayoutHooks,
     "serializer": SerializerHooks,
     "file_format": FileFormatHooks,
+    "log_block": LogBlockHooks,
     "conflict": ConflictHooks,
     "lock": LockHooks,
     "participant": ParticipantHooks,
@@ -72,7 +74,7 @@ FAMILIES: dict[str, type] = {
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
 _BRINGS = {
     "hoodoo-core": ("storage",),
-    "hoodoo-formats": ("file_format",),
+    "hoodoo-formats": ("file_format", "log_block"),
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
     "hoodoo-services": ("action", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),

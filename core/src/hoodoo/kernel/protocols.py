@@ -16,6 +16,7 @@ from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
+from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.metadata_partition import MetadataPartition
 from hoodoo.hookspecs.participant import Participant
@@ -37,6 +38,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "layout": (Layout,),
     "serializer": (Serializer,),
     "file_format": (BaseFileFormat,),
+    "log_block": (LogBlockFormat,),
     "conflict": (ConflictStrategy,),
     "lock": (Lock,),
     "participant": (Participant,),

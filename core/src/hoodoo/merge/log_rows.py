@@ -23,8 +23,6 @@ from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
 from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 
-_DATA = (BlockKind.AVRO, BlockKind.PARQUET, BlockKind.HFILE)
-
 
 @frozen
 class LogRows:
@@ -44,7 +42,7 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
     """
     with ExitStack() as stack:
         readers = [
-            (log, stack.enter_context(LogReader(storage, log.path, log.size or None)))
+            (log, stack.enter_context(LogReader(storage, log.path, log.size or None, rule.blocks)))
             for log in logs
             if not log.suffix
         ]
@@ -94,7 +92,9 @@ def _counting(
     for reader, block in found:
         if block.is_rollback:
             kept = [pair for pair in kept if pair[1].instant != block.target_instant]
-        elif block.kind in (*_DATA, BlockKind.DELETE) and visible.shows(block.instant or ""):
+        elif (block.is_data or block.kind == BlockKind.DELETE) and visible.shows(
+            block.instant or ""
+        ):
             kept.append((reader, block))
     replaced = {instant for _, block in kept for instant in block.compacted_times}
     if not replaced:
@@ -112,7 +112,7 @@ def _counting(
 
 
 def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
-    if block.kind is BlockKind.DELETE:
+    if block.kind == BlockKind.DELETE:
         return Piece(_with_keys(_deletes(reader, block, rule), reader, block))
     rows = _data(reader, block, rule)
     there = frozenset(rows.schema.names)

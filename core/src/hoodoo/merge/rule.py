@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.kernel.log_blocks import LogFormats, log_formats
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import IS_DELETED, RECORD_KEY
 from hoodoo.timeline.instants import order_key
@@ -59,6 +60,8 @@ class MergeRule:
     keys: KeyGenerator | None = None
     needed: frozenset[str] = frozenset()
     gives_keys: bool = True
+    # What reads the rows of log blocks.
+    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
 
     @classmethod
     def of(

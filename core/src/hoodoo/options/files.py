@@ -2,28 +2,9 @@
 
 from __future__ import annotations
 
-from hoodoo.options.kinds import Choice, Number, Size, Whole
+from hoodoo.options.kinds import Choice, Number, PluginName, Size, Whole
 from hoodoo.options.option import Option
 
-CODEC = Option(
-    "hoodie.parquet.compression.codec",
-    "How base files are compressed.",
-    "zstd",
-    kind=Choice(
-        "zstd", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", none="uncompressed"
-    ),
-)
-# Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
-CODECS = {
-    "gzip": "gzip",
-    "snappy": "snappy",
-    "zstd": "zstd",
-    "lz4_raw": "lz4",
-    "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
-    "brotli": "brotli",
-    "uncompressed": "none",
-}
-LEVELS = {"zstd": 1}
 BLOOM_TYPE = Option(
     "hoodie.bloom.index.filter.type",
     "SIMPLE: bloom filters of one size; DYNAMIC_V0: filters that grow with their keys.",
@@ -51,9 +32,9 @@ SMALL_FILE_LIMIT = Option(
 )
 LOG_BLOCKS = Option(
     "hoodie.logfile.data.block.format",
-    "The blocks that log files are written with; both are always read. By default parquet, but avro "
+    "The blocks that log files are written with; all are always read. By default parquet, but avro "
     "where an ordering column is text.",
-    kind=Choice("parquet", "avro"),
+    kind=PluginName("log_block"),
 )
 
 FILE_OPTIONS: tuple[Option, ...] = (SMALL_FILE_LIMIT, LOG_BLOCKS)

@@ -14,6 +14,7 @@ from hoodoo.errors import (
     OptionConflictError,
     PluginError,
 )
+from hoodoo.files.log.blocks import BlockKind
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.key_generator import (
     KeyGenerator,
@@ -21,6 +22,7 @@ from hoodoo.hookspecs.key_generator import (
     deletes_only,
     record_key_columns,
 )
+from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
@@ -30,7 +32,7 @@ from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
-from hoodoo.options.files import CODEC, CODECS, LEVELS, LOG_BLOCKS
+from hoodoo.options.files import LOG_BLOCKS
 from hoodoo.options.judge import as_text
 from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
@@ -125,7 +127,10 @@ def load_plugins(
             "use the index global_simple, or leave the generator out: table.delete with the key columns "
             "deletes them wherever they are.",
         )
-    refs = (generator_ref, merger_ref, index_ref, format_ref)
+    refs: tuple[PluginRef, ...] = (generator_ref, merger_ref, index_ref, format_ref)
+    if config.table_type == "MERGE_ON_READ":  # whose workers read log files
+        names = (offer.name for offer in kernel().offers("log_block"))
+        refs += tuple(resolve("log_block", name, settings).ref for name in names)
     return Plugins(generator, merger, index, file_format, refs)
 
 
@@ -147,14 +152,17 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
         return None
     # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
     texts = any(pa.types.is_string(schema.field(n).type) for n in table.ordering_fields)
-    block = (LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")).upper()
-    codec = CODECS[settings.value(CODEC)]
+    wanted = LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")
+    blocks: LogBlockFormat = resolve("log_block", wanted, settings).instance
+    if blocks.kind == BlockKind.CDC:
+        raise ConfigError(
+            f"option {LOG_BLOCKS.key}", f"names {wanted!r}, whose blocks hold changes, not rows.",
+            "Name another one, or leave it out.",
+        )  # fmt: skip
     marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
     wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
-    return LogSettings(
-        table.name, marker, block, codec, LEVELS.get(codec), filled=filled, deletes_win=wins
-    )
+    return LogSettings(table.name, marker, blocks, filled=filled, deletes_win=wins)
 
 
 def guarded(storage: Storage, settings: Settings) -> Storage:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from hoodoo.files.log.blocks import BlockKind, LogBlock
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.storage.local import LocalStorage
 
 INSTANT = "20250101000000001"
@@ -25,7 +26,7 @@ def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]
     """Write a log file with Avro, delete, Parquet, command and Avro block, of ``rows`` without meta
     columns of its own; what was written."""
     rows = small_rows() if rows is None else rows
-    writer = LogWriter(str(local))
+    writer = LogWriter(str(local), log_formats())
     keys = rows.column(0).combine_chunks()
 
     def data(kind: BlockKind) -> LogBlock:
@@ -44,4 +45,4 @@ def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]
 
 def opened(local: Path) -> LogReader:
     """A reader of the local file ``local``."""
-    return LogReader(LocalStorage(str(local.parent)), local.name)
+    return LogReader(LocalStorage(str(local.parent)), local.name, formats=log_formats())

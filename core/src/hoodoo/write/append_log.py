@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, frozen
 
-from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.ops import DELETE, OP, PUT
@@ -92,33 +91,34 @@ class AppendLog:
         instant, settings = self.pending.requested, self.settings
         there = {*data.schema.names, *META_COLUMNS}
         schema = pa.schema([f for f in self.schema if f.name in there])
-        writer = LogWriter(local)
-        partial = len(schema) < len(self.schema)
-        start = 0
-        for rows, whole in self._pieces(data, target) if partial else [(data, True)]:
-            if not rows.num_rows:
-                continue
-            kept = self.schema if whole else schema
-            lacking = [n for n in kept.names if n not in there]
-            made = stored_rows(
-                completed(rows, kept, lacking), kept, instant, target["file_id"], target["slot"],
-                start,
-            )  # fmt: skip
-            start += rows.num_rows
-            writer.data_block(
-                BlockKind[settings.block],
-                made if settings.filled is None else emptied(made, settings.filled),
-                instant=instant,
-                table_name=settings.table_name,
-                partial=not whole,
-                codec=settings.codec,
-                level=settings.level,
-            )
-        if gone.num_rows:
-            keys = delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
-            paths = gone.column(PARTITION_PATH)
-            writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
-        return writer.close()
+        blocks = settings.blocks
+        formats = {} if blocks is None else {blocks.kind: blocks}
+        with LogWriter(local, formats) as writer:
+            partial = len(schema) < len(self.schema)
+            start = 0
+            for rows, whole in self._pieces(data, target) if partial else [(data, True)]:
+                if not rows.num_rows:
+                    continue
+                kept = self.schema if whole else schema
+                lacking = [n for n in kept.names if n not in there]
+                made = stored_rows(
+                    completed(rows, kept, lacking), kept, instant, target["file_id"], target["slot"],
+                    start,
+                )  # fmt: skip
+                start += rows.num_rows
+                assert blocks is not None
+                writer.data_block(
+                    blocks.kind,
+                    made if settings.filled is None else emptied(made, settings.filled),
+                    instant=instant,
+                    table_name=settings.table_name,
+                    partial=not whole,
+                )
+            if gone.num_rows:
+                keys = delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
+                paths = gone.column(PARTITION_PATH)
+                writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
+            return writer.close()
 
     def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
         """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose key

@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.files.log.change_data import arrow_columns, change_schema
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import LogFormats, log_formats
 from hoodoo.model.change_data import (
     BEFORE,
     BEFORE_AFTER,
@@ -43,6 +44,7 @@ class ChangeLogs:
     mode: str
     images: pa.Schema
     text: str
+    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
 
     @classmethod
     def of(cls, config: TableConfig, stored: pa.Schema) -> ChangeLogs | None:
@@ -128,7 +130,7 @@ class ChangeLog:
 
     def _flush(self) -> None:
         if self._writer is None:
-            self._writer = LogWriter(self.local)
+            self._writer = LogWriter(self.local, self.logs.blocks)
         if self._held:
             self._writer.change_block(self._held, self.instant, self.logs.text)
             self._held, self._rows = [], 0

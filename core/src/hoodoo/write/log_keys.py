@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from hoodoo.files.log.blocks import LogBlock
 from hoodoo.files.log.reader import LogReader
@@ -21,6 +21,7 @@ from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
+from hoodoo.kernel.log_blocks import LogFormats, log_formats
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
@@ -96,6 +97,7 @@ class ReadLogKeys:
 
     storage: Storage
     virtual: KeyGenerator | None = None
+    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -104,7 +106,7 @@ class ReadLogKeys:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for slice_ in _slices(batches):
             for log in slice_.log_files:
-                with LogReader(self.storage, log.path, log.size or None) as reader:
+                with LogReader(self.storage, log.path, log.size or None, self.blocks) as reader:
                     for block in reader.blocks:
                         if block.is_data:
                             yield _located(slice_, pc.unique(self._keys(reader, block)))

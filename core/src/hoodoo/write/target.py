@@ -14,6 +14,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
+from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.participant import Participation
 from hoodoo.hookspecs.registration import PluginRef
@@ -30,15 +31,12 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class LogSettings:
-    """How a table that is merged on read writes its log files. ``block``: PARQUET or AVRO; ``codec``
-    and ``level`` are pyarrow's, for Parquet blocks. ``marker``: the kind of marker of a log file, which
-    is APPEND in table version 6. ``schema_text``: the stored schema as Avro, for delete blocks."""
+    """How a table that is merged on read writes its log files. ``blocks``: how rows are stored in them.
+    ``marker``: the kind of marker of a log file, which is APPEND in table version 6. ``schema_text``: the stored schema as Avro, for delete blocks."""
 
     table_name: str
     marker: str = "CREATE"
-    block: str = "PARQUET"
-    codec: str = "zstd"
-    level: int | None = 1
+    blocks: LogBlockFormat | None = None
     schema_text: str | None = None
     # The meta columns that rows store; None: all.
     filled: frozenset[str] | None = None

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from hoodoo.options.files import BLOOM_ENTRIES, BLOOM_FPP, BLOOM_MOST, BLOOM_TYPE, CODEC
-from hoodoo.options.kinds import FLAG, Size
+from hoodoo.options.files import BLOOM_ENTRIES, BLOOM_FPP, BLOOM_MOST, BLOOM_TYPE
+from hoodoo.options.kinds import FLAG, Choice, Size
 from hoodoo.options.option import Option
 
+CODEC = Option(
+    "hoodie.parquet.compression.codec",
+    "How base files are compressed.",
+    "zstd",
+    kind=Choice(
+        "zstd", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", none="uncompressed"
+    ),
+)
+# Hudi's names (parquet-mr's CompressionCodecName) -> pyarrow's; levels where speed is worth it.
+CODECS = {
+    "gzip": "gzip",
+    "snappy": "snappy",
+    "zstd": "zstd",
+    "lz4_raw": "lz4",
+    "lz4": "lz4",  # pyarrow writes LZ4_RAW; the framed LZ4 of old parquet-mr is gone everywhere
+    "brotli": "brotli",
+    "uncompressed": "none",
+}
+LEVELS = {"zstd": 1}
 BLOCK_SIZE = Option(
     "hoodie.parquet.block.size", "Bytes of a row group.", str(120 << 20), kind=Size(1)
 )

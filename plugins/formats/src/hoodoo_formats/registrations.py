@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
-from hoodoo_formats.options import PARQUET_OPTIONS
+from hoodoo_formats.options import CODEC, PARQUET_OPTIONS
 
 
 @hookimpl
@@ -19,4 +19,27 @@ def hoodoo_file_formats() -> Iterable[Registration]:
             options=PARQUET_OPTIONS,
             summary="Parquet with Hudi's footer: bloom filter and record-key range.",
         )
+    ]
+
+
+@hookimpl
+def hoodoo_log_blocks() -> Iterable[Registration]:
+    return [
+        Registration(
+            "parquet",
+            "hoodoo_formats.log.parquet:ParquetBlocks.from_settings",
+            options=(CODEC,),
+            summary="Rows of a log file as Parquet: small, and read by columns.",
+        ),
+        Registration(
+            "avro",
+            "hoodoo_formats.log.avro:AvroBlocks.from_settings",
+            summary="Rows of a log file as Avro.",
+        ),
+        Registration(
+            "change_data",
+            "hoodoo_formats.log.avro:ChangeBlocks.from_settings",
+            aliases=("cdc",),
+            summary="Logs of change data: what a commit did to rows, as Avro.",
+        ),
     ]

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.log.blocks import BlockKind, LogBlock
+from hoodoo.files.log.blocks import BlockKind, LogBlock, kind_name
 from hoodoo.files.log.reader import LogReader
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.storage.api import Storage
@@ -105,15 +105,15 @@ def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:
         if not reader.blocks:  # who commits a log file has written one
             raise CorruptTableError(f"{storage.root}/{log.path}", "holds no block.", FIX)
         for block in reader.blocks:
-            if block.kind is BlockKind.HFILE:
+            if block.kind == BlockKind.HFILE:
                 window = FileWindow.of(storage, log.path, block.content_start, block.content_size)
                 yield Layer(block.instant, HFile.open(window), block.schema_text)
-            elif block.kind is BlockKind.DELETE:
+            elif block.kind == BlockKind.DELETE:
                 yield Layer(block.instant, None, deleted=_deleted(reader, block))
             else:
                 raise CorruptTableError(
                     f"{storage.root}/{log.path}",
-                    f"a {block.kind.name} block at {block.offset}.",
+                    f"a {kind_name(block.kind)} block at {block.offset}.",
                     FIX,
                 )
 

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.log.reader import LogReader
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.markers import MARKERS
@@ -103,7 +104,7 @@ def writers(storage: Storage, file: LogFile) -> frozenset[str] | None:
     """The instants of the blocks of ``file``, if it is certain that there are no others: empty where it
     takes something back, or has bytes that no block can be read from. None if it went away meanwhile."""
     try:
-        with LogReader(storage, file.path, file.size) as reader:
+        with LogReader(storage, file.path, file.size, log_formats()) as reader:
             blocks = list(reader.blocks)
             if reader.damages or any(block.is_rollback for block in blocks):
                 return frozenset()
@@ -122,7 +123,7 @@ def _writers(storage: Storage, file: LogFile, instant: str) -> set[str]:
     """The instants of the file's data and delete blocks; or that it takes ``instant`` back. Bytes
     that no block can be read from may be anybody's. Empty if the file went away meanwhile."""
     try:
-        with LogReader(storage, file.path, file.size) as reader:
+        with LogReader(storage, file.path, file.size, log_formats()) as reader:
             if any(b.is_rollback and b.target_instant == instant for b in reader.blocks):
                 return {_ROLLED_BACK}
             lost = {_UNKNOWN for damage in reader.damages if damage.size}

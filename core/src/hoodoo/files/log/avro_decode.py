@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.files.log.content import Undecodable
 from hoodoo.files.log.lanes import Bytes, Places
 
-# Rows decoded at a time: what a column needs stays in a core's cache.
-_ROWS = 16_384
-_BYTES = 64 << 20
-# A number has ten bytes at most, and is looked at eight at a time: reads past the last row are safe.
-_PAD = 32
 _HIGH = np.uint64(0x8080808080808080)
 _F1, _T1 = np.uint64(0x007F007F007F007F), np.uint64(0x3F803F803F803F80)
 _F2, _T2 = np.uint64(0x00003FFF00003FFF), np.uint64(0x0FFFC0000FFFC000)
@@ -24,10 +20,6 @@ _F4, _T4 = np.uint64(0x000000000FFFFFFF), np.uint64(0x00FFFFFFF0000000)
 # Bytes of a number by the place of its last byte's high bit: 256 ** k modulo 19 differ for k < 8.
 _SIZES = np.zeros(19, np.int64)
 _SIZES[[256**k % 19 for k in range(8)]] = np.arange(1, 9)
-
-
-class Undecodable(Exception):
-    """The content of a block contradicts its format; the message says how, in half a sentence."""
 
 
 @frozen
@@ -65,46 +57,6 @@ def flat_fields(avro: Mapping[str, Any]) -> tuple[FlatField, ...] | None:
             return None
         made.append(FlatField(field["name"], kind, branch, null, size, symbols))
     return tuple(made)
-
-
-def flat_rows(
-    data: Bytes, places: Places, fields: Sequence[FlatField], wanted: pa.Schema
-) -> pa.Table:
-    """The rows that begin at ``places`` (the last one is the end), columns ``wanted`` of them.
-
-    Raises Undecodable.
-    """
-    batches = []
-    first, last = 0, len(places) - 1
-    while first < last:
-        # Offsets into a batch have 32 bits.
-        stop = min(first + _ROWS, int(np.searchsorted(places, places[first] + _BYTES)), last)
-        stop = max(stop, first + 1)
-        batches.append(_batch(data, places[first : stop + 1], fields, wanted))
-        first = stop
-    return pa.Table.from_batches(batches, schema=wanted)
-
-
-def _batch(
-    data: Bytes, places: Places, fields: Sequence[FlatField], wanted: pa.Schema
-) -> pa.RecordBatch:
-    begin, end = int(places[0]), int(places[-1])
-    own = np.zeros(end - begin + _PAD, np.uint8)
-    own[: end - begin] = data[begin:end]
-    rows = Rows(own, places[:-1] - begin + 4, places[1:] - begin)
-    left = set(wanted.names)
-    columns: dict[str, pa.Array] = {}
-    for field in fields:
-        if not left:  # the rest is not looked at
-            break
-        kind = wanted.field(field.name).type if field.name in left else None
-        column = rows.column(field, kind)
-        if column is not None:
-            columns[field.name] = column
-            left.discard(field.name)
-    else:
-        rows.finish()
-    return pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], schema=wanted)
 
 
 class Rows:

@@ -1,14 +1,12 @@
 """Avro bytes of Arrow columns, all rows of a column at a time.
 
 Every part of a datum (a union's branch, a length, a value) is made as an Arrow array of bytes, and
-Arrow's own element-wise join, which is compiled, puts the parts of a row together. Figures are at
-:mod:`hoodoo.files.log.avro`.
+Arrow's own element-wise join, which is compiled, puts the parts of a row together.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,62 +15,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo.files.log.avro_generic import encode_generic
 from hoodoo.model.schema.avro import decimal_bytes
 
-_HEAD = struct.Struct(">ii")
-_VERSION = 3
-# A batch of so many rows and bytes at a time: joined bytes have 32-bit offsets, and stay in caches.
-_ROWS, _BYTES = 32_768, 64 << 20
 _LIMITS = np.array([1 << (7 * i) for i in range(1, 10)], np.uint64)
 
 Part = Any  # an array of bytes, or a constant for all rows
-
-
-def flat(schema: pa.Schema) -> bool:
-    """Whether no column is nested."""
-    return not any(pa.types.is_nested(field.type) for field in schema)
-
-
-def encode_rows(batches: Sequence[pa.RecordBatch], schema_text: str) -> Iterator[bytes | pa.Buffer]:
-    """The content of an Avro data block, in pieces. The batches are in plain types, their columns
-    in the order of ``schema_text``, unions ``["null", T]`` throughout."""
-    yield _HEAD.pack(_VERSION, sum(batch.num_rows for batch in batches))
-    for batch in batches:
-        if flat(batch.schema):
-            for piece in _pieces(batch):
-                yield from _flat_rows(piece)
-        else:
-            for piece in _pieces(batch):
-                yield encode_generic(piece, schema_text)
-
-
-def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    each = max(1, batch.nbytes // max(1, batch.num_rows))
-    step = max(1, min(_ROWS, _BYTES // each))
-    for start in range(0, batch.num_rows, step):
-        yield batch.slice(start, step)
-
-
-def _flat_rows(batch: pa.RecordBatch) -> Iterator[pa.Buffer]:
-    parts: list[Part] = []
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        parts += column_parts(column, field.nullable)
-    datums = join(parts, batch.num_rows)
-    yield content(join([fixed_lengths(datums), datums], len(batch)))
-
-
-def fixed_lengths(datums: pa.Array) -> pa.Array:
-    """How long each datum is, as the four bytes that come before it."""
-    sizes = pc.binary_length(datums).to_numpy()
-    return fixed(sizes.astype(">i4").view(np.uint8).reshape(-1, 4))
 
 
 def join(parts: Sequence[Part], rows: int) -> pa.Array:
     """The parts of each row in one; a null part is an error."""
     if not any(isinstance(part, pa.Array) for part in parts):
         parts = [pa.array([b""] * rows, pa.binary()), *parts]
-    return pc.binary_join_element_wise(*parts, _empty())
+    return pc.binary_join_element_wise(*parts, empty())
 
 
 def content(array: pa.Array) -> pa.Buffer:
@@ -84,18 +38,6 @@ def content(array: pa.Array) -> pa.Buffer:
     if data is None or not len(array):
         return pa.py_buffer(b"")
     return data.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-
-
-def column_parts(column: pa.Array, nullable: bool = True, branch: bytes = b"\x02") -> list[Part]:
-    """What a column adds to each row's datum: a union's branch, if nullable, and the value."""
-    parts = value_parts(column.fill_null(zero(column.type)) if column.null_count else column)
-    if not nullable:
-        return parts
-    if not column.null_count:
-        return [pa.scalar(branch, pa.binary()), *parts]
-    valid = column.is_valid()
-    chosen = pc.if_else(valid, pa.scalar(branch, pa.binary()), pa.scalar(b"\x00", pa.binary()))
-    return [chosen, *(pc.if_else(valid, part, _empty()) for part in parts)]
 
 
 def zero(kind: pa.DataType) -> pa.Scalar:
@@ -162,6 +104,6 @@ def zigzag(values: npt.NDArray[np.int64]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(values), buffers, 0)
 
 
-def _empty() -> pa.Scalar:
+def empty() -> pa.Scalar:
     # Not a constant of the module: the first scalar imports pandas where there is one.
     return pa.scalar(b"", pa.binary())

@@ -40,16 +40,22 @@ class Header(IntEnum):
     BASE_FILE_INSTANT = 8
 
 
-_DATA = (BlockKind.AVRO, BlockKind.HFILE, BlockKind.PARQUET)
+_NO_DATA = (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.CORRUPT, BlockKind.CDC)
+
+
+def kind_name(kind: int) -> str:
+    """What the kind of a block is called."""
+    return BlockKind(kind).name if kind in BlockKind.__members__.values() else f"type {kind}"
 
 
 @frozen
 class LogBlock:
     """One block. ``offset`` is that of its magic in the file, ``size`` its bytes from there to the
     end of its trailing length; the content is ``content_size`` bytes at ``content_start`` of the
-    file. ``headers`` may hold keys that :class:`Header` does not know."""
+    file. ``headers`` may hold keys that :class:`Header` does not know. ``kind`` is a :class:`BlockKind`, or
+    that of a format that Hudi does not have: a data block."""
 
-    kind: BlockKind
+    kind: int
     offset: int
     size: int
     headers: Mapping[int, str]
@@ -78,7 +84,7 @@ class LogBlock:
 
     @property
     def is_rollback(self) -> bool:
-        return self.kind is BlockKind.COMMAND and self.headers.get(Header.COMMAND_TYPE) == ROLLBACK
+        return self.kind == BlockKind.COMMAND and self.headers.get(Header.COMMAND_TYPE) == ROLLBACK
 
     @property
     def compacted_times(self) -> tuple[str, ...]:
@@ -88,7 +94,12 @@ class LogBlock:
 
     @property
     def is_data(self) -> bool:
-        return self.kind in _DATA
+        return self.kind not in _NO_DATA
+
+    @property
+    def has_rows(self) -> bool:
+        """Data or changes, which a format of blocks reads."""
+        return self.is_data or self.kind == BlockKind.CDC
 
 
 @frozen

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoodoo.errors import SchemaError, UnsupportedTableError
-from hoodoo.files.log.avro import Undecodable
 from hoodoo.files.log.avro_encode import content, decimal_part, join, value_parts, zero, zigzag
+from hoodoo.files.log.content import Undecodable
 from hoodoo.files.log.delete_columns import delete_columns
 from hoodoo.files.log.lanes import Bytes
 

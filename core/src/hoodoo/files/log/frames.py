@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from attrs import frozen
@@ -47,13 +47,14 @@ _MAX_HEADERS = 64
 # Avro and delete blocks begin with the version of their content, which has not passed 3.
 _CONTENT_VERSIONS = range(1, 4)
 _HFILE = (b"DATABLK", b"METABLK", b"IDXROOT", b"FILEINF", b"TRABLK", b"BLMFBLK")
-_NEEDS = {
+_DATA_NEEDS = (Header.INSTANT_TIME, Header.SCHEMA)
+_NEEDS: dict[int, tuple[Header, ...]] = {
     BlockKind.COMMAND: (Header.INSTANT_TIME, Header.TARGET_INSTANT_TIME, Header.COMMAND_TYPE),
     BlockKind.DELETE: (Header.INSTANT_TIME,),
-    BlockKind.AVRO: (Header.INSTANT_TIME, Header.SCHEMA),
-    BlockKind.HFILE: (Header.INSTANT_TIME, Header.SCHEMA),
-    BlockKind.PARQUET: (Header.INSTANT_TIME, Header.SCHEMA),
-    BlockKind.CDC: (Header.INSTANT_TIME, Header.SCHEMA),
+    BlockKind.AVRO: _DATA_NEEDS,
+    BlockKind.HFILE: _DATA_NEEDS,
+    BlockKind.PARQUET: _DATA_NEEDS,
+    BlockKind.CDC: _DATA_NEEDS,
 }
 _KNOWN = frozenset(Header)
 
@@ -75,10 +76,13 @@ class _Nonsense(Exception):
     """The headers, or what they lead to, are none."""
 
 
-def frame(fetch: Fetch, start: int, end: int, magic: bool = True) -> Frame:
+def frame(
+    fetch: Fetch, start: int, end: int, magic: bool = True, more: Container[int] = ()
+) -> Frame:
     """The frame at ``start`` of a file of ``end`` bytes, of which only the frame is read.
 
-    ``magic`` False: the magic is known to be damaged, so that everything else has to be whole.
+    ``magic`` False: the magic is known to be damaged, so that everything else has to be whole. ``more`` are
+    kinds of data blocks beside Hudi's.
     """
     if end - start < FRAME_BYTES:
         return Frame(None, 0, f"the file ends {end - start} bytes after the start of a block")
@@ -90,7 +94,7 @@ def frame(fetch: Fetch, start: int, end: int, magic: bool = True) -> Frame:
     try:
         if version != _VERSION and not agreed:
             raise _Nonsense(f"its format version is {version}, not {_VERSION}")
-        kind = _kind(ordinal)
+        kind = _kind(ordinal, more)
         headers, at = _headers(fetch, start + 22, end, kind)
         length = _LONG.unpack(_some(fetch, at, at + 8, end))[0]
         at += 8
@@ -115,7 +119,7 @@ def frame(fetch: Fetch, start: int, end: int, magic: bool = True) -> Frame:
 
 
 def _without_chain(
-    fetch: Fetch, start: int, end: int, kind: BlockKind, headers: dict[int, str],
+    fetch: Fetch, start: int, end: int, kind: int, headers: dict[int, str],
     at: int, length: int, size: int, agreed: bool,
 ) -> Frame:  # fmt: skip
     """Headers are good, and the content length does not lead to a trailing length that fits."""
@@ -161,10 +165,12 @@ def _ends_another(fetch: Fetch, start: int, stop: int) -> bool:
     return found is not None and found.offset + found.size == stop
 
 
-def _kind(ordinal: int) -> BlockKind:
-    if ordinal not in _NEEDS:
+def _kind(ordinal: int, more: Container[int]) -> int:
+    if ordinal in _NEEDS:
+        return BlockKind(ordinal)
+    if ordinal not in more:
         raise _Nonsense(f"{ordinal} is no kind of block")
-    return BlockKind(ordinal)
+    return ordinal
 
 
 def _some(fetch: Fetch, start: int, stop: int, end: int) -> bytes:
@@ -173,7 +179,7 @@ def _some(fetch: Fetch, start: int, stop: int, end: int) -> bytes:
     return fetch(start, stop)
 
 
-def _headers(fetch: Fetch, at: int, end: int, kind: BlockKind) -> tuple[dict[int, str], int]:
+def _headers(fetch: Fetch, at: int, end: int, kind: int) -> tuple[dict[int, str], int]:
     """The headers, checked, and where they end."""
     (count,) = _INT.unpack(_some(fetch, at, at + 4, end))
     at += 4
@@ -196,8 +202,8 @@ def _headers(fetch: Fetch, at: int, end: int, kind: BlockKind) -> tuple[dict[int
     return found, at
 
 
-def _check_headers(headers: dict[int, str], kind: BlockKind) -> None:
-    for key in _NEEDS[kind]:
+def _check_headers(headers: dict[int, str], kind: int) -> None:
+    for key in _NEEDS.get(kind, _DATA_NEEDS):
         if key not in headers:
             raise _Nonsense(f"its header {key.name} is missing")
     for key in (Header.INSTANT_TIME, Header.TARGET_INSTANT_TIME):
@@ -218,7 +224,7 @@ def _digits(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def check_content(fetch: Fetch, kind: BlockKind, at: int, length: int) -> None:
+def check_content(fetch: Fetch, kind: int, at: int, length: int) -> None:
     """That the content can be of its kind, told by a few bytes at its ends."""
     stop = at + length
     if kind is BlockKind.PARQUET:
@@ -230,7 +236,7 @@ def check_content(fetch: Fetch, kind: BlockKind, at: int, length: int) -> None:
     elif kind is BlockKind.COMMAND:
         if length:
             raise _Nonsense("a command has no content")
-    else:
+    elif kind in _NEEDS:
         if length < 8:
             raise _Nonsense("its content is too short")
         version, count = _PAIR.unpack(fetch(at, at + 8))

@@ -8,7 +8,7 @@ magic follows it, and the last one with it; here a block stands for itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import pyarrow as pa
 
@@ -43,10 +43,13 @@ class ScanWindow:
         return data
 
 
-def scan(file: pa.NativeFile, path: str, end: int) -> tuple[list[LogBlock], list[Damage]]:
+def scan(
+    file: pa.NativeFile, path: str, end: int, more: Container[int] = ()
+) -> tuple[list[LogBlock], list[Damage]]:
     """The blocks of ``file``, which has ``end`` bytes, and its damages, both in file order.
 
-    Reads a few KB for each block, and all of a stretch that is damaged. ``path`` is for the messages.
+    Reads a few KB for each block, and all of a stretch that is damaged. ``path`` is for the messages,
+    ``more`` are kinds of data blocks beside Hudi's.
     """
     window = ScanWindow(file, end)
     blocks: list[LogBlock] = []
@@ -54,7 +57,7 @@ def scan(file: pa.NativeFile, path: str, end: int) -> tuple[list[LogBlock], list
     at = 0
     while at < end:
         magic = window(at, min(at + 6, end)) == MAGIC
-        found = frame(window, at, end, magic)
+        found = frame(window, at, end, magic, more)
         if found.block is not None:
             if found.damage:
                 damages.append(Damage(path, at, 0, found.damage))
@@ -63,7 +66,7 @@ def scan(file: pa.NativeFile, path: str, end: int) -> tuple[list[LogBlock], list
             continue
         skipped = found.extent if magic else 0
         reason = found.damage if magic else "no block begins there"
-        stop = at + skipped if skipped else _next(window, at, end)
+        stop = at + skipped if skipped else _next(window, at, end, more)
         damages.append(Damage(path, at, stop - at, reason))
         at = stop
     return blocks, damages
@@ -82,10 +85,10 @@ def _candidates(window: ScanWindow, start: int, end: int) -> Iterator[int]:
         start += len(data) - len(MAGIC) + 1
 
 
-def _next(window: ScanWindow, start: int, end: int) -> int:
+def _next(window: ScanWindow, start: int, end: int, more: Container[int]) -> int:
     """The next offset after ``start`` at which a block, or one of known extent, begins."""
     for at in _candidates(window, start + 1, end):
-        found = frame(window, at, end)
+        found = frame(window, at, end, more=more)
         if found.extent or found.block is not None:
             return at
     return end

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import BinaryIO
+from types import MappingProxyType, TracebackType
+from typing import BinaryIO, Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hoodoo.errors import StorageError, UnsupportedTableError
-from hoodoo.files.encodings import DISTINCT, dictionary_leaves, stored_schema
-from hoodoo.files.log.avro_encode import encode_rows
-from hoodoo.files.log.blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock
-from hoodoo.files.log.change_data import encode_changes
+from hoodoo.files.log.blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock, kind_name
 from hoodoo.files.log.deletes import encode_deletes
-from hoodoo.model.meta import encoded_as, with_meta
+from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.schema.normalize import conform, plain_schema
+from hoodoo.model.schema.normalize import plain_schema
 
 _FORMAT = struct.Struct(">qii")
 _LONG = struct.Struct(">q")
@@ -27,16 +23,27 @@ _PAIR = struct.Struct(">ii")
 _VERSION = 1
 
 
+class EncodesRows(Protocol):
+    """Makes the content of one kind of block (:class:`hoodoo.hookspecs.log_block.LogBlockFormat`)."""
+
+    def encode(
+        self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
+    ) -> Iterable[bytes | pa.Buffer]: ...
+
+
+NONE: Mapping[int, EncodesRows] = MappingProxyType({})
+
+
 class LogWriter:
     """Appends blocks to the new file ``local``. Each method writes one whole block and returns it.
 
     A block that could not be written leaves nothing behind. Holds no more than what is being
-    encoded. A context manager, which closes the file. Raises StorageError if the local file can't
+    encoded. ``formats`` write rows, by the kind of their block. A context manager, which closes the file. Raises StorageError if the local file can't
     be written.
     """
 
-    def __init__(self, local: str) -> None:
-        self._local = local
+    def __init__(self, local: str, formats: Mapping[int, EncodesRows] = NONE) -> None:
+        self._local, self._formats = local, formats
         try:
             self._file: BinaryIO = open(local, "wb")  # noqa: SIM115
         except OSError as error:
@@ -55,21 +62,18 @@ class LogWriter:
 
     def data_block(
         self,
-        kind: BlockKind,
+        kind: int,
         rows: pa.Table | Sequence[pa.RecordBatch],
         *,
         instant: str,
         table_name: str,
         partial: bool = False,
-        codec: str = "zstd",
-        level: int | None = 1,
         meta: bool = True,
     ) -> LogBlock:
         """A block of ``rows``, which have one schema; ``partial``: of changed columns only.
 
-        With ``meta``, the meta columns come first, null where the rows lack them. ``codec`` (a name
-        of pyarrow's) and ``level`` are for Parquet. Raises SchemaError for a type that can't be
-        stored, UnsupportedTableError for a kind other than AVRO and PARQUET.
+        With ``meta``, the meta columns come first, null where the rows lack them. Raises SchemaError for a
+        type that can't be stored, UnsupportedTableError for a kind that none of the formats writes.
         """
         batches = list(rows.to_batches() if isinstance(rows, pa.Table) else rows)
         found = rows.schema if isinstance(rows, pa.Table) else batches[0].schema
@@ -78,20 +82,8 @@ class LogWriter:
         headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: text}
         if partial:
             headers[Header.IS_PARTIAL] = "true"
-        if kind is BlockKind.AVRO:
-            plain = [conform(batch, schema) for batch in batches]
-            return self._block(kind, headers, lambda: self._write(encode_rows(plain, text)))
-        if kind is BlockKind.PARQUET:
-            footer = avro_text(schema, table_name)
-            kept = [conform(batch, encoded_as(schema, batch.schema)) for batch in batches]
-            return self._block(
-                kind, headers, lambda: self._parquet(kept, schema, footer, codec, level)
-            )
-        raise UnsupportedTableError(
-            f"block of kind {kind.name}",
-            "rows are written into AVRO and PARQUET blocks.",
-            "Choose one of them.",
-        )
+        content = self._format(kind).encode(batches, schema, text)
+        return self._block(kind, headers, lambda: self._write(content))
 
     def delete_block(
         self,
@@ -123,17 +115,26 @@ class LogWriter:
     ) -> LogBlock:
         """A block of change data, as :mod:`hoodoo.files.log.change_data` has it."""
         headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
-        return self._block(
-            BlockKind.CDC, headers, lambda: self._write(encode_changes(batches, schema_text))
-        )
+        content = self._format(BlockKind.CDC).encode(batches, batches[0].schema, schema_text)
+        return self._block(BlockKind.CDC, headers, lambda: self._write(content))
 
     def block(
-        self, kind: BlockKind, instant: str, schema_text: str, content: Callable[[BinaryIO], object]
+        self, kind: int, instant: str, schema_text: str, content: Callable[[BinaryIO], object]
     ) -> LogBlock:
         """A block whose content ``content`` writes at the place where the file given to it is; ``schema_text``
         is the Avro schema of its values."""
         headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
         return self._block(kind, headers, lambda: content(self._file))
+
+    def _format(self, kind: int) -> EncodesRows:
+        found = self._formats.get(kind)
+        if found is None or kind in (BlockKind.COMMAND, BlockKind.DELETE):
+            raise UnsupportedTableError(
+                f"block of kind {kind_name(kind)}",
+                "no installed plugin writes rows into such blocks.",
+                "Choose another kind (the usual ones: pip install hoodoo-formats).",
+            )
+        return found
 
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""
@@ -153,7 +154,7 @@ class LogWriter:
             raise self._failed(error) from error
 
     def _block(
-        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], object]
+        self, kind: int, headers: Mapping[Header, str], content: Callable[[], object]
     ) -> LogBlock:
         try:
             start = self._file.tell()
@@ -169,7 +170,7 @@ class LogWriter:
         return LogBlock(kind, start, end - start, named, begin, size)
 
     def _framed(
-        self, kind: BlockKind, headers: Mapping[Header, str], content: Callable[[], object]
+        self, kind: int, headers: Mapping[Header, str], content: Callable[[], object]
     ) -> tuple[int, int, int]:
         """Write a block; where its content begins, the content's size, and where the block ends."""
         file = self._file
@@ -198,40 +199,6 @@ class LogWriter:
         for piece in pieces:
             self._file.write(piece)
 
-    def _parquet(
-        self,
-        batches: Sequence[pa.RecordBatch],
-        schema: pa.Schema,
-        footer: str,
-        codec: str,
-        level: int | None,
-    ) -> None:
-        """Encoded as base files are; without bloom filter and key statistics, which nobody asks."""
-        stored = stored_schema(schema, batches)
-        distinct = [name for name in DISTINCT if name in stored.names]
-        sink = pa.PythonFile(_Shifted(self._file), mode="w")
-        with pq.ParquetWriter(
-            sink,
-            stored,
-            compression=codec,
-            compression_level=level,
-            use_dictionary=dictionary_leaves(stored, batches, distinct),
-            column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
-            store_schema=False,
-            # The log format has no checksum of its own.
-            write_page_checksum=True,
-        ) as file:
-            columns = [
-                pa.chunked_array([_as(b.column(i), f.type) for b in batches], f.type)
-                for i, f in enumerate(stored)
-            ]
-            table = pa.Table.from_arrays(columns, schema=stored).unify_dictionaries()
-            if table.num_rows:
-                file.write_table(table)
-            file.add_key_value_metadata(
-                {"parquet.avro.schema": footer, "writer.model.name": "avro"}
-            )
-
     def _failed(self, error: OSError) -> StorageError:
         return StorageError(
             f"file {self._local}",
@@ -240,35 +207,9 @@ class LogWriter:
         )
 
 
-class _Shifted:
-    """The log file as Arrow sees it while it writes a Parquet file into it: from here on."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._start = file, file.tell()
-
-    def write(self, data: bytes) -> int:
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._file.tell() - self._start
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None:
-        self.closed = True
-
-
 def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """One array in plain types."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     kind = plain_schema(pa.schema([pa.field("value", column.type)])).field(0).type
     return column.cast(kind)
-
-
-def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    if column.type == kind:
-        return column
-    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)

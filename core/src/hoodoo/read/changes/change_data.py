@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
+from hoodoo.kernel.log_blocks import LogFormats
 from hoodoo.model.change_data import (
     BEFORE,
     BEFORE_AFTER,
@@ -67,13 +68,17 @@ def noted(
 
 
 def logged_changes(
-    storage: Storage, logs: Sequence[LogFile], spec: ChangeSpec, ops: Sequence[str]
+    storage: Storage,
+    logs: Sequence[LogFile],
+    spec: ChangeSpec,
+    ops: Sequence[str],
+    blocks: LogFormats,
 ) -> Iterator[Found]:
     """(operation, rows before, rows after, their keys) by block; ``after`` is None too where the log
     does not say it, and keys where the log does. Raises CorruptTableError for damaged logs."""
     image = pa.schema([f for f in spec.rows.schema if f.name in spec.needs])
     for log in logs:
-        with LogReader(storage, log.path, log.size or None) as reader:
+        with LogReader(storage, log.path, log.size or None, blocks) as reader:
             for damage in reader.damages:
                 raise CorruptTableError(
                     f"{storage.root}: {damage}".rstrip("."),
@@ -81,7 +86,7 @@ def logged_changes(
                     "restore the file from a copy, or read changes since a later point.",
                 )
             for block in reader.blocks:
-                if block.kind is not BlockKind.CDC:
+                if block.kind != BlockKind.CDC:
                     continue
                 rows = reader.rows(block)
                 for letter, op in _OPS:

@@ -10,7 +10,6 @@ from hoodoo.files.bloom import BloomOptions
 from hoodoo.files.record_keys import HasFooter, KeyStats
 from hoodoo.hookspecs.file_format import BaseRanges
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.options.files import CODEC, CODECS, LEVELS
 from hoodoo.options.option import OptionSource
 from hoodoo.options.table import INDEX_TYPE
 from hoodoo.options.virtual import KEPT_META, POPULATE
@@ -41,12 +40,12 @@ class ParquetFormat:
         """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
         ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
         bloom filter's. Raises ConfigError for a value that is not usable."""
-        codec = CODECS[settings.value(CODEC)]
+        codec = keys.CODECS[settings.value(keys.CODEC)]
         return ParquetFormat(
             WriterOptions(
                 table_name=settings.get("hoodie.table.name") or "",
                 codec=codec,
-                level=LEVELS.get(codec),
+                level=keys.LEVELS.get(codec),
                 block_bytes=settings.value(keys.BLOCK_SIZE),
                 page_bytes=settings.value(keys.PAGE_SIZE),
                 dictionary=settings.value(keys.DICTIONARY),

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.kernel.log_blocks import LogFormats, log_formats
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range
 from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.produce.base_ranges import base_ranges
@@ -119,6 +120,7 @@ class _ReadRanges:
     schema: pa.Schema
     columns: tuple[str, ...]
     version: int
+    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -167,7 +169,7 @@ class _ReadRanges:
 
     def _of_log(self, file: LogFile) -> list[ColumnRange]:
         merged: dict[str, ColumnRange] = {}
-        with LogReader(self.storage, file.path, file.size or None) as reader:
+        with LogReader(self.storage, file.path, file.size or None, self.blocks) as reader:
             for block in reader.blocks:
                 if not block.is_data:
                     continue

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.log.avro_decode import FlatField, Rows, Undecodable, flat_fields
+from hoodoo.files.log.avro_decode import FlatField, Rows, flat_fields
+from hoodoo.files.log.content import Undecodable
 
 from hoodoo_metadata.schema import KEY_LOCATION, decode_row, fields_of
 

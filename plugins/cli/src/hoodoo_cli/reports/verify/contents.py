@@ -9,6 +9,7 @@ from attrs import frozen
 from hoodoo.errors import HoodooError
 from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.read.prefetch import in_order
@@ -96,7 +97,7 @@ def _base(
 
 def _log(storage: Storage, says_writer: bool, log: LogFile) -> Iterator[_Opened]:
     try:
-        with LogReader(storage, log.path, log.size or None) as reader:
+        with LogReader(storage, log.path, log.size or None, log_formats()) as reader:
             blocks, damages = reader.blocks, reader.damages
     except HoodooError as error:
         yield _Opened(log, _unless_gone(storage, log, "log.damaged", error))

@@ -11,7 +11,9 @@ from hoodoo.errors import CorruptTableError, HoodooError
 from hoodoo.files.log.blocks import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
 from hoodoo.files.log.scan import scan
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.testing.log_builders import INSTANT, opened, small_log, small_rows
+from hoodoo_formats.log.parquet import ParquetBlocks
 
 # One bit at each end of a byte, all bits, and the whole byte to zero or 0xFF.
 PATTERNS = ("low", "high", "all", "zero", "ones")
@@ -150,11 +152,10 @@ def test_garbage_between_before_and_after(log: tuple[bytes, tuple[LogBlock, ...]
 def blob_log(path: Path, inner: bytes) -> tuple[LogBlock, ...]:
     """Parquet and Avro blocks whose rows hold ``inner``, uncompressed."""
     rows = pa.table({"k": ["a"], "blob": [inner]})
-    writer = LogWriter(str(path))
+    plain = ParquetBlocks("none", None)
+    writer = LogWriter(str(path), {**log_formats(), plain.kind: plain})
     made = tuple(
-        writer.data_block(
-            kind, rows, instant=INSTANT, table_name="t", meta=False, codec="none", level=None
-        )
+        writer.data_block(kind, rows, instant=INSTANT, table_name="t", meta=False)
         for kind in (BlockKind.PARQUET, BlockKind.AVRO)
     )
     last = (writer.rollback_block(INSTANT, INSTANT),)
@@ -187,7 +188,7 @@ def test_a_log_inside_a_content_is_no_log(tmp_path: Path) -> None:
 
 def test_one_scan_reads_frames_only(tmp_path: Path) -> None:
     rows = pa.table({"k": ["a"], "blob": [bytes(8 << 20)]})
-    writer = LogWriter(str(tmp_path / "x.log"))
+    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
     for _ in range(3):
         writer.data_block(BlockKind.AVRO, rows, instant=INSTANT, table_name="t")
     size = writer.close()
@@ -245,10 +246,10 @@ def test_a_missing_file_and_one_that_shrank(tmp_path: Path) -> None:
 
     storage = LocalStorage(str(tmp_path))
     size = (tmp_path / "x.log").stat().st_size
-    with LogReader(storage, "x.log", size + 10) as reader:
+    with LogReader(storage, "x.log", size + 10, log_formats()) as reader:
         assert reader.blocks == blocks
         assert [(d.offset, d.size) for d in reader.damages] == [(size, 10)]
-    with LogReader(storage, "x.log", blocks[1].offset) as reader:
+    with LogReader(storage, "x.log", blocks[1].offset, log_formats()) as reader:
         assert reader.blocks == blocks[:1] and not reader.damages
 
 

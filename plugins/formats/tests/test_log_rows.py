@@ -15,17 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, StorageError, UnsupportedTableError
-from hoodoo.files.log import avro as log_avro
-from hoodoo.files.log.avro import Undecodable, avro_rows
 from hoodoo.files.log.avro_decode import flat_fields
-from hoodoo.files.log.avro_encode import encode_rows, zigzag
-from hoodoo.files.log.avro_generic import encode_generic
-from hoodoo.files.log.avro_offsets import _many, row_starts
+from hoodoo.files.log.avro_encode import zigzag
 from hoodoo.files.log.blocks import BlockKind, Header
+from hoodoo.files.log.content import Undecodable
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.model.meta import META_COLUMNS, repeated
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.testing.log_builders import opened
+from hoodoo_formats.log import avro_read as log_avro
+from hoodoo_formats.log.avro_generic import encode_generic
+from hoodoo_formats.log.avro_offsets import _many, row_starts
+from hoodoo_formats.log.avro_read import avro_rows
+from hoodoo_formats.log.avro_write import encode_rows
+from hoodoo_formats.log.parquet import ParquetBlocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +119,7 @@ def test_random_tables_survive_a_log(table: pa.Table) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.log"
-        writer = LogWriter(str(path))
+        writer = LogWriter(str(path), log_formats())
         for kind in BOTH:
             writer.data_block(kind, table, instant=INSTANT, table_name="t", meta=False)
         assert writer.close() == path.stat().st_size
@@ -251,7 +255,7 @@ def test_what_can_not_be_decoded_is_an_error(rows: int) -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_meta_columns_come_first_and_partial_is_marked(kind: BlockKind, tmp_path: Path) -> None:
-    writer = LogWriter(str(tmp_path / "x.log"))
+    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
     table = pa.table(
         {
             "n": pa.array([1, 2, None]),
@@ -283,13 +287,13 @@ def test_meta_columns_come_first_and_partial_is_marked(kind: BlockKind, tmp_path
 
 def test_a_parquet_block_is_a_parquet_file(tmp_path: Path) -> None:
     rows = pa.table({"_hoodie_record_key": [f"k{i}" for i in range(3000)], "n": range(3000)})
-    writer = LogWriter(str(tmp_path / "x.log"))
+    formats = dict(log_formats())
+    writer = LogWriter(str(tmp_path / "x.log"), formats)
     writer.rollback_block(INSTANT, INSTANT)
     block = writer.data_block(BlockKind.PARQUET, rows, instant=INSTANT, table_name="t")
     big = rows.append_column("b", pa.array([f"{i:0>900}" for i in range(3000)]))
-    large = writer.data_block(
-        BlockKind.PARQUET, big, instant=INSTANT, table_name="t", codec="none", level=None
-    )
+    formats[BlockKind.PARQUET] = ParquetBlocks("none", None)
+    large = writer.data_block(BlockKind.PARQUET, big, instant=INSTANT, table_name="t")
     writer.close()
     raw = (tmp_path / "x.log").read_bytes()
     file = pq.ParquetFile(
@@ -308,7 +312,7 @@ def test_a_parquet_block_is_a_parquet_file(tmp_path: Path) -> None:
 
 
 def test_blocks_that_have_no_rows(tmp_path: Path) -> None:
-    writer = LogWriter(str(tmp_path / "x.log"))
+    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
     empty = pa.table({"n": pa.array([], pa.int64())})
     for kind in BOTH:
         writer.data_block(kind, empty, instant=INSTANT, table_name="t", meta=False)
@@ -326,7 +330,7 @@ def test_blocks_that_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_a_block_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    with LogWriter(str(tmp_path / "x.log")) as writer:
+    with LogWriter(str(tmp_path / "x.log"), log_formats()) as writer:
         first = writer.rollback_block(INSTANT, INSTANT)
         keys = pa.array(["k"])
         with pytest.raises(SchemaError):
@@ -340,11 +344,11 @@ def test_a_block_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     with opened(tmp_path / "x.log") as reader:
         assert reader.blocks == (first, second) and not reader.damages
     with pytest.raises(StorageError):
-        LogWriter(str(tmp_path / "none" / "x.log"))
+        LogWriter(str(tmp_path / "none" / "x.log"), log_formats())
 
 
 def test_a_content_that_can_not_be_decoded_is_named(tmp_path: Path) -> None:
-    writer = LogWriter(str(tmp_path / "x.log"))
+    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
     table = pa.table({"n": range(100)})
     blocks = [
         writer.data_block(kind, table, instant=INSTANT, table_name="t", meta=False) for kind in BOTH

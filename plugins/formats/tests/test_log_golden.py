@@ -11,10 +11,11 @@ import pytest
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.files.log.blocks import BlockKind, Header
 from hoodoo.files.log.reader import LogReader
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import opened
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("mor_*.zip"))
 needs_logs = pytest.mark.skipif(not (GOLDEN / "logs").is_dir(), reason="no golden logs")
@@ -96,7 +97,7 @@ def test_every_log_of_a_table(archive: Path, tmp_path: Path) -> None:
         zipped.extractall(tmp_path, names)
     storage = LocalStorage(str(tmp_path))
     for name in names:
-        with LogReader(storage, name) as log:
+        with LogReader(storage, name, formats=log_formats()) as log:
             assert not log.damages
             assert sum(block.size for block in log.blocks) == (tmp_path / name).stat().st_size
             for block in log.blocks:

@@ -12,10 +12,12 @@ import fastavro
 import pyarrow as pa
 import pytest
 from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.change_data import arrow_columns, change_schema, encode_changes
+from hoodoo.files.log.change_data import arrow_columns, change_schema
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.storage.local import LocalStorage
+from hoodoo_formats.log.changes import encode_changes
 
 IMAGES = pa.schema([("k", pa.string()), ("ts", pa.int64()), ("v", pa.string())])
 INSTANT = "20260101000000001"
@@ -73,11 +75,11 @@ def test_an_independent_reader_reads_the_rows(mode: str, nested: bool) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_log_of_changes(tmp_path: Path, mode: str) -> None:
-    with LogWriter(str(tmp_path / "log")) as writer:
+    with LogWriter(str(tmp_path / "log"), log_formats()) as writer:
         text = change_schema(mode, IMAGES, "t")
         writer.change_block([batch(mode)], INSTANT, text)
         writer.close()
-    with LogReader(LocalStorage(str(tmp_path)), "log") as reader:
+    with LogReader(LocalStorage(str(tmp_path)), "log", formats=log_formats()) as reader:
         (block,) = reader.blocks
         assert block.kind is BlockKind.CDC and block.instant == INSTANT
         assert block.schema_text == text and not reader.damages

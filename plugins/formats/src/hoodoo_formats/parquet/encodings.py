@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.model.meta import (
     COMMIT_SEQNO,
     COMMIT_TIME,

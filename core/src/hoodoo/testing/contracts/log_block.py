@@ -1,0 +1,139 @@
+"""What every format of log blocks has to keep.
+
+Usage::
+
+    class TestMine(LogBlockContract):
+        @pytest.fixture
+        def log_block(self):
+            return MyBlocks()
+
+        # For a format of other rows than those of a table:
+        @pytest.fixture
+        def sample(self):        # rows in plain types, and their Avro schema
+            return rows, text
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hoodoo.errors import CorruptTableError, SchemaError
+from hoodoo.files.log.blocks import BlockKind, Header, LogBlock
+from hoodoo.files.log.content import BlockContent
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.log.writer import LogWriter
+from hoodoo.hookspecs.log_block import LogBlockFormat
+from hoodoo.model.schema.avro import avro_text
+from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.contracts.file_format import FLAT, rows
+
+_INSTANT = "20250101000000001"
+
+
+class LogBlockContract:
+    """Subclass, and answer the fixture ``log_block``."""
+
+    @pytest.fixture
+    def log_block(self) -> LogBlockFormat:
+        raise NotImplementedError("override the fixture `log_block`")
+
+    @pytest.fixture
+    def sample(self) -> tuple[pa.Table, str]:
+        """At least 100 rows of at least two columns, in plain types, and their Avro schema."""
+        return rows(FLAT, 200), avro_text(FLAT, "t")
+
+    def decoded(
+        self, log_block: LogBlockFormat, content: bytes, text: str, columns: Sequence[str] | None
+    ) -> pa.Table:
+        opened = BlockContent(pa.BufferReader(b"before" + content), 6, len(content))
+        return log_block.decode(opened, text, columns, "the block")
+
+    def encoded(self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]) -> bytes:
+        table, text = sample
+        pieces = log_block.encode(table.to_batches(max_chunksize=64), table.schema, text)
+        return b"".join(bytes(memoryview(piece)) for piece in pieces)
+
+    def test_obeys_the_protocol(self, log_block: LogBlockFormat) -> None:
+        assert isinstance(log_block, LogBlockFormat)
+        assert log_block.kind not in (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.CORRUPT)
+        assert pickle.loads(pickle.dumps(log_block)).kind == log_block.kind
+
+    def test_gives_back_what_was_written(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        table, text = sample
+        content = self.encoded(log_block, sample)
+        again: LogBlockFormat = pickle.loads(pickle.dumps(log_block))
+        assert self.decoded(again, content, text, None).equals(table)
+
+    def test_reads_the_columns_that_are_wanted_and_there(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        table, text = sample
+        content = self.encoded(log_block, sample)
+        some = table.schema.names[::-1][:2]
+        found = self.decoded(log_block, content, text, [*some, "absent"])
+        assert found.equals(table.select(some))
+        none = self.decoded(log_block, content, text, [])
+        assert none.num_columns == 0 and none.num_rows == table.num_rows
+
+    def test_no_rows_are_rows(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        table, text = sample
+        content = self.encoded(log_block, (table.slice(0, 0), text))
+        found = self.decoded(log_block, content, text, None)
+        assert not found.num_rows and found.schema.equals(table.schema)
+
+    def test_content_that_was_cut_short_is_an_error(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        content = self.encoded(log_block, sample)
+        for size in (len(content) - 1, len(content) // 2, 3):
+            with pytest.raises(CorruptTableError, match="the block"):
+                self.decoded(log_block, content[:size], sample[1], None)
+
+    def test_damage_is_no_other_error(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        """Not each flipped bit can be seen; what is seen is an error of Hoodoo's."""
+        good = self.encoded(log_block, sample)
+        for at in range(0, len(good), max(1, len(good) // 50)):
+            damaged = bytearray(good)
+            damaged[at] ^= 0x40
+            try:
+                self.decoded(log_block, bytes(damaged), sample[1], None)
+            except (CorruptTableError, SchemaError):
+                pass
+
+    def test_lies_in_a_log_file(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str], tmp_path: Path
+    ) -> None:
+        """Between blocks of core's, found again by what scans the file."""
+        table, text = sample
+        formats = {int(log_block.kind): log_block}
+        with LogWriter(str(tmp_path / "x.log"), formats) as writer:
+            writer.rollback_block(_INSTANT, _INSTANT)
+            written = self.block(writer, log_block, table, text)
+            writer.rollback_block(_INSTANT, _INSTANT)
+            writer.close()
+        with LogReader(LocalStorage(str(tmp_path)), "x.log", formats=formats) as reader:
+            assert not reader.damages and len(reader.blocks) == 3
+            found = reader.blocks[1]
+            assert found == written and found.has_rows
+            assert found.headers[Header.INSTANT_TIME] == _INSTANT
+            assert reader.rows(found).equals(table)
+
+    def block(
+        self, writer: LogWriter, log_block: LogBlockFormat, table: pa.Table, text: str
+    ) -> LogBlock:
+        if log_block.kind == BlockKind.CDC:
+            return writer.change_block(table.to_batches(), _INSTANT, text)
+        return writer.data_block(
+            log_block.kind, table, instant=_INSTANT, table_name="t", meta=False
+        )

@@ -1,0 +1,64 @@
+"""Avro data blocks, and those of change data, whose rows are Avro, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.content import BlockContent, decoding
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.schema.normalize import conform
+
+from hoodoo_formats.log.avro_read import avro_rows
+from hoodoo_formats.log.avro_write import encode_rows
+from hoodoo_formats.log.changes import encode_changes
+
+
+@frozen
+class AvroBlocks:
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> AvroBlocks:
+        return cls()
+
+    @property
+    def kind(self) -> int:
+        return BlockKind.AVRO
+
+    def decode(
+        self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
+    ) -> pa.Table:
+        with decoding(obj):
+            return avro_rows(content.whole(), schema_text, columns, obj)
+
+    def encode(
+        self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
+    ) -> Iterator[bytes | pa.Buffer]:
+        return encode_rows([conform(batch, schema) for batch in rows], schema_text)
+
+
+@frozen
+class ChangeBlocks:
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`: what a commit did to rows of a base file."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ChangeBlocks:
+        return cls()
+
+    @property
+    def kind(self) -> int:
+        return BlockKind.CDC
+
+    def decode(
+        self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
+    ) -> pa.Table:
+        with decoding(obj):
+            return avro_rows(content.whole(), schema_text, columns, obj)
+
+    def encode(
+        self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
+    ) -> Iterator[bytes | pa.Buffer]:
+        return encode_changes(rows, schema_text)

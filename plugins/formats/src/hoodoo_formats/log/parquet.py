@@ -1,0 +1,96 @@
+"""Parquet data blocks: each holds a whole Parquet file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import frozen
+from hoodoo.files.log.blocks import BlockKind
+from hoodoo.files.log.content import BlockContent, Undecodable, decoding
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.meta import encoded_as
+from hoodoo.model.schema.normalize import conform, plain_schema
+
+from hoodoo_formats.options import CODEC, CODECS, LEVELS
+from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
+
+_FOOTER_BYTES = 1 << 30
+
+
+@frozen
+class ParquetBlocks:
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`. ``codec`` and ``level`` are pyarrow's."""
+
+    codec: str = "zstd"
+    level: int | None = 1
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ParquetBlocks:
+        codec = CODECS[settings.value(CODEC)]
+        return cls(codec, LEVELS.get(codec))
+
+    @property
+    def kind(self) -> int:
+        return BlockKind.PARQUET
+
+    def decode(
+        self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
+    ) -> pa.Table:
+        with decoding(obj):
+            file = pq.ParquetFile(
+                content.opened(sparsely=columns is not None),
+                pre_buffer=False,
+                page_checksum_verification=True,
+                coerce_int96_timestamp_unit="us",
+                thrift_string_size_limit=_FOOTER_BYTES,
+            )
+            schema = plain_schema(file.schema_arrow)
+            if len(set(schema.names)) < len(schema.names):
+                raise Undecodable("two of its columns have one name")
+            wanted_names = schema.names if columns is None else dict.fromkeys(columns)
+            names = [n for n in wanted_names if n in schema.names]
+            wanted = pa.schema([schema.field(n) for n in names])
+            if not names:
+                return pa.table({"none": pa.nulls(file.metadata.num_rows)}).select([])
+            found = file.read(columns=names, use_threads=False).select(names)
+            batches = [conform(batch, wanted) for batch in found.to_batches()]
+            return pa.Table.from_batches(batches, schema=wanted)
+
+    def encode(
+        self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
+    ) -> Iterator[bytes | pa.Buffer]:
+        """Encoded as base files are; without bloom filter and key statistics, which nobody reads."""
+        batches = [conform(batch, encoded_as(schema, batch.schema)) for batch in rows]
+        stored = stored_schema(schema, batches)
+        distinct = [name for name in DISTINCT if name in stored.names]
+        sink = pa.BufferOutputStream()
+        with pq.ParquetWriter(
+            sink,
+            stored,
+            compression=self.codec,
+            compression_level=self.level,
+            use_dictionary=dictionary_leaves(stored, batches, distinct),
+            column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
+            store_schema=False,
+            # The log format has no checksum of its own.
+            write_page_checksum=True,
+        ) as file:
+            columns = [
+                pa.chunked_array([_as(b.column(i), f.type) for b in batches], f.type)
+                for i, f in enumerate(stored)
+            ]
+            table = pa.Table.from_arrays(columns, schema=stored).unify_dictionaries()
+            if table.num_rows:
+                file.write_table(table)
+            file.add_key_value_metadata(
+                {"parquet.avro.schema": schema_text, "writer.model.name": "avro"}
+            )
+        yield sink.getvalue()
+
+
+def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)

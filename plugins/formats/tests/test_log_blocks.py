@@ -1,0 +1,125 @@
+"""Formats of log blocks: those of this distribution, one of a kind that Hudi does not have, and their choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from attrs import frozen
+from hoodoo.errors import ConfigError, CorruptTableError, UnsupportedTableError
+from hoodoo.files.log.change_data import arrow_columns, change_schema
+from hoodoo.files.log.content import BlockContent, Undecodable, decoding
+from hoodoo.files.log.reader import LogReader
+from hoodoo.files.log.writer import LogWriter
+from hoodoo.hookspecs.log_block import LogBlockFormat
+from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.model.change_data import KEYS
+from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.contracts.log_block import LogBlockContract
+from hoodoo.testing.log_builders import small_rows
+from hoodoo_formats.log.avro import AvroBlocks, ChangeBlocks
+from hoodoo_formats.log.parquet import ParquetBlocks
+
+
+class TestAvro(LogBlockContract):
+    @pytest.fixture
+    def log_block(self) -> LogBlockFormat:
+        return AvroBlocks()
+
+
+class TestParquet(LogBlockContract):
+    @pytest.fixture
+    def log_block(self) -> LogBlockFormat:
+        return ParquetBlocks()
+
+
+class TestChanges(LogBlockContract):
+    @pytest.fixture
+    def log_block(self) -> LogBlockFormat:
+        return ChangeBlocks()
+
+    @pytest.fixture
+    def sample(self) -> tuple[pa.Table, str]:
+        images = pa.schema([("n", pa.int64())])
+        columns = {"op": ["i", "u"] * 100, "record_key": [f"k{n}" for n in range(200)]}
+        return pa.table(columns, arrow_columns(KEYS, images)), change_schema(KEYS, images, "t")
+
+
+@frozen
+class ArrowBlocks:
+    """A kind of block that no reader of Hudi knows: rows as an Arrow stream."""
+
+    kind: int = 42
+
+    def decode(
+        self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
+    ) -> pa.Table:
+        with decoding(obj):
+            data = content.whole()
+            if data.slice(data.size - 3).to_pybytes() != b"end":
+                raise Undecodable("it has no end")
+            table = pa.ipc.open_stream(data.slice(0, data.size - 3)).read_all()
+            names = table.schema.names if columns is None else columns
+            kept = [name for name in names if name in table.schema.names]
+            if not kept:
+                return pa.table({"none": pa.nulls(table.num_rows)}).select([])
+            return table.select(kept)
+
+    def encode(
+        self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
+    ) -> Iterator[bytes | pa.Buffer]:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as stream:
+            for batch in rows:
+                stream.write_batch(batch)
+        yield sink.getvalue()
+        yield b"end"
+
+
+class TestOfNobodyElse(LogBlockContract):
+    @pytest.fixture
+    def log_block(self) -> LogBlockFormat:
+        return ArrowBlocks()
+
+    def test_damage_is_no_other_error(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        """Arrow's streams are not safe against each damage: nothing is promised here."""
+
+
+def test_blocks_of_a_kind_that_nobody_reads(tmp_path: Path) -> None:
+    """Their rows are refused in a sentence, where the kind is Hudi's; bytes of another kind are no block."""
+    mine = ArrowBlocks()
+    with LogWriter(str(tmp_path / "x.log"), {**log_formats(), mine.kind: mine}) as writer:
+        for kind in (5, mine.kind):
+            writer.data_block(kind, small_rows(), instant="1", table_name="t", meta=False)
+        with pytest.raises(UnsupportedTableError, match="kind HFILE"):
+            writer.data_block(4, small_rows(), instant="1", table_name="t", meta=False)
+        writer.close()
+    storage = LocalStorage(str(tmp_path))
+    with LogReader(storage, "x.log") as reader:
+        (block,) = reader.blocks
+        assert [d.reason for d in reader.damages] == ["42 is no kind of block"]
+        with pytest.raises(UnsupportedTableError, match="PARQUET blocks.*hoodoo-formats"):
+            reader.rows(block)
+
+
+def test_decoding_says_which_block() -> None:
+    with pytest.raises(CorruptTableError, match="block 7.*OSError: gone"):
+        with decoding("block 7"):
+            raise OSError("gone")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("change_data", "hold changes"), ("orc", "family log_block")]
+)
+def test_a_table_takes_formats_of_rows_alone(tmp_path: Path, name: str, says: str) -> None:
+    schema = pa.schema([("id", pa.int64())])
+    path = str(tmp_path / "t")
+    hoodoo.create(path, schema, record_key="id", table_type="MERGE_ON_READ")
+    with pytest.raises(ConfigError, match=says):
+        options = {"hoodie.logfile.data.block.format": name}
+        hoodoo.open(path, options).upsert(pa.table({"id": [1]}))
