@@ -17,7 +17,16 @@ CORE = Path(__file__).parents[2] / "core/src/hoodoo"
 JAVA = "org.apache.hudi."
 # Names of registrations that are also words of the format, or names of columns, fields and members: said in core,
 # they mean these.
-WORDS = {"PARQUET", "avro", "parquet", "bucket", "column_ranges", "key_range", "record_keys", "size"}
+WORDS = {
+    "PARQUET",
+    "avro",
+    "parquet",
+    "bucket",
+    "column_ranges",
+    "key_range",
+    "record_keys",
+    "size",
+}
 # Families whose members are called by their names from methods of the same name.
 BY_METHOD = {"command", "report"}
 
