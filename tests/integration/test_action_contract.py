@@ -162,9 +162,13 @@ class TestForget(Suite):
         return Forget()
 
 
-def fails(action: Forget, rule: str, path: Path) -> str | None:
+class Looking(Suite):
+    effect = "never"
+
+
+def fails(action: Forget, rule: str, path: Path, kind: type[ActionContract] = Suite) -> str | None:
     """What the test ``rule`` says of ``action``; None where it passes."""
-    suite = Suite()
+    suite = kind()
     path.mkdir()
     fixture = {
         name: inspect.unwrap(_plain(getattr(Suite, name))) for name in ("created", "prepared")
@@ -192,6 +196,13 @@ def _plain(fixture: Any) -> Any:
 def test_a_broken_action_is_found(kind: type[Forget], tmp_path: Path) -> None:
     assert fails(kind(), BROKEN[kind], tmp_path / "broken"), "the rule can't fail"
     assert fails(Forget(), BROKEN[kind], tmp_path / "whole") is None
+
+
+def test_an_action_that_only_looks(tmp_path: Path) -> None:
+    rules = [BROKEN[DoesNothing], "test_a_crash_leaves_the_table_old_or_new"]
+    for number, rule in enumerate(rules):
+        assert fails(Forget(), rule, tmp_path / f"changes{number}", Looking)
+    assert fails(DoesNothing(), BROKEN[DoesNothing], tmp_path / "looks", Looking) is None
 
 
 def test_each_rule_has_a_broken_action() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hoodoo.kernel.registry import kernel
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.action import ActionContract, rows
 
@@ -102,3 +103,47 @@ class TestRewriteKeys(ActionContract):
     @pytest.fixture
     def action(self) -> str:
         return "rewrite_keys"
+
+
+class TestRebuildIndex(ActionContract):
+    opened_with = CLEANING
+    table = {"options": {"hoodie.metadata.enable": "true"}}
+    effect = "each time"
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "rebuild_index"
+
+    @pytest.fixture(params=[(9, "COPY_ON_WRITE")], ids=str)
+    def kind(self, request: Any) -> tuple[int, str]:
+        found: tuple[int, str] = request.param
+        return found
+
+
+class TestSwitchIndex(ActionContract):
+    opened_with = CLEANING
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "switch_index"
+
+    def options(self, table: Table) -> Mapping[str, Any]:
+        return {"index": "global_simple"}
+
+
+class TestCompareIndexes(ActionContract):
+    opened_with = CLEANING
+    effect = "never"
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "compare_indexes"
+
+    def options(self, table: Table) -> Mapping[str, Any]:
+        return {"a": "simple", "b": "global_simple"}
+
+
+def test_every_action_of_services_has_a_suite() -> None:
+    offers = [o for o in kernel().offers("action") if o.plugin.distribution == "hoodoo-services"]
+    wanted = {f"Test{offer.name.title().replace('_', '')}" for offer in offers}
+    assert wanted and wanted <= set(globals())
