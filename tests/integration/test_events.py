@@ -188,6 +188,10 @@ def test_clustering_and_what_goes_wrong_in_planning(table: Table, told: list[Eve
         table.run_clustering("20200101000000000")
     assert end(told, "clustering").error == "ConfigError"
     told.clear()
+    with pytest.raises(HoodooError) as caught:  # options of a plan that is run reach the action
+        table.run_planned("clustering", "20200101000000000", order=None, engine="local")
+    assert "is not pending" in str(caught.value)
+    told.clear()
     with pytest.raises(ConfigError):
         table.schedule_clustering(columns="nowhere")
     (failed,) = of(told, "clustering")
@@ -270,7 +274,8 @@ def test_a_lost_attempt_is_repeated_in_one_run(
 def test_the_page_names_what_is_told(table: Table, told: list[Event]) -> None:
     """Every event of a table's life is in the page's table, and every action of it comes in here."""
     page = PAGE.read_text("utf-8").split("## What is told", 1)[1]
-    listed = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))
+    rows_ = re.findall(r"^\| (`[\w`, ]+) \| ([^|]+) \|", page, re.M)
+    listed = {name: steps for names, steps in rows_ for name in re.findall(r"\w+", names)}
     for value in range(3):
         table.upsert(rows(1, value=value))
     with pytest.raises(HoodooError):
@@ -290,5 +295,5 @@ def test_the_page_names_what_is_told(table: Table, told: list[Event]) -> None:
     for action, step in sorted(seen):
         steps = re.findall(r"`(\w+)`", listed[action])
         assert step in (*steps, "started", "skipped", "failed"), (action, step)
-    only_told_elsewhere = {"restore", "rewrite_keys", "index"}
+    only_told_elsewhere = {"restore", "rewrite_keys", "index", "switch_index"}
     assert set(listed) - {action for action, _ in seen} == only_told_elsewhere

@@ -145,8 +145,12 @@ def needed_by(contrib: Path) -> list[str]:
     setup = configparser.ConfigParser()
     setup.read(contrib / "setup.cfg", encoding="utf-8")
     wanted = re.findall(r"^[\w.-]+", setup["options"]["install_requires"], re.M)
-    there = {d.metadata["Name"].lower() for d in metadata.distributions()}
-    return [name for name in wanted if name.lower() not in there]
+    there = {_normal(d.metadata["Name"]) for d in metadata.distributions()}
+    return [name for name in wanted if _normal(name) not in there]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _as_installed(contrib: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def call_action(
     does = getattr(found, member)
     shown = repr(action) if isinstance(action, str) else name
     call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
-    refuse_options(call, does, 1 + len(planned), options)
+    refuse_options(call, getattr(plain(found), member), 1 + len(planned), options)
     kind = resolved.ref.name if isinstance(action, str) else name
     with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
         return answered(events, does(table, *planned, **options), plans=member == "schedule")
