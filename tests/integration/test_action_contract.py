@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import hoodoo
 import pytest
 from attrs import frozen
-from hoodoo.errors import ConfigError
+from hoodoo.errors import CallError, ConfigError
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.options import FLAG, Option
 from hoodoo.table.handle import TableHandle
-from hoodoo.testing.contracts.action import ActionContract
+from hoodoo.testing.contracts.action import SCHEMA, ActionContract
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.operation import DELETE_PARTITION
 from hoodoo.write.run import drop_partitions
@@ -203,6 +204,34 @@ def test_an_action_that_only_looks(tmp_path: Path) -> None:
     for number, rule in enumerate(rules):
         assert fails(Forget(), rule, tmp_path / f"changes{number}", Looking)
     assert fails(DoesNothing(), BROKEN[DoesNothing], tmp_path / "looks", Looking) is None
+
+
+class Planned(Forget):
+    """Plans nothing; what it takes is what matters."""
+
+    def schedule(self, table: TableHandle, partition: str = "b") -> str | None:
+        return None
+
+    def run_planned(self, table: TableHandle, instant: str, engine: Any = None) -> Any:
+        return instant
+
+
+def test_options_are_judged_by_what_an_action_names(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="region")
+    assert table.run_planned(Planned(), "20240101000000000", engine="local") == "20240101000000000"
+    assert table.schedule(Planned(), partition="a") is None
+    with pytest.raises(
+        CallError, match=r"Did you mean 'engine'\? It is called as table\.run_planned"
+    ):
+        table.run_planned(Planned(), "20240101000000000", engin="local")
+    with pytest.raises(CallError, match="'partition'"):
+        table.schedule(Planned(), partitions="a")
+    with pytest.raises(CallError, match=r"It is called as table\.run\('restore', instant\)"):
+        table.run("restore")
+    with pytest.raises(CallError, match="there is no option 'stategy'"):
+        table.run("compaction", stategy="log_size")
+    with pytest.raises(ConfigError, match="never planned"):
+        table.schedule(Forget())
 
 
 def test_each_rule_has_a_broken_action() -> None:
