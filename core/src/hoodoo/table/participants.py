@@ -10,6 +10,7 @@ from attrs import evolve
 
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import RebuildRequest, TableState
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.joined import Joined
 from hoodoo.participants.of_table import Participants
@@ -26,11 +27,18 @@ class TableParticipants:
 
     def __init__(self, table: TableHandle) -> None:
         self.table = table
+        self._made: tuple[Settings, Participants] | None = None
 
     @property
     def each(self) -> Participants:
         """All that are installed, made for the table's properties and options as they are now."""
-        return Participants.of(self.table.settings)
+        now = self.table.settings
+        made = self._made
+        if made is None or made[0].table is not now.table or made[0].options != now.options:
+            # A copy of the options: who changes those of the handle gets others.
+            of = Settings(now.table, dict(now.options))
+            made = self._made = (of, Participants.of(now))
+        return made[1]
 
     def readable(self, config: TableConfig) -> TableConfig:
         """The properties as reads of this table go by them."""
