@@ -520,7 +520,7 @@ def test_anchors() -> None:
 
 
 def test_every_decision_is_listed() -> None:
-    architecture = REPO / "docs/architecture.md"
+    architecture = REPO / "docs/inside.md"
     linked = {(architecture.parent / link).resolve() for link in links(architecture)}
     decisions = {path.resolve() for path in (REPO / "docs/adr").glob("*.md")}
     assert decisions
@@ -535,8 +535,20 @@ def test_the_map_shows_the_rooms_that_exist() -> None:
     core = REPO / "core/src/hoodoo"
     rooms = {p.stem for p in core.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert set(shown) == rooms - {"__init__", "builtin"}
-    for module in re.findall(r"\b((?:model|write|read|merge|timeline|actions)/\w+\.py)\b", text):
-        assert (core / module).exists(), module
+    text += (REPO / "docs/inside.md").read_text("utf-8")
+    for module in re.findall(
+        r"\b((?:model|write|produce|read|merge|timeline|actions|hoodoo_\w+)/[\w/]*\w+\.py)\b", text
+    ):
+        top = module.partition("/")[0]
+        home = core if not top.startswith("hoodoo_") else REPO / f"plugins/{top[7:]}/src"
+        assert (home / module).exists(), module
+    assert text.count("\n", 0, text.index("# Inside")) < 130, "two screens, and no more"
+
+
+def test_each_room_says_what_is_in_it() -> None:
+    for room in (REPO / "core/src/hoodoo").glob("*/__init__.py"):
+        said = ast.get_docstring(ast.parse(room.read_text("utf-8")))
+        assert said and said.splitlines()[0].endswith("."), room.parent.name
 
 
 def test_tox_environments_that_pages_name_exist() -> None:

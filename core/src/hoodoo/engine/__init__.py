@@ -1,0 +1,1 @@
+"""What engines share: sources, crossing rows between tasks, spilling, counting, places in order."""

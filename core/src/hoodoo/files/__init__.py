@@ -1,0 +1,1 @@
+"""Log files, and what base files of any format have: record keys, bloom filters."""

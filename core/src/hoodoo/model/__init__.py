@@ -1,0 +1,1 @@
+"""Frozen values of a table: action, instant, file group, write stat, schema, properties."""

@@ -1,0 +1,1 @@
+"""Read: files become rows, one module a step."""

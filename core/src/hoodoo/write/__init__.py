@@ -1,0 +1,1 @@
+"""Write: rows become files under one decision, one module a step."""
