@@ -11,6 +11,7 @@ from importlib import resources
 
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError, UnknownOptionError
 from hoodoo.hookspecs import FAMILIES, Option
+from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import declared_options
 from hoodoo.model.config import TableConfig
@@ -53,6 +54,9 @@ def check(
     declared = {option.key: option for option in (*declared_options(using=registry), *also)}
     texts = as_text(given)
     names = {name for option in declared.values() for name in option.names}
+    for old, entry in old_names("option").items():
+        if old in texts:
+            warn_of_old(entry, "this call")
     idle: list[str] = []
     unknown: list[str] = []
     for key in sorted(texts):

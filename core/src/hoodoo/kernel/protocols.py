@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from hoodoo.hookspecs.action import Action
@@ -23,6 +24,7 @@ from hoodoo.hookspecs.participant import Participant
 from hoodoo.hookspecs.pruner import Pruner
 from hoodoo.hookspecs.report import Reporter
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.kernel.deprecations import old_names
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import Lock
 
@@ -66,15 +68,14 @@ def members(protocol: type) -> dict[str, bool]:
     return found
 
 
-def missing(family: str, obj: Any) -> tuple[str, list[str]]:
-    """The Protocol of ``family`` that ``obj`` comes nearest to, and the members it lacks."""
-    answers = []
-    for protocol in PROTOCOLS[family]:
-        wanted = members(protocol)
-        lacking = [name for name, method in wanted.items() if _lacks(obj, name, method)]
-        answers.append((len(lacking), -len(wanted), protocol.__name__, lacking))
-    _, _, name, lacking = min(answers)
-    return name, lacking
+def misses(obj: Any, wanted: Mapping[str, bool], family: str) -> list[str]:
+    """Those of ``wanted`` (name -> whether it is a method) that ``obj`` has under no name."""
+    older = {entry.new: old for old, entry in old_names("member", family).items()}
+    return [
+        name
+        for name, method in wanted.items()
+        if _lacks(obj, name, method) and (name not in older or _lacks(obj, older[name], method))
+    ]
 
 
 def _lacks(obj: Any, name: str, method: bool) -> bool:

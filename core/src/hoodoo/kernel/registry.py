@@ -14,6 +14,7 @@ from attrs import frozen
 from hoodoo.errors import HoodooWarning, PluginError
 from hoodoo.hookspecs import APIS, FAMILIES, Option, Registration
 from hoodoo.hookspecs.marks import PROJECT
+from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
 from hoodoo.options.kinds import TEXT
 
@@ -55,14 +56,18 @@ class Kernel:
         self.disabled = tuple(disabled)
         self.options: dict[str, Option] = {}
         self._manager = pluggy.PluginManager(PROJECT)
+        self._old = old_names("hook")
         # family -> its hooks that take nothing and return registrations
         self._registering: dict[str, list[str]] = {}
         for family, specs in FAMILIES.items():
             self._manager.add_hookspecs(specs)
+            old = {n: getattr(specs, e.new) for n, e in self._old.items() if hasattr(specs, e.new)}
+            if old:
+                self._manager.add_hookspecs(type("Old", (), old))
             self._registering[family] = [
                 name
-                for name in sorted(vars(specs))
-                if name in self.hooks and not self._caller(name).spec.argnames
+                for name in sorted({*vars(specs), *old})
+                if name in self._specified and not self._caller(name).spec.argnames
             ]
         fitting: dict[Plugin, dict[str, list[Registration]]] = {}
         found_broken = list(broken)
@@ -89,7 +94,11 @@ class Kernel:
     # --- asking -----------------------------------------------------------------------------------
     @property
     def hooks(self) -> tuple[str, ...]:
-        """Names of all hooks that exist, sorted."""
+        """Names of all hooks that exist, sorted; without those that are called otherwise now."""
+        return tuple(name for name in self._specified if name not in self._old)
+
+    @property
+    def _specified(self) -> tuple[str, ...]:
         return tuple(sorted(n for n, c in vars(self._manager.hook).items() if _has_spec(c)))
 
     def offers(self, family: str) -> tuple[Offer, ...]:
@@ -115,7 +124,9 @@ class Kernel:
 
     def implementations(self, hook: str) -> list[tuple[Plugin, pluggy.HookImpl]]:
         """Who answers ``hook``, in the order of discovery (pluggy's own is last come, first served)."""
-        by_name = {found.plugin_name: found for found in self._caller(hook).get_hookimpls()}
+        older = [name for name, entry in self._old.items() if entry.new == hook]
+        callers = [self._caller(name) for name in (*older, hook)]
+        by_name = {found.plugin_name: found for c in callers for found in c.get_hookimpls()}
         return [(plugin, by_name[plugin.name]) for plugin in self.plugins if plugin.name in by_name]
 
     # --- building ---------------------------------------------------------------------------------
@@ -134,6 +145,8 @@ class Kernel:
         answered = self._manager.get_hookcallers(plugin.loaded) or []
         for caller in answered:
             mine = [i for i in caller.get_hookimpls() if i.plugin_name == plugin.name]
+            if caller.name in self._old:
+                warn_of_old(self._old[caller.name], str(plugin))
             if not caller.has_spec() and not all(i.optionalhook for i in mine):
                 near = difflib.get_close_matches(caller.name, self.hooks, n=1)
                 raise PluginError(

@@ -9,7 +9,8 @@ from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import BRINGS_NAMED, USUAL, Option, PluginRef, Settings
 from hoodoo.kernel.answers import Checked, Who, checked, plain
 from hoodoo.kernel.discover import DISABLE
-from hoodoo.kernel.protocols import PROTOCOLS, missing
+from hoodoo.kernel.optional import missing
+from hoodoo.kernel.protocols import PROTOCOLS
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.options.core import CORE_OPTIONS
 
@@ -89,13 +90,14 @@ def make(offer: Offer, settings: Settings) -> Any:
         ) from exc
     if isinstance(made, Checked):  # an object that the factory had from another plugin
         return made
-    check(offer.family, made, str(offer))
+    check(offer.family, made, str(offer), offer.registration.api)
     who = Who(offer.family, offer.name, offer.plugin.distribution, offer.plugin.version)
     return checked(offer.family, made, who)
 
 
-def check(family: str, obj: object, label: str) -> None:
-    """Raise PluginError, listing the missing members, unless ``obj`` obeys the family's Protocol."""
+def check(family: str, obj: object, label: str, api: int = 1) -> None:
+    """Raise PluginError, listing the missing members, unless ``obj`` obeys the family's Protocol, as far as it was
+    there in its ``api``."""
     if family not in PROTOCOLS:
         raise PluginError(
             label, f"family {family!r} takes no objects.", f"Families: {', '.join(PROTOCOLS)}."
@@ -106,7 +108,7 @@ def check(family: str, obj: object, label: str) -> None:
             "it is a class.",
             f"Give an object: {obj.__name__}(...).",
         )
-    protocol, lacking = missing(family, obj)
+    protocol, lacking = missing(family, obj, api)
     if lacking:
         raise PluginError(
             label,

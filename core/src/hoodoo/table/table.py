@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from hoodoo.calls import checked
 from hoodoo.errors import ConfigError, NotATableError, StorageError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
@@ -41,6 +42,16 @@ class Table:
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
         self._handle = TableHandle(storage, config, options, engine, overrides)
+
+    if not TYPE_CHECKING:  # type checkers know the names of today
+
+        def __getattr__(self, name: str) -> Any:
+            entry = old_names("method").get(name)
+            if entry is None:
+                text = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self)
+            warn_of_old(entry, "this program")
+            return getattr(self, entry.new)
 
     def __repr__(self) -> str:
         return f"<hoodoo.Table {self.config.name} at {self.path}>"

@@ -18,6 +18,7 @@ from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, named_in, passes
+from hoodoo.kernel.deprecations import old_names, warn_of_old
 
 # ``rule(answer, ask, *arguments)`` returns the answer, perhaps with a seam of its own around it.
 Rule = Callable[..., Any]
@@ -160,8 +161,12 @@ def wrapped(kind: Kind, obj: Any, who: Who, terms: Any = None) -> Any:
     """``obj`` behind the seam of ``kind``. What is there already stays."""
     if isinstance(obj, Checked):
         return obj
-    there = frozenset(n for n in (*kind.properties, *kind.methods) if _has(obj, n))
-    return _class(kind.name, there)(obj, who, terms)
+    there = {n: n for n in (*kind.properties, *kind.methods) if _has(obj, n)}
+    for old, entry in old_names("member", kind.name).items():
+        if entry.new not in there and _has(obj, old):
+            there[entry.new] = old
+            warn_of_old(entry, str(who))
+    return _class(kind.name, frozenset(there.items()))(obj, who, terms)
 
 
 def _has(obj: Any, name: str) -> bool:
@@ -177,17 +182,47 @@ def _has(obj: Any, name: str) -> bool:
 
 
 @cache
-def _class(kind_name: str, there: frozenset[str]) -> type[Checked]:
-    kind = _kind(kind_name)
+def _class(kind_name: str, found: frozenset[tuple[str, str]]) -> type[Checked]:
+    """``found``: the members that the object has, and what it calls each of them."""
+    kind, there = _kind(kind_name), dict(found)
     members: dict[str, Any] = {"__slots__": (), "_checked_kind": kind}
     for name, rule in kind.properties.items():
         if name in there:
-            members[name] = property(_reader(name, rule))
+            members[name] = property(_reader(there[name], rule))
     for name, rule in kind.methods.items():
         if name in there:
             prepare = kind.prepare.get(name)
-            members[name] = _method(name, rule, prepare, name in kind.says_missing)
+            members[name] = _method(there[name], rule, prepare, name in kind.says_missing)
+    for name, default in _defaults(kind).items():
+        if name not in there:
+            members[name] = default
     return type(f"Checked_{kind_name}", (Checked,), members)
+
+
+def _defaults(kind: Kind) -> dict[str, Any]:
+    """What stands for members that an object lacks."""
+    from hoodoo.kernel.optional import OPTIONAL, WITHOUT  # it knows the families, which make seams
+
+    found: dict[str, Any] = {}
+    for name, optional in OPTIONAL.get(kind.name, {}).items():
+        if optional.default is WITHOUT:
+            continue
+        if name in kind.methods:
+            found[name] = _default_method(optional.default)
+        else:
+            found[name] = _default_value(optional.default)
+    return found
+
+
+def _default_value(default: Any) -> property:
+    return property(lambda self: default)
+
+
+def _default_method(default: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return default(self._checked_inner, *args, **kwargs)
+
+    return call
 
 
 def _reader(name: str, rule: Rule | None) -> Callable[[Any], Any]:
