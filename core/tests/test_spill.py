@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,11 +40,12 @@ def test_complete_files_have_no_name(tmp_path: Path) -> None:
     assert kept.column(0).to_pylist() == list(range(5))
 
 
-def test_a_full_disk_is_an_error_with_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_error_with_a_fix() -> None:
     spill = Spill()
-    monkeypatch.setattr(Spill, "path", lambda self, number: "/dev/full")
+    os.symlink("/dev/full", spill.path(0))  # a file that fails is removed: the link, and no more
     with pytest.raises(EngineError, match="No space left") as caught:
         spill.write(0, SCHEMA, iter([BATCH] * 3))
+    assert os.path.exists("/dev/full") and not os.path.lexists(spill.path(0))
     assert "TMPDIR" in caught.value.fix
 
 

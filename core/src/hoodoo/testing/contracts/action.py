@@ -36,6 +36,7 @@ from hoodoo.hookspecs.action import Action, AfterWrite, FollowsWrites, Schedules
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import resolve
+from hoodoo.options.write import THREADS
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
@@ -60,7 +61,7 @@ def rows(*values: Row) -> pa.Table:
 
 def one_thread() -> Engine:
     """The local engine. So the n-th storage operation is the same in each trial."""
-    settings = Settings(options={"hoodoo.local.threads": "1"})
+    settings = Settings(options={THREADS.key: "1"})
     found: Engine = resolve("engine", "local", settings).instance
     return found
 
