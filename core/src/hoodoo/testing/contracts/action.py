@@ -35,8 +35,7 @@ from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.action import Action, AfterWrite, FollowsWrites, Schedules
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.answers import plain
-from hoodoo.kernel.resolve import resolve
-from hoodoo.options.write import THREADS
+from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
@@ -61,7 +60,8 @@ def rows(*values: Row) -> pa.Table:
 
 def one_thread() -> Engine:
     """The local engine. So the n-th storage operation is the same in each trial."""
-    settings = Settings(options={THREADS.key: "1"})
+    threads = next(o for o in declared_options("engine", "local") if o.key.endswith(".threads"))
+    settings = Settings(options={threads.key: "1"})
     found: Engine = resolve("engine", "local", settings).instance
     return found
 
