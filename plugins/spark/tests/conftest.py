@@ -13,6 +13,9 @@ import pytest
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.storage.local import LocalStorage
 
+# For the driver: what Spark adds to the path is lost where a test before has put the path back.
+sys.path.append(str(Path(__file__).parent))
+
 # What PySpark 3.5 itself does on a Python of today, and nobody here can change.
 OLD_PYSPARK = [
     "ignore:The distutils package is deprecated:DeprecationWarning",
