@@ -1,4 +1,4 @@
-"""Overtaken: whether the plan of a service is of a table that is not there any more when it is announced."""
+"""Plan validation: whether the plan of a service is of a table that is not there any more when it is announced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StalePlanError(Exception):
 def refuse_stale_plan(
     storage: Storage, before: Timeline, now: Timeline, groups: Collection[tuple[str, str]]
 ) -> None:
-    """OvertakenError if a write of ``groups`` (partition path, file id) has completed between the two, something
+    """StalePlanError if a write of ``groups`` (partition path, file id) has completed between the two, something
     was undone, or a service has been planned, perhaps of the same."""
     known = {i.requested for i in (*before.writes(), *_planned(storage, before))}
     if any(i.requested not in known for i in _planned(storage, now)):

@@ -27,8 +27,8 @@ def action_run(
 
 
 def answered(events: ActionEvents, answer: A, plans: bool = False) -> A:
-    """``answer`` (the instant of a plan or None, if it ``plans``), from which the last event of the run gets what it can: an action's outcome says what it did, and
-    one whose ``instant`` is empty did nothing."""
+    """``answer`` (the instant of a plan or None, if it ``plans``), from which the last event of the run gets what it
+    can: an action's outcome says what it did, and one whose ``instant`` is empty did nothing."""
     if plans:
         instant: Any = answer or ""
     else:

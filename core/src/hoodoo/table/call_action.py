@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _TOLD: dict[str, Any] = {"schedule": {"end": "scheduled", "quiet": True}}
 
 
+def installed_action(table: TableHandle, name: str) -> Any:
+    """The object of an action, for members that only it has. PluginError where nobody offers it."""
+    return resolve("action", name, table.settings).instance
+
+
 def call_action(
     table: TableHandle, action: Any, member: str, options: Mapping[str, Any], *planned: str
 ) -> Any:

@@ -8,6 +8,7 @@ from hoodoo.errors import HoodooError
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.figures import TableStats
 from hoodoo.model.findings import Progress, Report, silent
+from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 
 
@@ -25,7 +26,7 @@ def stats(table: TableHandle, progress: Progress = silent) -> TableStats:
     """How large the files are, how much of them is old, what writing has cost; see
     docs/command-line.md. ``progress`` gets step, done and total."""
     try:
-        cleanable = _action(table, "clean").cleanable(table)
+        cleanable = installed_action(table, "clean").cleanable(table)
     except HoodooError:
         cleanable = None  # a table that is only read, a policy that is not installed
     found: TableStats = report(table, "stats", cleanable=cleanable, progress=progress)
@@ -45,7 +46,3 @@ def verify(
         table, "verify", quick=quick, keys=keys, in_table=in_table, progress=progress
     )
     return found
-
-
-def _action(table: TableHandle, name: str) -> Any:
-    return resolve("action", name, table.settings).instance

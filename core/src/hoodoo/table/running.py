@@ -9,7 +9,6 @@ from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback as undo
 from hoodoo.actions.rollback.run import undoable
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.model.outcome import (
     Archived,
@@ -19,7 +18,7 @@ from hoodoo.model.outcome import (
     RewrittenKeys,
     RolledBack,
 )
-from hoodoo.table.call_action import call_action
+from hoodoo.table.call_action import call_action, installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.savepoints import Savepoint
 from hoodoo.timeline.savepoints import savepoints as completed_savepoints
@@ -158,13 +157,13 @@ def run_clustering(
 def cancel_clustering(table: TableHandle, instant: str) -> RolledBack:
     """Give a planned clustering up, be it running: nothing of it is left. Raises ConfigError if it is not
     pending."""
-    found: RolledBack = _action(table, "clustering").cancel(table, instant)
+    found: RolledBack = installed_action(table, "clustering").cancel(table, instant)
     return found
 
 
 def clusterings(table: TableHandle) -> tuple[PendingClustering, ...]:
     """The clusterings that are planned and not completed, the oldest first."""
-    found: tuple[PendingClustering, ...] = _action(table, "clustering").pending(table)
+    found: tuple[PendingClustering, ...] = installed_action(table, "clustering").pending(table)
     return found
 
 
@@ -261,7 +260,7 @@ def run_restore(table: TableHandle, instant: str) -> Restored:
 def check_restore(table: TableHandle, instant: str) -> tuple[str, ...]:
     """The instants that :meth:`restore` would undo now, in that order; changes nothing. Raises what it
     raises before it changes anything."""
-    found: tuple[str, ...] = _action(table, "restore").check(table, instant)
+    found: tuple[str, ...] = installed_action(table, "restore").check(table, instant)
     return found
 
 
@@ -280,7 +279,7 @@ def savepoint(
 
 def delete_savepoint(table: TableHandle, instant: str) -> None:
     """Keep ``instant`` no longer; the next clean may take its files."""
-    _action(table, "savepoint").delete(table, instant)
+    installed_action(table, "savepoint").delete(table, instant)
 
 
 def savepoints(table: TableHandle) -> tuple[Savepoint, ...]:
@@ -300,7 +299,7 @@ def enable_virtual_keys(table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)
     Raises ConfigError where readers could not make the keys again, or where a stored one differs
     from what its columns say.
     """
-    _action(table, "rewrite_keys").enable(table, kept)
+    installed_action(table, "rewrite_keys").enable(table, kept)
 
 
 def rewrite_keys(
@@ -318,7 +317,3 @@ def rewrite_keys(
     """
     found: RewrittenKeys = run(table, "rewrite_keys", virtual=virtual, engine=engine)
     return found
-
-
-def _action(table: TableHandle, name: str) -> Any:
-    return resolve("action", name, table.settings).instance

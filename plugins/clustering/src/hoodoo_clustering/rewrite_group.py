@@ -29,7 +29,7 @@ from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
 from hoodoo_clustering.sort_runs import sort_rows
 
-# What KeyTeller tells; beside each stat the group of the file, and its bounds as FileBounds packs them.
+# What KeyChanges says; with each stat the group of the file, and its bounds as FileBounds packs them.
 REWRITTEN = pa.schema([*WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])
 # The largest part of a file that waits to be compressed.
 _PART = 128 << 20

@@ -41,22 +41,13 @@ class AvroBlocks:
 
 
 @frozen
-class ChangeBlocks:
-    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`: what a commit did to rows of a base file."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> ChangeBlocks:
-        return cls()
+class ChangeBlocks(AvroBlocks):
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`: what a commit did to rows of a base file, read as
+    other Avro is."""
 
     @property
     def kind(self) -> int:
         return BlockKind.CDC
-
-    def decode(
-        self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
-    ) -> pa.Table:
-        with decoding(obj):
-            return avro_rows(content.whole(), schema_text, columns, obj)
 
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str

@@ -266,7 +266,7 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
 
 
 def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline) -> None:
-    """OvertakenError where the plan is not right any more; CommitConflictError under writes of version 6."""
+    """StalePlanError where the plan is not right any more; CommitConflictError under writes of version 6."""
     refuse_stale_plan(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
     refuse_undoing(storage, now, COMPACTION)
     for other in now.pending() if now.layout.log_names_slice else ():
