@@ -8,13 +8,14 @@ from types import SimpleNamespace
 import hoodoo
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError, UnknownOptionError
-from hoodoo.hookspecs import Option, Registration
-from hoodoo.kernel import check_options, declared_options
+from hoodoo.hookspecs import FAMILIES, Option, Registration
+from hoodoo.kernel import check_options, declared_options, kernel
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.options import known_to_hudi
 from hoodoo.kernel.registry import Kernel
 from hoodoo.model.config import TableConfig
 from hoodoo.model.writer_keys import WRITER_KEYS
+from hoodoo.options.core import CORE_OPTIONS
 
 BUCKETS = Option("hoodie.bucket.index.num.buckets", default="4", table_property=True)
 SIZE = Option("hoodie.parquet.max.file.size", default="125829120")  # as if core honoured it
@@ -176,8 +177,12 @@ def test_declared_options() -> None:
 
 
 def test_what_core_reads_is_honoured() -> None:
-    """Nothing that the registrations of core declare warns or is unknown, and Hudi knows its names."""
-    for option in declared_options():
+    """Nothing that core reads, or its registrations declare, warns or is unknown, and Hudi knows its names."""
+    offers = [offer for family in FAMILIES for offer in kernel().offers(family)]
+    own = [o.registration for o in offers if o.plugin.distribution == "hoodoo-core"]
+    found = [*CORE_OPTIONS, *(option for one in own for option in one.options)]
+    assert own and {option.key for option in found} <= {o.key for o in declared_options()}
+    for option in found:
         # Those of RFC-08 have come into no release of Hudi.
         if not option.key.startswith(("hoodoo.", "record.level.index.")):
             assert option.key in known_to_hudi(), option

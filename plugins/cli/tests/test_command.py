@@ -47,7 +47,9 @@ def test_plugins(run: Run) -> None:
     lines = out.splitlines()
     assert "file_format" in lines
     (parquet,) = (line for line in lines if line.startswith("  PARQUET "))
-    assert lines.index(parquet) == lines.index("file_format") + 1
+    families = {line: number for number, line in enumerate(lines) if not line.startswith(" ")}
+    heading = max((n, line) for line, n in families.items() if n < lines.index(parquet))
+    assert heading[1] == "file_format"
     assert "hoodoo-formats" in parquet
 
 
@@ -64,7 +66,9 @@ def test_plugins_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 def test_plugins_of_a_family_or_a_name(run: Run) -> None:
     _, family, _ = run("plugins", "file_format")
     _, name, _ = run("plugins", "parquet")
-    assert name.startswith(family.rstrip()), "files, and blocks of log files"
+    block, *others = name.split("\n\n")
+    assert "PARQUET  file_format" in block and others, "files, and blocks of log files"
+    assert block in family
     assert f"from     hoodoo-formats {hoodoo.__version__}" in family
     assert "hoodie.parquet.compression.codec" in family
     assert json.loads(run("plugins", "parquet", "--json")[1])[0]["family"] == "file_format"
