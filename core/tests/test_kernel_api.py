@@ -69,9 +69,11 @@ def brewers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     }
     monkeypatch.setitem(optional.OPTIONAL, "brewer", later)
     seam._class.cache_clear()
+    seam._on_class.cache_clear()
     deprecations._warned.clear()
     yield
     seam._class.cache_clear()
+    seam._on_class.cache_clear()
     deprecations._warned.clear()
 
 

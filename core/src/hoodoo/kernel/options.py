@@ -50,9 +50,11 @@ def check(
     type, is out of its bounds, or names no installed plugin. Keys that Hudi knows but that change nothing
     here give one :class:`~hoodoo.errors.HoodooWarning` together, at the caller ``stacklevel`` frames up.
     """
+    texts = as_text(given)
+    if not texts:
+        return {}
     registry = kernel() if using is None else using
     declared = {option.key: option for option in (*declared_options(using=registry), *also)}
-    texts = as_text(given)
     names = {name for option in declared.values() for name in option.names}
     for old, entry in old_names("option").items():
         if old in texts:

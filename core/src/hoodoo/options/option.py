@@ -45,10 +45,11 @@ class Option(Generic[T]):
     kind: Kind[T] = field(default=TEXT, kw_only=True)
     older: tuple[str, ...] = field(default=(), kw_only=True)
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    # The key and its other names; the first that is there counts.
+    names: tuple[str, ...] = field(init=False, eq=False, repr=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The key and its other names; the first that is there counts."""
+    @names.default
+    def _all_names(self) -> tuple[str, ...]:
         return (self.key, *self.aliases, *self.older)
 
     def read(self, options: Mapping[str, str]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from functools import lru_cache
 
 CHECKSUM = "hoodie.table.checksum"  # the key that goes last
 
@@ -12,6 +13,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _UNESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.|\Z)", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPLIT = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 
 
@@ -20,6 +22,11 @@ def parse(data: bytes) -> dict[str, str]:
 
     Later keys win. Bytes are ISO-8859-1, as Java reads them; writers escape everything else.
     """
+    return dict(_parsed(data))
+
+
+@lru_cache(maxsize=64)  # a table's properties are read many times, and seldom change
+def _parsed(data: bytes) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for line in _logical_lines(data.decode("latin-1")):
         match = _SPLIT.fullmatch(line)
@@ -89,7 +96,7 @@ def _unescape(text: str) -> str:
         return _ESCAPES.get(code, code)
 
     found = _UNESCAPE.sub(plain, text)
-    if any("\ud800" <= c <= "\udfff" for c in found):  # Java writes UTF-16 code units
+    if _SURROGATE.search(found):  # Java writes UTF-16 code units
         found = found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return found
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
 
 from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
+from hoodoo.hookspecs import deprecated
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, named_in, passes
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 
@@ -40,14 +41,17 @@ class Kind:
     travels: bool = False
 
 
-@frozen(eq=False)
 class Ask:
     """One call: the plugin, who it is, and what the object that made it noted for its rules."""
 
-    inner: Any
-    who: Who
-    terms: Any
-    member: str
+    __slots__ = ("inner", "member", "terms", "who")
+
+    def __init__(self, inner: Any, who: Who, terms: Any, member: str) -> None:
+        self.inner, self.who, self.terms, self.member = inner, who, terms, member
+
+    def of(self, member: str) -> Ask:
+        """The same of another member of the plugin."""
+        return Ask(self.inner, self.who, self.terms, member)
 
 
 class Checked:
@@ -106,40 +110,49 @@ def _exit(inner: Any, *exc: Any) -> None:
     inner.__exit__(*exc)
 
 
-def guarded(ask: Ask, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def blamed(error: Exception, who: Who, member: str, says_missing: bool = False) -> Exception:
+    """What is to be raised in place of ``error``, which ``member`` raised: a PluginError, or ``error`` where the
+    plugin may raise it."""
+    if says_missing and isinstance(error, FileNotFoundError):
+        excuse(error)
+    if passes(error):
+        return error
+    if isinstance(error, Wrong):
+        return who.broken(member, error.came, error.wanted)
+    return named_in(error) or who.raised(member, error)
+
+
+def guarded(ask: Ask, work: Callable[..., Any], *args: Any) -> Any:
     """``work(plugin, ...)``; what it raises names the plugin."""
     try:
-        return work(ask.inner, *args, **kwargs)
+        return work(ask.inner, *args)
     except Exception as error:
-        if passes(error):
+        named = blamed(error, ask.who, ask.member)
+        if named is error:
             raise
-        if hidden := named_in(error):
-            raise hidden from error
-        raise ask.who.raised(ask.member, error) from error
+        raise named from error
 
 
-def judged(answer: Any, ask: Ask, rule: Rule, *args: Any, **kwargs: Any) -> Any:
+def judged(answer: Any, ask: Ask, rule: Rule, *args: Any) -> Any:
     """``answer`` if the ``rule`` accepts it. PluginError."""
-    try:
-        return rule(answer, ask, *args, **kwargs)
-    except Wrong as wrong:
-        raise ask.who.broken(ask.member, wrong.came, wrong.wanted) from wrong
-    except Exception as error:  # an object that can't even be looked at
-        if passes(error):
-            raise
-        raise ask.who.raised(ask.member, error) from error
+    return guarded(ask, lambda _inner: rule(answer, ask, *args))
 
 
 def iterated(found: Iterator[Any], ask: Ask, rule: Rule, *args: Any) -> Iterator[Any]:
     """The items of an iterator that a plugin answered, each judged when it comes."""
     rest = guarded(ask, lambda _inner: iter(found))
-    end = object()
     try:
         while True:
-            item = guarded(ask, lambda _inner: next(rest, end))
-            if item is end:
+            try:
+                item = rule(next(rest), ask, *args)
+            except StopIteration:
                 return
-            yield judged(item, ask, rule, *args)
+            except Exception as error:
+                named = blamed(error, ask.who, ask.member)
+                if named is error:
+                    raise
+                raise named from error
+            yield item
     finally:
         close = getattr(rest, "close", None)
         if close is not None:
@@ -161,29 +174,52 @@ def wrapped(kind: Kind, obj: Any, who: Who, terms: Any = None) -> Any:
     """``obj`` behind the seam of ``kind``. What is there already stays."""
     if isinstance(obj, Checked):
         return obj
-    there = {n: n for n in (*kind.properties, *kind.methods) if _has(obj, n)}
-    for old, entry in old_names("member", kind.name).items():
-        if entry.new not in there and _has(obj, old):
-            there[entry.new] = old
-            warn_of_old(entry, str(who))
-    return _class(kind.name, frozenset(there.items()))(obj, who, terms)
+    there, lacking, is_dynamic = _on_class(kind.name, type(obj))  # type: ignore[arg-type]  # mypy: no Hashable
+    own = lacking if is_dynamic else lacking.intersection(getattr(obj, "__dict__", ()))
+    if own:
+        there |= {(name, name) for name in own if not is_dynamic or _has(obj, name)}
+    if deprecated.DEPRECATED:
+        there |= _older(kind.name, obj, who, {name for name, _ in there})
+    return _class(kind.name, there)(obj, who, terms)
+
+
+# Pairs of names of members: the Protocol's, and what the object calls it.
+Names = frozenset[tuple[str, str]]
+
+
+@lru_cache(maxsize=512)
+def _on_class(kind_name: str, made: type) -> tuple[Names, frozenset[str], bool]:
+    """The members that objects of a class have, those that it lacks, and whether objects answer more names than
+    can be seen (by a ``__getattr__``)."""
+    kind = _kind(kind_name)
+    names = frozenset((*kind.properties, *kind.methods))
+    # The class and not the object: a property may compute, or fail before the object is in use.
+    found = frozenset(name for name in names if hasattr(made, name))
+    return frozenset((n, n) for n in found), names - found, hasattr(made, "__getattr__")
 
 
 def _has(obj: Any, name: str) -> bool:
-    if hasattr(type(obj), name) or name in getattr(obj, "__dict__", ()):
+    if name in getattr(obj, "__dict__", ()):
         return True
-    # Not hasattr alone: a property may compute, or fail before the object is in use.
-    if not hasattr(type(obj), "__getattr__"):
-        return False
     try:
         return hasattr(obj, name)
     except Exception:  # it is there, and fails
         return True
 
 
+def _older(kind_name: str, obj: Any, who: Who, there: set[str]) -> Names:
+    """The members that the object has under an old name."""
+    found = set()
+    for old, entry in old_names("member", kind_name).items():
+        if entry.new not in there and _has(obj, old):
+            found.add((entry.new, old))
+            warn_of_old(entry, str(who))
+    return frozenset(found)
+
+
 @cache
-def _class(kind_name: str, found: frozenset[tuple[str, str]]) -> type[Checked]:
-    """``found``: the members that the object has, and what it calls each of them."""
+def _class(kind_name: str, found: Names) -> type[Checked]:
+    """The seam of objects that have the members ``found``."""
     kind, there = _kind(kind_name), dict(found)
     members: dict[str, Any] = {"__slots__": (), "_checked_kind": kind}
     for name, rule in kind.properties.items():
@@ -225,11 +261,20 @@ def _default_method(default: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+# One frame of the seam lies between who calls and the plugin: these two do all of it themselves.
 def _reader(name: str, rule: Rule | None) -> Callable[[Any], Any]:
     def read(self: Any) -> Any:
-        ask = Ask(self._checked_inner, self._checked_who, self._checked_terms, name)
-        answer = guarded(ask, getattr, name)
-        return answer if rule is None else judged(answer, ask, rule)
+        inner, who = self._checked_inner, self._checked_who
+        try:
+            answer = getattr(inner, name)
+            if rule is None:
+                return answer
+            return rule(answer, Ask(inner, who, self._checked_terms, name))
+        except Exception as error:
+            named = blamed(error, who, name)
+            if named is error:
+                raise
+            raise named from error
 
     return read
 
@@ -237,28 +282,24 @@ def _reader(name: str, rule: Rule | None) -> Callable[[Any], Any]:
 def _method(
     name: str, rule: Rule | None, prepare: Prepare | None, says_missing: bool
 ) -> Callable[..., Any]:
-    work = _found if says_missing else _called
-
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        ask = Ask(self._checked_inner, self._checked_who, self._checked_terms, name)
-        given, named = (args, kwargs) if prepare is None else prepare(ask, *args, **kwargs)
-        answer = guarded(ask, work, name, given, named)
-        return answer if rule is None else judged(answer, ask, rule, *args, **kwargs)
+        inner, who = self._checked_inner, self._checked_who
+        ask = Ask(inner, who, self._checked_terms, name)
+        try:
+            if prepare is None:
+                answer = getattr(inner, name)(*args, **kwargs)
+            else:
+                given, named_args = prepare(ask, *args, **kwargs)
+                answer = getattr(inner, name)(*given, **named_args)
+            return answer if rule is None else rule(answer, ask, *args, **kwargs)
+        except Exception as error:
+            named = blamed(error, who, name, says_missing)
+            if named is error:
+                raise
+            raise named from error
 
     call.__name__ = name
     return call
-
-
-def _called(inner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return getattr(inner, name)(*args, **kwargs)
-
-
-def _found(inner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    try:
-        return getattr(inner, name)(*args, **kwargs)
-    except FileNotFoundError as error:
-        excuse(error)
-        raise
 
 
 def _kind(name: str) -> Kind:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from attrs import evolve
 
 from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.seam import Ask, Kind, guarded, judged, may_travel, wrapped
@@ -53,13 +52,13 @@ def _serialize(answer: Any, ask: Ask, rows: pa.RecordBatch) -> pa.Buffer:
     wanted = "a pyarrow.Buffer"
     if not isinstance(answer, pa.Buffer):
         raise Wrong(says(answer), wanted)
-    length = judged(ask.inner.length, evolve(ask, member="length"), _length)
+    length = judged(ask.inner.length, ask.of("length"), _length)
     if length >= 0 and len(answer) != rows.num_rows * length:
         raise Wrong(f"{len(answer)} bytes", f"{length} bytes for each of {rows.num_rows} rows")
     stream: Stream = ask.terms
     stream.messages += 1
     if stream.messages % _SAMPLED == 1:
-        reading = evolve(ask, member="deserialize")
+        reading = ask.of("deserialize")
         again = guarded(reading, _read, answer)
         again = judged(again, reading, _deserialize, answer)
         if again.num_rows != rows.num_rows:
