@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.read.changes.compare import _pairs
-from hoodoo.read.changes.scan import change_payloads
-from hoodoo.read.changes.unit import ChangeUnit, pack_units, unpack_units
+from hoodoo.read.changes.unit import ChangeUnit
+from hoodoo.read.step import dealt
 from hoodoo.read.window import place, point, upto
 from hoodoo.timeline.timeline import from_names
 
@@ -22,12 +24,12 @@ UNITS = [
 
 
 def test_units_travel() -> None:
-    assert unpack_units(pack_units(UNITS)) == UNITS
+    assert pickle.loads(pickle.dumps(UNITS)) == UNITS
     assert [unit.size for unit in UNITS] == [7, 19]
-    payloads = change_payloads(UNITS * 3, 2)
-    assert len(payloads) == 2
-    assert [unit for payload in payloads for unit in unpack_units(payload)] == UNITS * 3
-    assert change_payloads([], 2) == []
+    groups = dealt(UNITS * 3, 2)
+    assert len(groups) == 2
+    assert [unit for group in groups for unit in group] == UNITS * 3
+    assert dealt([], 2) == []
 
 
 @pytest.mark.parametrize(

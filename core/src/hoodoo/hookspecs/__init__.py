@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
@@ -38,6 +38,7 @@ from hoodoo.hookspecs.metadata_partition import MetadataPartitionHooks
 from hoodoo.hookspecs.observer import ObserverHooks
 from hoodoo.hookspecs.participant import ParticipantHooks
 from hoodoo.hookspecs.pruner import PrunerHooks
+from hoodoo.hookspecs.query_type import QueryTypeHooks
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs.report import ReportHooks
 from hoodoo.hookspecs.serializer import SerializerHooks
@@ -60,6 +61,7 @@ FAMILIES: dict[str, type] = {
     "participant": ParticipantHooks,
     "metadata_partition": MetadataPartitionHooks,
     "pruner": PrunerHooks,
+    "query_type": QueryTypeHooks,
     "action": ActionHooks,
     "compaction": CompactionHooks,
     "clustering_plan": ClusteringPlanHooks,

@@ -22,6 +22,7 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.metadata_partition import MetadataPartition
 from hoodoo.hookspecs.participant import Participant
 from hoodoo.hookspecs.pruner import Pruner
+from hoodoo.hookspecs.query_type import QueryType
 from hoodoo.hookspecs.report import Reporter
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.deprecations import old_names
@@ -46,6 +47,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "participant": (Participant,),
     "metadata_partition": (MetadataPartition,),
     "pruner": (Pruner,),
+    "query_type": (QueryType,),
     "action": (Action,),
     "compaction": (CompactionStrategy,),
     "clustering_plan": (ClusteringPlanner,),

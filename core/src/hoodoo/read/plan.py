@@ -23,6 +23,7 @@ from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import hidden, stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_generator, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
+from hoodoo.read.step import ReadSlices
 from hoodoo.read.travel import view_as_of
 from hoodoo.timeline.instants import parse_point
 from hoodoo.timeline.placement import rows_follow_columns
@@ -62,6 +63,15 @@ class ScanPlan:
     def schema(self) -> pa.Schema:
         """What the rows of the result look like."""
         return self.spec.out_schema
+
+    @property
+    def units(self) -> tuple[FileSlice, ...]:
+        """What tasks read."""
+        return self.slices
+
+    def reader(self, source: ReadSource) -> ReadSlices:
+        """What reads the slices, also as a step for an engine's tasks."""
+        return ReadSlices(source.storage, check_readable(source), self.spec, self.rule)
 
     @property
     def pruned_by_partition(self) -> int:

@@ -14,7 +14,7 @@ from hoodoo.calls import checked_methods
 from hoodoo.errors import EngineError
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.open import count_slice, pruned_rows, read_slice
+from hoodoo.read.open import count_slice, pruned_rows
 from hoodoo.read.plan import ScanPlan, plan_scan
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.rows import Rows
@@ -60,9 +60,7 @@ class Scan(Rows):
     @property
     def step(self) -> ReadSlices:
         """The same read as a step for an engine's tasks."""
-        return ReadSlices(
-            self.source.storage, check_readable(self.source), self.plan.spec, self.plan.rule
-        )
+        return self.plan.reader(self.source)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, lazily: by partition path, file id and position in the file.
@@ -73,7 +71,8 @@ class Scan(Rows):
         # The file that is being consumed must not be the only one that goes on: the next ones fill
         # their buffers meanwhile, which are the deeper the fewer they are.
         depth = max(2, _WAITING // self.read_ahead)
-        return in_order([self._opener(s) for s in self.plan.slices], self.read_ahead, depth)
+        rows = self.step.rows
+        return in_order([partial(rows, s) for s in self.plan.slices], self.read_ahead, depth)
 
     def to_spark(self, spark: Any = None) -> Any:
         """A lazy Spark DataFrame; ``spark`` defaults to the active session.
@@ -102,11 +101,6 @@ class Scan(Rows):
             yield ask(storage, file_format, spec, slice_, self.plan.rule)
 
         return in_order([partial(one, s) for s in self.plan.slices], self.read_ahead)
-
-    def _opener(self, slice_: FileSlice) -> Callable[[], Iterator[pa.RecordBatch]]:
-        file_format = check_readable(self.source)
-        spec, rule = self.plan.spec, self.plan.rule
-        return partial(read_slice, self.source.storage, file_format, spec, slice_, rule)
 
 
 def dataframe(scan: Any, spark: Any) -> Any:

@@ -37,9 +37,10 @@ class ReadSlices:
         for batch in batches:
             for payload in batch.column(PAYLOAD):  # one turn per task, not per row of data
                 for slice_ in unpack(payload.as_py()):
-                    yield from read_slice(
-                        self.storage, self.file_format, self.spec, slice_, self.rule
-                    )
+                    yield from self.rows(slice_)
+
+    def rows(self, unit: FileSlice) -> Iterator[pa.RecordBatch]:
+        return read_slice(self.storage, self.file_format, self.spec, unit, self.rule)
 
 
 class Sized(Protocol):

@@ -6,16 +6,19 @@ put beside the listing; where the older state has one of these files, it can't b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.listing import is_known, list_data
-from hoodoo.read.cleaned import deleted_by, undone_meanwhile
 from hoodoo.read.source import ReadSource
+from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clean import CLEAN, READABLE, last_clean
-from hoodoo.timeline.taken import taken_since
+from hoodoo.timeline.plans.clean import CLEAN, READABLE, last_clean, read_plan
+from hoodoo.timeline.taken import Taken, taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files
 
@@ -85,3 +88,31 @@ def _cleans(timeline: Timeline) -> tuple[Instant, ...]:
 def _is_running(instant: Instant) -> bool:
     """Whether it is a clean that may have deleted some of its files, and not all of them."""
     return instant.action == CLEAN and instant.state is State.INFLIGHT
+
+
+def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
+    return CommitConflictError(
+        f"{storage.root}: {taken.undone[-1]}",
+        "was undone while this read was planned.",
+        "Read again.",
+    )
+
+
+def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
+    """The files that ``clean`` deleted, or is about to. CommitConflictError if it is archived just now."""
+    try:
+        return read_plan(storage, timeline, clean).files
+    except FileNotFoundError:  # archiving takes the plan first
+        pass
+    try:
+        told = timeline.contents(storage, clean)
+    except FileNotFoundError as error:  # and what is older than the clean before its end
+        raise CommitConflictError(
+            f"{storage.root}: clean {clean.requested}", "was archived while this read was planned.",
+            "Read again.",
+        ) from error  # fmt: skip
+    return [
+        path_of(partition, str(name).rpartition("/")[2])
+        for partition, part in (told.get("partitionMetadata") or {}).items()
+        for name in part.get("successDeleteFiles") or ()
+    ]

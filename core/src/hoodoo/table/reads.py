@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from hoodoo.calls import refuse_options
+from hoodoo.kernel.answers import plain
+from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.changes.scan import Changes
-from hoodoo.read.incremental import plan_incremental
+from hoodoo.read.query import Query, planned
 from hoodoo.read.scan import Scan
 from hoodoo.table.handle import TableHandle
 
@@ -37,6 +39,17 @@ def read(
     return scan
 
 
+def query(table: TableHandle, name: str, /, **arguments: Any) -> Scan | Query:
+    """A lazy read of the query type ``name``; hoodoo-history brings ``incremental`` and ``changes``.
+    ``arguments`` are those of the type.
+
+    Raises PluginError where no plugin offers it, CallError for arguments that it does not have.
+    """
+    found = resolve("query_type", name, table.settings).instance
+    refuse_options(f"table.query({name!r}", plain(found).plan, 1, arguments)
+    return table.plan_read(lambda source: planned(source, found.plan(source, **arguments)))
+
+
 def incremental(
     table: TableHandle,
     since: str | datetime,
@@ -51,9 +64,9 @@ def incremental(
     6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
     points and where a clean took files away that ``until`` needs.
     """
-    return table.plan_read(
-        lambda source: Scan(source, plan_incremental(source, since, until, columns, where))
-    )
+    found = query(table, "incremental", since=since, until=until, columns=columns, where=where)
+    assert isinstance(found, Scan)
+    return found
 
 
 def changes(
@@ -62,7 +75,7 @@ def changes(
     until: str | datetime | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
-) -> Changes:
+) -> Query:
     """What each commit after ``since``, up to ``until`` or now, did: one row for each inserted, updated
     or deleted row, with its images before and after.
 
@@ -70,6 +83,6 @@ def changes(
     that moves to another partition path is deleted there and inserted here. Raises as
     :meth:`incremental` does.
     """
-    return table.plan_read(
-        lambda source: Changes.of(source, since=since, until=until, columns=columns, where=where)
-    )
+    found = query(table, "changes", since=since, until=until, columns=columns, where=where)
+    assert isinstance(found, Query)
+    return found

@@ -86,6 +86,7 @@ class Table:
     read = verb(reads.read)
     incremental = verb(reads.incremental)
     changes = verb(reads.changes)
+    query = verb(reads.query)
 
     # Writing: hoodoo.table.writes
     upsert = verb(writes.upsert)

@@ -12,9 +12,9 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.participants.listing import is_known
-from hoodoo.read.changes.scan import Changes, change_payloads
 from hoodoo.read.missing import explained
 from hoodoo.read.prefetch import in_order
+from hoodoo.read.query import Query
 from hoodoo.read.scan import Scan
 from hoodoo.read.step import ReadSlices, payloads
 from hoodoo.storage.api import has_plain_files
@@ -27,7 +27,7 @@ from hoodoo_spark.types import spark_schema
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
 
 
-def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
+def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
     """``scan`` as a lazy DataFrame; rows in no particular order.
 
     ``spark`` defaults to the active session. The files are chosen now: later commits are not seen.
@@ -38,8 +38,8 @@ def to_dataframe(scan: Scan | Changes, spark: Any = None) -> Any:
         spark = find()
     check_classic(spark, "the session")
     refuse_unshared(scan.source.storage)
-    if isinstance(scan, Changes):
-        return _of_changes(scan, spark)
+    if not isinstance(scan, Scan):
+        return _of_units(scan, spark)
     step, columns = scan.step, scan.plan.spec.columns
     if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
         step = _with_a_column(step, scan.plan.stored)
@@ -79,12 +79,9 @@ def _refuse_lost(step: ReadSlices, slices: Sequence[FileSlice]) -> None:
                 pass
 
 
-def _of_changes(changes: Changes, spark: Any) -> Any:
-    tasks = _tasks(spark, changes.plan.size)
-    step = changes.step
-    return arrow_scan(
-        spark, change_payloads(changes.plan.units, tasks), step, spark_schema(step.out_schema)
-    )
+def _of_units(query: Query, spark: Any) -> Any:
+    payloads_ = query.payloads(_tasks(spark, query.size))
+    return arrow_scan(spark, payloads_, query.step, spark_schema(query.schema))
 
 
 def _tasks(spark: Any, size: int) -> int:

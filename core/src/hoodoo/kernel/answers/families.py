@@ -17,6 +17,7 @@ from hoodoo.kernel.answers import (
     merging,
     participants,
     planning,
+    querying,
     serializing,
     stores,
 )
@@ -49,6 +50,9 @@ KINDS: dict[str, Kind] = {
         participants.PARTICIPATION,
         participants.METADATA_PARTITION,
         participants.PRUNER,
+        querying.QUERY_TYPE,
+        querying.QUERY_PLAN,
+        querying.UNIT_READER,
         planning.ACTION,
         planning.COMPACTION,
         clustering.PLAN,

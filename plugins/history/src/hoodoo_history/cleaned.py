@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
-from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
+from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
-from hoodoo.model.instant import Instant
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.participants.listing import list_data
 from hoodoo.read.source import ReadSource
+from hoodoo.read.travel import deleted_by, undone_meanwhile
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.lost import lost_file, removed_files
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clean import CLEAN, read_plan
+from hoodoo.timeline.plans.clean import CLEAN
 from hoodoo.timeline.removed import was_removed
-from hoodoo.timeline.taken import Taken, taken_since
+from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile
 
@@ -79,14 +79,6 @@ class CleanedFiles:
         return lost_file(storage, path, "a commit")
 
 
-def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
-    return CommitConflictError(
-        f"{storage.root}: {taken.undone[-1]}",
-        "was undone while this read was planned.",
-        "Read again.",
-    )
-
-
 def cleaned(asked: str, path: str, by: str = "a clean") -> ConfigError:
     return ConfigError(
         asked,
@@ -140,23 +132,3 @@ def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
         if clean.action == CLEAN
         for path in deleted_by(storage, timeline, clean)
     }
-
-
-def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
-    """The files that ``clean`` deleted, or is about to. CommitConflictError if it is archived just now."""
-    try:
-        return read_plan(storage, timeline, clean).files
-    except FileNotFoundError:  # archiving takes the plan first
-        pass
-    try:
-        told = timeline.contents(storage, clean)
-    except FileNotFoundError as error:  # and what is older than the clean before its end
-        raise CommitConflictError(
-            f"{storage.root}: clean {clean.requested}", "was archived while this read was planned.",
-            "Read again.",
-        ) from error  # fmt: skip
-    return [
-        path_of(partition, str(name).rpartition("/")[2])
-        for partition, part in (told.get("partitionMetadata") or {}).items()
-        for name in part.get("successDeleteFiles") or ()
-    ]

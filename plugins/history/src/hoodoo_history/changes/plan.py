@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 
+from hoodoo.hookspecs import Settings
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, WriteStat
@@ -18,12 +19,13 @@ from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY, without_meta
 from hoodoo.participants.listing import is_known
 from hoodoo.read import prune
 from hoodoo.read.changes.change_data import has_after, noted
+from hoodoo.read.changes.compare import Comparison
 from hoodoo.read.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
 from hoodoo.read.cleaned import CleanedFiles, Key, check_stats, cleaned
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.plan import merge_rule
 from hoodoo.read.schema import stored_schema
-from hoodoo.read.source import ReadSource, check_extension, check_readable
+from hoodoo.read.source import ReadSource, check_extension, check_readable, keyed_format
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.window import TimelineRange, appeared, check_commit_times, is_change, place, upto
 from hoodoo.timeline.instants import order_key
@@ -51,8 +53,15 @@ class ChangesPlan:
     rule: MergeRule | None = None
 
     @property
+    def schema(self) -> pa.Schema:
+        return self.spec.out_schema
+
+    @property
     def size(self) -> int:
         return sum(unit.size for unit in self.units)
+
+    def reader(self, source: ReadSource) -> Comparison:
+        return Comparison(source.storage, keyed_format(source), self.spec, self.rule)
 
     def brief(self) -> str:
         """The plan in few words."""
@@ -74,6 +83,25 @@ class ChangesPlan:
             f"  commits  {len(self.commits)}, in {len(self.units)} units ({self.size} bytes)",
         ]
         return "\n".join(lines)
+
+
+@frozen
+class Changes:
+    """The query type."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Changes:
+        return cls()
+
+    def plan(
+        self,
+        source: ReadSource,
+        since: str | datetime,
+        until: str | datetime | None = None,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+    ) -> ChangesPlan:
+        return plan_changes(source, since, until, columns, where)
 
 
 def plan_changes(

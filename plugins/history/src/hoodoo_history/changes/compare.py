@@ -47,7 +47,7 @@ class Comparison:
     rule: MergeRule | None = None
     blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
 
-    def changes(self, unit: ChangeUnit) -> Iterator[pa.RecordBatch]:
+    def rows(self, unit: ChangeUnit) -> Iterator[pa.RecordBatch]:
         """The changes of ``unit``, in the shape of ``spec.out_schema``: deletes, updates, inserts."""
         for op, before, after in self._found(unit):
             if op in unit.ops:

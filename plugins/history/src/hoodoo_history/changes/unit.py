@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
 from hoodoo.model.filegroup import FileSlice, LogFile
-from hoodoo.model.slice_json import pack, unpack
 from hoodoo.read.spec import RowSpec
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
@@ -43,27 +39,6 @@ class ChangeUnit:
         """Bytes of the files to be compared."""
         slices = sum(slice_.size for slice_ in (*self.old, *self.new))
         return slices + sum(log.size for log in self.logs)
-
-
-def pack_units(units: Sequence[ChangeUnit]) -> bytes:
-    found = []
-    for u in units:
-        # Logs travel as what they are in: a slice of one file group.
-        logs = FileSlice(u.partition_path, "", "", None, u.logs)
-        slices = [pack(some).decode() for some in (u.old, u.new, [logs])]
-        rest = [u.instant, u.completed, u.partition_path, u.before, u.ops, u.part, u.parts]
-        found.append([*slices, *rest])
-    return json.dumps(found, separators=(",", ":")).encode()
-
-
-def unpack_units(payload: bytes) -> list[ChangeUnit]:
-    return [
-        ChangeUnit(
-            instant, completed, path, tuple(unpack(old)), tuple(unpack(new)), before, tuple(ops),
-            part, parts, unpack(logs)[0].log_files,
-        )
-        for old, new, logs, instant, completed, path, before, ops, part, parts in json.loads(payload)
-    ]  # fmt: skip
 
 
 def _text(where: pc.Expression | None) -> str:

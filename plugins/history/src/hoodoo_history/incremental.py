@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve
+from attrs import evolve, frozen
 
+from hoodoo.hookspecs import Settings
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.listing import is_known
@@ -22,6 +23,25 @@ from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.view import FileSystemView, from_files
 
 INCREMENTAL = "incremental"
+
+
+@frozen
+class Incremental:
+    """The query type."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Incremental:
+        return cls()
+
+    def plan(
+        self,
+        source: ReadSource,
+        since: str | datetime,
+        until: str | datetime | None = None,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+    ) -> ScanPlan:
+        return plan_incremental(source, since, until, columns, where)
 
 
 def plan_incremental(
