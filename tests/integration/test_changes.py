@@ -13,8 +13,8 @@ import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.files.log.reader import LogReader
 from hoodoo.kernel.log_blocks import log_formats
-from hoodoo.read.changes import plan as changes_plan
 from hoodoo.storage.local import LocalStorage
+from hoodoo_history.changes import plan as changes_plan
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data
 

@@ -28,6 +28,7 @@ OURS = (
     "hoodoo-formats",
     "hoodoo-services",
     "hoodoo-clustering",
+    "hoodoo-history",
     "hoodoo-spark",
 )
 HEAD = """\

@@ -25,6 +25,7 @@ DISTRIBUTIONS = {
     "hoodoo-formats": REPO / "plugins/formats",
     "hoodoo-services": REPO / "plugins/services",
     "hoodoo-clustering": REPO / "plugins/clustering",
+    "hoodoo-history": REPO / "plugins/history",
     "hoodoo-spark": REPO / "plugins/spark",
 }
 # A room imports only rooms before it (docs/architecture.md).
@@ -61,6 +62,7 @@ FOREIGN = (
     "hoodoo_formats",
     "hoodoo_services",
     "hoodoo_clustering",
+    "hoodoo_history",
     "hoodoo_spark",
     "typer",
     "pytest",
@@ -262,6 +264,7 @@ def test_versions_are_equal() -> None:
 PLUGINS = (
     "hoodoo_cli",
     "hoodoo_clustering",
+    "hoodoo_history",
     "hoodoo_formats",
     "hoodoo_metadata",
     "hoodoo_services",

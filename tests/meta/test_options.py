@@ -24,6 +24,7 @@ OURS = (
     "hoodoo-metadata",
     "hoodoo-services",
     "hoodoo-clustering",
+    "hoodoo-history",
     "hoodoo-spark",
 )
 # What declares options, and what judges them.

@@ -21,22 +21,6 @@ def hoodoo_storages() -> list[Registration]:
 
 
 @hookimpl
-def hoodoo_query_types() -> list[Registration]:
-    return [
-        Registration(
-            "incremental",
-            "hoodoo.read.incremental:Incremental.from_settings",
-            summary="The rows that commits of a stretch of the timeline wrote, as they stand at its end.",
-        ),
-        Registration(
-            "changes",
-            "hoodoo.read.changes.plan:Changes.from_settings",
-            summary="What each commit did: inserted, updated and deleted rows, before and after it.",
-        ),
-    ]
-
-
-@hookimpl
 def hoodoo_serializers() -> list[Registration]:
     return [
         Registration(

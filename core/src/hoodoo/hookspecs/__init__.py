@@ -80,6 +80,7 @@ _BRINGS = {
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
     "hoodoo-services": ("action", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
+    "hoodoo-history": ("query_type",),
     "hoodoo-cli": ("report", "command"),
 }
 USUAL: dict[str, tuple[str, str]] = {

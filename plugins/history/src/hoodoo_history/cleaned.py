@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from attrs import frozen
-
 from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile

@@ -9,18 +9,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
-
 from hoodoo.hookspecs import Settings
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.listing import is_known
-from hoodoo.read.cleaned import CleanedFiles, Key, check_stats
 from hoodoo.read.plan import ScanPlan, plan_scan
 from hoodoo.read.project import or_untimed
 from hoodoo.read.source import ReadSource
-from hoodoo.read.window import TimelineRange, check_commit_times, is_change
 from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.view import FileSystemView, from_files
+
+from hoodoo_history.cleaned import CleanedFiles, Key, check_stats
+from hoodoo_history.window import TimelineRange, check_commit_times, is_change
 
 INCREMENTAL = "incremental"
 

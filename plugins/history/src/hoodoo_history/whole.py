@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import Factory, evolve, field, frozen
-
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
@@ -19,19 +18,20 @@ _Key = tuple[str, str]  # requested, action
 
 @frozen
 class WholeTimeline(Timeline):
-    """A timeline that knows archived instants too; ``start`` is the first of them all."""
+    """A timeline that knows archived instants too; ``start`` is the first of them all. ``active`` is the rest of it."""
 
+    active: Timeline = field(eq=False, repr=False, kw_only=True)
     archived: Mapping[_Key, ArchivedInstant] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
 
     def metadata(self, storage: Storage, instant: Instant) -> CommitMetadata:
         found = self.archived.get((instant.requested, instant.action))
-        return super().metadata(storage, instant) if found is None else found.metadata()
+        return self.active.metadata(storage, instant) if found is None else found.metadata()
 
     def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
         found = self.archived.get((instant.requested, instant.action))
-        return super().contents(storage, instant) if found is None else found.contents()
+        return self.active.contents(storage, instant) if found is None else found.contents()
 
 
 def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
@@ -62,5 +62,5 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
         return evolve(timeline, start=next(first, timeline.start))
     return WholeTimeline(
         tuple(instants), timeline.layout, timeline.config, next(first, timeline.start),
-        metadata=timeline._metadata, noted=timeline.noted, archived=found,
+        noted=timeline.noted, active=timeline, archived=found,
     )  # fmt: skip

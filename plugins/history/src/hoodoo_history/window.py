@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from attrs import evolve, frozen
-
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import VIRTUAL, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.read.source import ReadSource
-from hoodoo.read.whole import whole
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_history.whole import whole
 
 EARLIEST = "earliest"
 _ZEROS = "0" * 17

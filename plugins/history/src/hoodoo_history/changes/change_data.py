@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import CorruptTableError
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
@@ -30,9 +29,10 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.model.schema.widen import widened
-from hoodoo.read.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
+
+from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec
 
 # Column `record_key` of a log with the image before.
 KEY = "record_key"

@@ -16,19 +16,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
-
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.kernel.log_blocks import LogFormats, log_formats
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
 from hoodoo.produce.spread import part_of
-from hoodoo.read.changes.change_data import logged_changes, looked_up
-from hoodoo.read.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
 from hoodoo.read.open import read_slice
 from hoodoo.read.project import or_untimed
 from hoodoo.read.spec import RowSpec, let_through, referenced
 from hoodoo.storage.api import Storage
+
+from hoodoo_history.changes.change_data import logged_changes, looked_up
+from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
 
 # Rows that are looked up together: a call hashes all keys of the other side.
 _TOGETHER = 1 << 19

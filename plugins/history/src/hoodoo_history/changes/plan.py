@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
-
 from hoodoo.hookspecs import Settings
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model import brief
@@ -18,21 +17,29 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY, without_meta
 from hoodoo.participants.listing import is_known
 from hoodoo.read import prune
-from hoodoo.read.changes.change_data import has_after, noted
-from hoodoo.read.changes.compare import Comparison
-from hoodoo.read.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
-from hoodoo.read.cleaned import CleanedFiles, Key, check_stats, cleaned
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.plan import merge_rule
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_readable, keyed_format
 from hoodoo.read.spec import RowSpec, row_spec
-from hoodoo.read.window import TimelineRange, appeared, check_commit_times, is_change, place, upto
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
+
+from hoodoo_history.changes.change_data import has_after, noted
+from hoodoo_history.changes.compare import Comparison
+from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
+from hoodoo_history.cleaned import CleanedFiles, Key, check_stats, cleaned
+from hoodoo_history.window import (
+    TimelineRange,
+    appeared,
+    check_commit_times,
+    is_change,
+    place,
+    upto,
+)
 
 # Bytes of files that one task compares, where it need not be one file group.
 UNIT_BYTES = 256 << 20
@@ -116,7 +123,7 @@ def plan_changes(
     ``columns``: those of the images, by default the table's own. ``where`` is asked of both images,
     and a change is given where one matches. Costs one listing and the metadata of the commits.
 
-    Raises as :func:`~hoodoo.read.incremental.plan_incremental` does; here the state before each of
+    Raises as :func:`~hoodoo_history.incremental.plan_incremental` does; here the state before each of
     the commits must be there, too.
     """
     file_format = check_readable(source)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
-
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.read.spec import RowSpec
 

@@ -1,0 +1,24 @@
+"""What hoodoo-history offers. Imports nothing heavy: discovery reads it in every process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+
+@hookimpl
+def hoodoo_query_types() -> Iterable[Registration]:
+    return [
+        Registration(
+            "incremental",
+            "hoodoo_history.incremental:Incremental.from_settings",
+            summary="The rows that commits of a stretch of the timeline wrote, as they stand at its end.",
+        ),
+        Registration(
+            "changes",
+            "hoodoo_history.changes.plan:Changes.from_settings",
+            summary="What each commit did: inserted, updated and deleted rows, before and after it.",
+        ),
+    ]
