@@ -75,6 +75,7 @@ def test_by_the_text_of_a_factory(tmp_path: Path) -> None:
     ("family", "name", "bring"),
     [
         ("report", "verify", "hoodoo-cli"),
+        ("query_type", "incremental", "hoodoo-history"),
         ("engine", "spark", '"hoodoo[spark]"'),
         ("merger", "event_time", "hoodoo-standard"),
     ],

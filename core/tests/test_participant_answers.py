@@ -1,4 +1,4 @@
-"""What participants, pruners and metadata partitions answer is judged, member by member."""
+"""What participants, pruners, query types and metadata partitions answer is judged, member by member."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs import index, metadata_partition, participant, pruner
+from hoodoo.hookspecs import index, metadata_partition, participant, pruner, query_type
 from hoodoo.kernel.answers import KINDS, Who, checked
 from hoodoo.kernel.answers.seam import wrapped
 from hoodoo.kernel.protocols import members
@@ -21,6 +21,9 @@ PROTOCOLS = {
     participant.Participation: "participation",
     metadata_partition.MetadataPartition: "metadata_partition",
     pruner.Pruner: "pruner",
+    query_type.QueryType: "query_type",
+    query_type.QueryPlan: "query_plan",
+    query_type.UnitReader: "unit_reader",
     index.LearningIndex: "index",
 }
 WHO = Who("participant", "acme", "acme-dist", "1.0")

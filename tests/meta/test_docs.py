@@ -31,6 +31,7 @@ from hoodoo.hookspecs import index as index_family
 from hoodoo.hookspecs import metadata_partition as partition_family
 from hoodoo.hookspecs import participant as participant_family
 from hoodoo.hookspecs import pruner as pruner_family
+from hoodoo.hookspecs import query_type as query_family
 from hoodoo.hookspecs import serializer as serializer_family
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -380,6 +381,12 @@ TYPES: dict[str, tuple[type, ...]] = {
         partition_family.GroupEntries,
     ),
     "pruner": (pruner_family.Pruner, pruner_family.PruneRequest),
+    "query_type": (
+        query_family.QueryType,
+        query_family.QueryPlan,
+        query_family.QueryUnit,
+        query_family.UnitReader,
+    ),
     "action": (
         action_family.Action,
         action_family.Schedules,

@@ -1,0 +1,50 @@
+"""Incremental reads and change reads keep the contract of query types; a call that can't be right says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import CallError, PluginError
+from hoodoo.hookspecs.query_type import QueryType
+from hoodoo.testing.contracts.query_type import QueryTypeContract
+from hoodoo_history.changes.plan import Changes
+from hoodoo_history.incremental import Incremental
+
+
+class _History(QueryTypeContract):
+    @pytest.fixture
+    def arguments(self) -> Mapping[str, Any]:
+        return {"since": "earliest"}
+
+
+class TestIncremental(_History):
+    @pytest.fixture
+    def query_type(self) -> QueryType:
+        return Incremental()
+
+
+class TestChanges(_History):
+    @pytest.fixture
+    def query_type(self) -> QueryType:
+        return Changes()
+
+
+def test_a_query_by_its_name(tmp_path: Path) -> None:
+    table = hoodoo.create(
+        str(tmp_path / "t"), pa.schema([("id", pa.int64()), ("n", pa.int64())]), record_key="id"
+    )
+    table.upsert([{"id": 1, "n": 1}])
+    for name in ("incremental", "changes"):
+        by_name, method = table.query(name, since="earliest"), getattr(table, name)("earliest")
+        assert type(by_name) is type(method) and by_name.to_arrow() == method.to_arrow()
+        with pytest.raises(CallError, match="from_"):
+            table.query(name, from_="earliest")
+        with pytest.raises(CallError, match="since"):
+            table.query(name)
+    with pytest.raises(PluginError, match="incremental"):
+        table.query("incremetal", since="earliest")
