@@ -164,7 +164,7 @@ def test_options_are_gathered() -> None:
 
 
 def test_every_family_that_registers_has_a_protocol() -> None:
-    assert set(PROTOCOLS) == set(FAMILIES) - {"command", "observer"}
+    assert set(PROTOCOLS) == set(FAMILIES) - {"command", "creation", "observer"}
     hooks = Kernel([]).hooks
     assert "hoodoo_storages" in hooks and "hoodoo_event" in hooks
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from hoodoo.errors import HoodooWarning
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
-from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATOR
 from hoodoo.table.table import Table
+from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATOR
 
 __all__ = ["CLASS", "COLUMNS", "CONCATENATOR", "KEPT_META", "POPULATE", "VIRTUAL"]
 

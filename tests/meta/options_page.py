@@ -11,7 +11,6 @@ from hoodoo.hookspecs.registration import Option
 from hoodoo.kernel import kernel
 from hoodoo.options.files import FILE_OPTIONS
 from hoodoo.options.kinds import Size
-from hoodoo.options.new_table import NEW_TABLE_OPTIONS
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
@@ -19,6 +18,7 @@ from hoodoo_clustering.options import CLUSTERING_OPTIONS
 from hoodoo_formats.options import PARQUET_OPTIONS
 from hoodoo_metadata.options import METADATA_OPTIONS
 from hoodoo_services.options import ARCHIVE_OPTIONS, CLEAN_OPTIONS, COMPACTION_OPTIONS
+from hoodoo_standard.creation.options import NEW_TABLE_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs/options.md"
 OURS = (

@@ -33,6 +33,7 @@ from hoodoo.hookspecs import participant as participant_family
 from hoodoo.hookspecs import pruner as pruner_family
 from hoodoo.hookspecs import query_type as query_family
 from hoodoo.hookspecs import serializer as serializer_family
+from hoodoo.hookspecs.creation import Found, NewTable
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
@@ -324,6 +325,7 @@ def _fails_to_import(site: Path, monkeypatch: pytest.MonkeyPatch, source: str) -
 # member, values by their fields.
 TYPES: dict[str, tuple[type, ...]] = {
     "storage": (Storage, Entry),
+    "creation": (NewTable, Found),
     "engine": (
         engine_family.Engine,
         engine_family.KnowsStorage,

@@ -53,7 +53,7 @@ ALLOWED = {
     ("core/src/hoodoo/kernel/registry.py", _READS): "its declarations",
     ("core/src/hoodoo/model/writer_keys.py", _NAMES): "Hudi's names of what properties say",
     (
-        "core/src/hoodoo/table/new_table.py",
+        "plugins/standard/src/hoodoo_standard/creation/properties.py",
         _NAMES,
     ): "a property that only new tables of version 6 have",
     ("core/src/hoodoo/files/log/blocks.py", _FLAGS): "a header of log blocks",

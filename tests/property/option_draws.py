@@ -10,13 +10,14 @@ from typing import Any
 
 from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
-from hoodoo.options import files, new_table, table
+from hoodoo.options import files, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
 from hoodoo.options.write import CONCURRENCY, DUPLICATES, UNDONE
 from hoodoo_clustering import options as clustering
 from hoodoo_metadata import options as metadata
 from hoodoo_services import options as services
 from hoodoo_standard import options as standard
+from hoodoo_standard.creation import options as new_table
 from hypothesis import strategies as st
 
 Chosen = tuple[tuple[str, str], ...]  # key, text

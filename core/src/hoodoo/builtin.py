@@ -28,6 +28,7 @@ def hoodoo_serializers() -> list[Registration]:
             "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings",
             options=(SERIALIZER,),
             summary="Packed record batches, as they lie in memory.",
+            default=True,
         )
     ]
 

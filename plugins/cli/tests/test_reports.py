@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
-from hoodoo.model.figures import Sizes
+from hoodoo.model.sizes import Sizes
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.codec.avro import encode_rollback_plan
 from hoodoo.timeline.layouts import LAYOUTS

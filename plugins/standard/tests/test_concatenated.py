@@ -16,8 +16,8 @@ from hoodoo.hookspecs.key_generator import (
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
-from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.testing.contracts.key_generator import KeyGeneratorContract
+from hoodoo_standard.creation.virtual import CONCATENATOR
 from hoodoo_standard.keygen.concatenated import ConcatenatedKeyGenerator
 
 

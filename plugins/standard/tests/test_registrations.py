@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import structlog
@@ -12,6 +13,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
+from hoodoo.testing.contracts.creation import CreationContract
 from hoodoo.testing.contracts.observer import ObserverContract
 from hoodoo_standard import registrations
 
@@ -130,3 +132,9 @@ def test_lines_are_quiet_unless_asked_for(
         registrations.hoodoo_event(event)
     (line,) = caplog.messages
     assert "event='write.committed'" in line and "inserted=3" in line and "instant='123'" in line
+
+
+class TestCreation(CreationContract):
+    @pytest.fixture
+    def new_table(self) -> Any:
+        return registrations.hoodoo_new_table

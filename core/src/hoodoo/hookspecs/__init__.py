@@ -7,7 +7,7 @@ the objects made by the registered factories obey and that tasks call directly.
 
 Order of the families, as a row meets them on its way into a table:
 
-storage -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
+storage -> creation -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
 -> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
@@ -24,6 +24,7 @@ from hoodoo.hookspecs.clustering import (
 from hoodoo.hookspecs.command import CommandHooks
 from hoodoo.hookspecs.compaction import CompactionHooks
 from hoodoo.hookspecs.conflict import ConflictHooks
+from hoodoo.hookspecs.creation import CreationHooks
 from hoodoo.hookspecs.engine import EngineHooks
 from hoodoo.hookspecs.file_format import FileFormatHooks
 from hoodoo.hookspecs.index import IndexHooks
@@ -47,6 +48,7 @@ from hoodoo.hookspecs.storage import StorageHooks
 # One entry per family: family name -> the class that holds its hookspecs.
 FAMILIES: dict[str, type] = {
     "storage": StorageHooks,
+    "creation": CreationHooks,
     "engine": EngineHooks,
     "key_generator": KeyGeneratorHooks,
     "merger": MergerHooks,

@@ -11,6 +11,9 @@ from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import Registration
 from hoodoo.model.filegroup import FileSlice
 
+# Role of a registration: never touches an existing file.
+NEW_FILES = "only_new"
+
 
 @frozen
 class Slot:

@@ -53,6 +53,12 @@ class Registration:
     A member that is added with a default leaves the number as it is; one that every object needs, or whose
     meaning changes, raises it.
 
+    ``default`` says whether this is what a table, or a call, has that names none of the family: a predicate of its
+    :class:`Settings`, or the text ``package.module:name`` of one, where that depends on properties and options.
+
+    ``roles`` are what core looks for by what it does, not by its name; the page of each family lists those that it
+    has.
+
     ``check``, of an action, gets the options of a call as text when a table is created or opened, if one of
     ``options`` is among them: ConfigError for such as contradict each other.
     """
@@ -64,6 +70,8 @@ class Registration:
     summary: str = ""
     api: int = 1
     check: str | Callable[[Mapping[str, str]], object] | None = None
+    default: bool | str | Callable[[Settings], bool] = False
+    roles: tuple[str, ...] = ()
 
 
 @frozen

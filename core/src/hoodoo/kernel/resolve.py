@@ -58,6 +58,36 @@ def resolve(
     return Resolved(make(offer, settings), ref)
 
 
+def default_name(family: str, settings: Settings, *, using: Kernel | None = None) -> str:
+    """What ``family`` has for a table, or a call, that names none: the registration that says it is the default.
+    PluginError where two do, or none does."""
+    registry = kernel() if using is None else using
+    found = [offer for offer in registry.offers(family) if _is_default(offer, settings)]
+    if len(found) > 1:
+        raise PluginError(
+            f"{family} {found[0].name!r}", f"is the default, and so is {found[1]}.",
+            "Name the one that you mean, or uninstall the other.",
+        )  # fmt: skip
+    if not found:
+        raise _unknown(registry, family, "default")
+    return found[0].name
+
+
+def _is_default(offer: Offer, settings: Settings) -> bool:
+    said = offer.registration.default
+    if isinstance(said, bool):
+        return said
+    return bool((pkgutil.resolve_name(said) if isinstance(said, str) else said)(settings))
+
+
+def in_role(family: str, role: str) -> str:
+    """The name of what plays ``role`` in ``family`` (:attr:`Registration.roles`). PluginError where none does."""
+    for offer in kernel().offers(family):
+        if role in offer.registration.roles:
+            return offer.name
+    raise _unknown(kernel(), family, role)
+
+
 def declared_options(
     family: str | None = None, name: str | None = None, *, using: Kernel | None = None
 ) -> tuple[Option, ...]:

@@ -160,6 +160,11 @@ class TableConfig:
         return frozenset(_names(self.get(KEPT_META))) & frozenset(META_COLUMNS)
 
     @property
+    def keys_are_strict(self) -> bool:
+        """Whether a null in a key column is an error: of virtual keys, as RFC-21 has it."""
+        return not self.populate_meta_fields and virtual.VIRTUAL.stored(self.properties) is True
+
+    @property
     def hive_style(self) -> bool:
         return self._value(table.HIVE_STYLE)
 

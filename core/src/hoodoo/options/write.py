@@ -19,14 +19,12 @@ DUPLICATES = Option(
 )
 LAYOUT = Option(
     "hoodoo.layout",
-    "The layout that finds places for inserts.",
-    "small_file",
+    "The layout that finds places for inserts; by default the one that fills small files.",
     kind=PluginName("layout"),
 )
 SERIALIZER = Option(
     "hoodoo.serializer",
-    "How rows are packed between tasks.",
-    "arrow",
+    "How rows are packed between tasks; by default as they lie in memory.",
     kind=PluginName("serializer"),
 )
 LOCK = Option(
@@ -47,15 +45,6 @@ REPEATS = Option(
     "20",
     kind=Whole(0),
 )
-CONCURRENCY = Option(
-    "hoodie.write.concurrency.mode",
-    "Several writers are always safe. With NON_BLOCKING_CONCURRENCY_CONTROL log files of two of them "
-    "may stand in one file group, as by the conflict strategy log_appends.",
-    "OPTIMISTIC_CONCURRENCY_CONTROL",
-    kind=Choice(
-        "SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL"
-    ),
-)
 CONFLICTS = Option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "What counts as a conflict between two writes; by default file_groups, unless the mode of "
@@ -68,8 +57,7 @@ CONFLICTS = Option(
 # --- writes that meet a clustering ----------------------------------------------------------------
 UPDATES = Option(
     "hoodie.clustering.updates.strategy",
-    "What happens to writes into file groups of which a clustering is planned.",
-    "reject",
+    "What happens to writes into file groups of which a clustering is planned; by default they are refused.",
     kind=PluginName("clustering_updates"),
 )
 UNDONE = Option(
@@ -86,7 +74,6 @@ WRITE_OPTIONS: tuple[Option, ...] = (
     LOCK,
     LOCK_WAIT,
     REPEATS,
-    CONCURRENCY,
     CONFLICTS,
     UPDATES,
     UNDONE,

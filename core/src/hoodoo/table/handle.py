@@ -22,10 +22,12 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import ANYWHERE
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import Resolved, resolve
+from hoodoo.kernel.resolve import Resolved, default_name, in_role, resolve
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
@@ -229,8 +231,8 @@ class TableHandle:
             self.config,
             self.timeline(),
             file_format,
-            self._reading("key_generator", self.config.key_generator),
-            self._reading("merger", tables.merger_name(self.config)),
+            self._reading("key_generator", lambda config: config.key_generator),
+            self._reading("merger", tables.merger_name),
         )
 
     def plan_read(self, plan: Callable[[ReadSource], Read]) -> Read:
@@ -242,16 +244,13 @@ class TableHandle:
                 return plan(self.source())
         return plan(self.source())
 
-    def _reading(self, family: str, named: str | None) -> Any:
+    def _reading(self, family: str, named: Callable[[TableConfig], str | None]) -> Any:
         """The table's plugin of ``family``; None where no plugin offers it. A read may well do
         without: the key generator prunes, the merger merges log files."""
-        wanted = self.overrides.get(family) or named
-        if wanted is None:
-            return None
-        try:
-            return resolve(family, wanted, self.settings).instance
-        except HoodooError:
-            return None
+        with suppress(HoodooError):
+            wanted = self.overrides.get(family) or named(self.config)
+            return None if wanted is None else resolve(family, wanted, self.settings).instance
+        return None
 
     # --- writing ----------------------------------------------------------------------------------
     def undo(self, instant: Instant) -> None:
@@ -349,8 +348,9 @@ def _write_target(
     timeline, slices = table.newest_slices()
     settings = table.settings
     schema = table.schema_at(timeline)
-    layout = write_options.LAYOUT.read(table.options)
-    serializer = resolve("serializer", write_options.SERIALIZER.read(table.options), settings)
+    layout = write_options.LAYOUT.given(table.options) or default_name("layout", settings)
+    packing = write_options.SERIALIZER.given(table.options) or default_name("serializer", settings)
+    serializer = resolve("serializer", packing, settings)
     return WriteTarget(
         storage=table.storage,
         config=table.config,
@@ -362,16 +362,19 @@ def _write_target(
         merger=plugins.merger,
         index=plugins.index,
         filling_layout=resolve("layout", layout, settings).instance,
-        new_layout=resolve("layout", "new_files", settings).instance,
+        new_layout=resolve("layout", in_role("layout", NEW_FILES), settings).instance,
         file_format=plugins.file_format,
-        anywhere=lambda: resolve("index", "global_simple", settings).instance,
-        by_path=lambda: resolve("index", "simple", settings).instance,
+        anywhere=lambda: resolve("index", in_role("index", ANYWHERE), settings).instance,
+        by_path=lambda: resolve("index", default_name("index", settings), settings).instance,
         logs=tables.log_settings(settings, schema),
         compacting=pending_groups(table.storage, timeline),
         clusterings=_pending_plans(table, timeline),
         updates=lambda: (
             resolve(
-                "clustering_updates", write_options.UPDATES.read(table.options), settings
+                "clustering_updates",
+                write_options.UPDATES.given(table.options)
+                or default_name("clustering_updates", settings),
+                settings,
             ).instance
         ),
         serializer=serializer.instance,

@@ -12,18 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from hoodoo.errors import ConfigError, OptionConflictError, PluginError
-from hoodoo.hookspecs.index import ComputedIndex, Tees
+from hoodoo.hookspecs.index import HUDI_READS, ComputedIndex, Tees
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.registry import kernel, same_plugin
-from hoodoo.kernel.resolve import Resolved, declared_options, resolve
+from hoodoo.kernel.resolve import Resolved, declared_options, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS, INDEX_TYPE
-
-DEFAULT = "simple"
-# Values of the property that Spark Hudi takes its index from. Over a name that it does not know it would
-# fail, so others are noted under a key of our own. Whether an index binds does not follow from this.
-_HUDI_READS = frozenset({"BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"})
 
 
 def noted(config: TableConfig) -> str | None:
@@ -49,7 +44,11 @@ def wanted(options: Mapping[str, str], argument: Any = None) -> Any:
 
 def chosen(settings: Settings, argument: Any = None) -> Any:
     """What a writer resolves: what it asks for, else what the table notes, else the default."""
-    return wanted(settings.options, argument) or noted(settings.table) or DEFAULT
+    return (
+        wanted(settings.options, argument)
+        or noted(settings.table)
+        or default_name("index", settings)
+    )
 
 
 def binds(index: Any) -> bool:
@@ -125,9 +124,10 @@ def _names(ref: PluginRef, index: Any) -> Mapping[str, str | None]:
     if ref.instance is not None:
         # Of an object nobody but the user has another one; that it is missing has to be seen.
         return {**none, OWN_INDEX: ref.name} if binds(index) else none
-    if ref.name == DEFAULT:
+    if ref.name == default_name("index", ref.settings):
         return none
-    key = HUDI_INDEX if ref.name.upper() in _HUDI_READS else OWN_INDEX
+    offer = kernel().find("index", ref.name)
+    key = HUDI_INDEX if offer is not None and HUDI_READS in offer.registration.roles else OWN_INDEX
     return {**none, key: ref.name.upper()}
 
 

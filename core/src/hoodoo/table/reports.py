@@ -6,7 +6,6 @@ from typing import Any
 
 from hoodoo.errors import HoodooError
 from hoodoo.kernel.resolve import resolve
-from hoodoo.model.figures import TableStats
 from hoodoo.model.findings import Progress, Report, silent
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
@@ -22,15 +21,14 @@ def report(table: TableHandle, name: str, /, **arguments: Any) -> Any:
     return reporter.report(table.source(), **arguments)
 
 
-def stats(table: TableHandle, progress: Progress = silent) -> TableStats:
+def stats(table: TableHandle, progress: Progress = silent) -> Any:
     """How large the files are, how much of them is old, what writing has cost; see
     docs/command-line.md. ``progress`` gets step, done and total."""
     try:
         cleanable = installed_action(table, "clean").cleanable(table)
     except HoodooError:
         cleanable = None  # a table that is only read, a policy that is not installed
-    found: TableStats = report(table, "stats", cleanable=cleanable, progress=progress)
-    return found
+    return report(table, "stats", cleanable=cleanable, progress=progress)
 
 
 def verify(

@@ -26,10 +26,9 @@ from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.kernel.resolve import declared_options, default_name, resolve
 from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
-from hoodoo.model.virtual_keys import CONCATENATOR
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
@@ -46,7 +45,6 @@ from hoodoo.write.writer_queue import WriterQueue
 
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
-_NON_BLOCKING = "NON_BLOCKING_CONCURRENCY_CONTROL"
 
 
 @frozen
@@ -111,7 +109,7 @@ def load_plugins(
     settings = Settings(config, options)
     generator, generator_ref = resolve(
         "key_generator",
-        overrides.get("key_generator") or config.key_generator or default_generator(config),
+        overrides.get("key_generator") or generator_name(config),
         settings,
     )
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
@@ -124,7 +122,7 @@ def load_plugins(
         raise ConfigError(
             f"key generator {generator_ref.name}",
             f"knows no partition paths, and the index {index_ref.name} looks only there.",
-            "use the index global_simple, or leave the generator out: table.delete with the key columns "
+            "use an index that is global, or leave the generator out: table.delete with the key columns "
             "deletes them wherever they are.",
         )
     refs: tuple[PluginRef, ...] = (generator_ref, merger_ref, index_ref, format_ref)
@@ -176,18 +174,18 @@ def guarded(storage: Storage, settings: Settings) -> Storage:
 
 def turns(settings: Settings) -> WriterQueue:
     """How writers that met each other go one after the other. Without a plugin for it they only wait."""
-    wanted = write_options.LOCK.given(settings.options) or "conditional_put"
+    wanted = write_options.LOCK.given(settings.options)
     try:
-        return WriterQueue(resolve("lock", wanted, settings).instance)
+        return WriterQueue(
+            resolve("lock", wanted or default_name("lock", settings), settings).instance
+        )
     except PluginError:
         return WriterQueue()
 
 
 def conflict_strategy(settings: Settings) -> ConflictStrategy:
     """What counts as a conflict between two writers."""
-    blocking = write_options.CONCURRENCY.read(settings.options) != _NON_BLOCKING
-    default = "file_groups" if blocking else "log_appends"
-    wanted = write_options.CONFLICTS.given(settings.options) or default
+    wanted = write_options.CONFLICTS.given(settings.options) or default_name("conflict", settings)
     found: ConflictStrategy = resolve("conflict", wanted, settings).instance
     return found
 
@@ -197,22 +195,19 @@ def repeats(options: Mapping[str, str]) -> int:
     return write_options.REPEATS.read(options)
 
 
+def generator_name(config: TableConfig) -> str:
+    """Which key generator the properties ask for."""
+    return config.key_generator or default_name("key_generator", Settings(config))
+
+
 def merger_name(config: TableConfig) -> str:
     """Which merger the properties ask for (inference rules: format page 1.4)."""
-    if own := config.get(OWN_MERGER):
-        return own
-    mode = config.merge_mode
-    strategy = config.get(MERGE_STRATEGY.key)
-    payload = config.get("hoodie.compaction.payload.class")
-    if mode and mode.upper() != "CUSTOM":
-        return mode
-    if mode:
-        return strategy or mode
-    if payload and config.traits.payload_is_merger:
-        return payload
-    if strategy or payload:
-        return strategy or str(payload)
-    return "EVENT_TIME_ORDERING" if config.ordering_fields else "COMMIT_TIME_ORDERING"
+    mode, strategy = config.merge_mode, config.get(MERGE_STRATEGY.key)
+    payload = None if mode else config.get("hoodie.compaction.payload.class")
+    of_mode = mode if mode and (kernel().find("merger", mode) or not strategy) else None
+    of_class = payload if config.traits.payload_is_merger else None
+    named = config.get(OWN_MERGER) or of_mode or of_class or strategy or payload
+    return named or default_name("merger", Settings(config))
 
 
 def typed_options(options: Mapping[str, Any] | None) -> dict[str, str]:
@@ -231,7 +226,11 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
     given = option_rules.check(
         options, _judged(config), stacklevel=4
     )  # check_options, the method, what checks its call
-    for key in (CONCATENATOR, KEPT_META) if config is not None and config.properties else ():
+    for key in (
+        (virtual_options.CONCATENATOR.key, KEPT_META)
+        if config is not None and config.properties
+        else ()
+    ):
         if given.get(key) and config is not None and config.get(key) is None:
             raise OptionConflictError(
                 f"option {key}={given[key]}", "contradicts the table, which does not have it.",
@@ -267,29 +266,19 @@ def check_overrides(
     Key generators and mergers that are objects are the user's word for what the table can't name.
     """
     index_choice.check_index(Settings(config, options or {}), overrides.get("index"))
-    told = {
-        "key_generator": config.key_generator or default_generator(config),
-        "merger": merger_name(config),
-    }
-    for family, stored in told.items():
+    for family, names in {"key_generator": generator_name, "merger": merger_name}.items():
         wanted = overrides.get(family)
-        if not isinstance(wanted, str) or stored is None:
+        if not isinstance(wanted, str):
             continue
+        stored = names(config)
         mine, theirs = kernel().find(family, wanted), kernel().find(family, stored)
-        if family == "key_generator" and mine is not None and mine.name == "GLOBAL_DELETE":
-            continue  # it only deletes
         if mine is not None and theirs is not None and mine is not theirs:
+            settings = Settings(config, options or {})
+            if family == "key_generator" and deletes_only(
+                resolve(family, wanted, settings).instance
+            ):
+                continue
             raise OptionConflictError(
                 f"{family}={wanted!r}", f"contradicts the table, which has {stored!r}.",
                 "Leave it out: rows that are in the table already were written with the table's.",
             )  # fmt: skip
-
-
-def default_generator(config: TableConfig) -> str:
-    """Hudi's inference (features page 3.2)."""
-    if not config.partition_fields:
-        return "NON_PARTITION"
-    if config.has_partition_types:
-        return "CUSTOM"
-    one = len(config.partition_fields) == 1 and len(config.record_key_fields) <= 1
-    return "SIMPLE" if one else "COMPLEX"

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hoodoo.calls import checked
-from hoodoo.errors import ConfigError, NotATableError, StorageError
+from hoodoo.errors import ConfigError, HoodooError, NotATableError, PluginError, StorageError
+from hoodoo.hookspecs.creation import Found, NewTable
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.deprecations import old_names, warn_of_old
+from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.table import foreign, indexing, reads, reports, running, writes
+from hoodoo.table import indexing, reads, reports, running, writes
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.new_table import new_config
 from hoodoo.table.verbs import verb
 from hoodoo.timeline import properties
 from hoodoo.timeline.create import init_table
@@ -167,9 +169,10 @@ def create(
     SchemaError, UnsupportedTableError or PluginError; nothing has been written then.
     """
     given = tables.check_options(options, None)
-    config = new_config(
+    wanted = NewTable(
         path,
-        schema,
+        tables.arrow_schema(schema),
+        given,
         name=name,
         record_key=record_key,
         partition_by=partition_by,
@@ -179,8 +182,8 @@ def create(
         key_generator=key_generator,
         index=index,
         merger=merger,
-        options=given,
     )
+    config = _new_config(wanted)
     tables.check_engine(engine)
     storage = tables.open_storage(path, given)
     config = Participants.of(Settings(config, given)).new_table(config)
@@ -191,7 +194,8 @@ def create(
     try:
         config = init_table(storage, config)
     except StorageError as error:
-        if not foreign.is_file(storage, partial(tables.open_storage, options=given)):
+        found = _instead(storage, partial(tables.open_storage, options=given))
+        if found is None or not found.is_file:
             raise
         raise ConfigError(
             f"path {path}", "is a file, and a table is a directory.", "Choose another path."
@@ -237,10 +241,35 @@ def _properties(storage: Storage, at: Callable[[str], Storage]) -> TableConfig:
     try:
         return properties.load(storage)
     except (NotATableError, StorageError) as error:
-        found = foreign.found_at(storage, at)
-        if found is None or not (isinstance(error, NotATableError) or foreign.is_file(storage, at)):
+        found = _instead(storage, at)
+        if found is None or not (isinstance(error, NotATableError) or found.is_file):
             raise
         rule = "there is no .hoodie directory" if isinstance(error, StorageError) else error.rule
         raise NotATableError(
             storage.root, f"{rule.rstrip('.')}; {found.what}.", found.fix
         ) from error
+
+
+def _new_config(wanted: NewTable) -> TableConfig:
+    for plugin, hook in kernel().implementations("hoodoo_new_table"):
+        found = hook.function(wanted)
+        if isinstance(found, TableConfig):
+            return found
+        if found is not None:
+            raise PluginError(
+                str(plugin), f"hoodoo_new_table answers {type(found).__name__}, not a TableConfig.",
+                f"Repair the distribution {plugin.distribution}.",
+            )  # fmt: skip
+    raise PluginError(
+        f"table {wanted.path}", "no installed plugin says what a new table is.", "pip install hoodoo-standard."
+    )  # fmt: skip
+
+
+def _instead(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    """What is there, and no table; the caller has an error of its own, whatever comes of this."""
+    for _plugin, hook in kernel().implementations("hoodoo_instead"):
+        with suppress(HoodooError, OSError, ValueError):
+            found: Any = hook.function(storage, at)
+            if isinstance(found, Found):
+                return found
+    return None

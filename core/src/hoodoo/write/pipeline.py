@@ -22,7 +22,6 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.virtual_keys import is_strict
 from hoodoo.options.write import DUPLICATES
 from hoodoo.produce.key_changes import WriteResult, collect_written
 from hoodoo.produce.log_names import LogPlan
@@ -109,7 +108,7 @@ def prepare(
                 "hoodie.simple.index.update.partition.path=false.",
             )
     conformed = target.engine.map(source, Conform(travels, target.options))
-    strict = is_strict(target.config)
+    strict = target.config.keys_are_strict
     keys = AddKeys.of(travels, target.generator, kind, instant, strict)
     keyed: Stream = target.engine.map(conformed, keys)
     if target.computed is not None:

@@ -44,6 +44,7 @@ def hoodoo_clustering_updates() -> Iterable[Registration]:
         Registration(
             "reject", f"{module}:Reject.from_settings", (f"{_UPDATES}SparkRejectUpdateStrategy",),
             summary="writes to file groups that a clustering waits for are refused",
+            default=True,
         ),
         Registration(
             "allow", f"{module}:Allow.from_settings", (f"{_UPDATES}SparkAllowUpdateStrategy",),

@@ -28,11 +28,10 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.model.outcome import RewrittenKeys
-from hoodoo.model.virtual_keys import kept_columns
+from hoodoo.options.virtual import KEPT_META as KEPT
 from hoodoo.produce.pending import Pending
 from hoodoo.read.source import check_readable
 from hoodoo.storage.api import Storage
-from hoodoo.table.stored_index import delete_stored_index, without_stored_index
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
@@ -42,6 +41,7 @@ from hoodoo.write.stored_keys import stores_keys
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
+from hoodoo_services.indexes.stored import delete_stored_index, without_stored_index
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -88,7 +88,7 @@ class RewriteKeysAction:
         table.refresh()
         if not table.config.populate_meta_fields:
             return
-        kept = kept_columns(",".join(kept))
+        kept = KEPT.parse(",".join(kept))
         generator = table.key_generator()
         check_virtual(generator, table.config.key_generator or generator.__class__.__name__)
         columns = key_columns(generator, table.schema)

@@ -177,3 +177,13 @@ LOCK_VALIDITY = Option(
     "Seconds without a sign of life after which conditional_put is taken over.", "300",
     kind=Duration("s", 0.001, whole=False),
 )  # fmt: skip
+
+# --- what counts as a conflict -------------------------------------------------------------------
+NON_BLOCKING = "NON_BLOCKING_CONCURRENCY_CONTROL"
+CONCURRENCY = Option(
+    "hoodie.write.concurrency.mode",
+    "Several writers are always safe. With NON_BLOCKING_CONCURRENCY_CONTROL log files of two of them "
+    "may stand in one file group, as by the conflict strategy log_appends.",
+    "OPTIMISTIC_CONCURRENCY_CONTROL",
+    kind=Choice("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", NON_BLOCKING),
+)

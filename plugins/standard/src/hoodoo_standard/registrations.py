@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from hoodoo import hookimpl
+from hoodoo.hookspecs.creation import Found, NewTable
+from hoodoo.hookspecs.index import ANYWHERE, HUDI_READS
+from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.observer import Event
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.registration import Registration, Settings
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
 
 from hoodoo_standard import options
 
@@ -14,6 +19,7 @@ _KEYGEN = "org.apache.hudi.keygen."
 _INDEX = "org.apache.hudi.index."
 _MODEL = "org.apache.hudi.common.model."
 _TRANSACTION = "org.apache.hudi.client.transaction."
+_INFERRED = "hoodoo_standard.keygen.inferred"
 
 
 @hookimpl
@@ -34,12 +40,14 @@ def hoodoo_key_generators() -> Iterable[Registration]:
             "SIMPLE", "hoodoo_standard.keygen.simple:SimpleKeyGenerator.from_settings",
             ("SIMPLE_AVRO", f"{_KEYGEN}SimpleKeyGenerator", f"{_KEYGEN}SimpleAvroKeyGenerator"),
             (*options.KEYS, options.SLASH_DATES), "one record key column, one partition column",
+            default=f"{_INFERRED}:is_simple",
         ),
         Registration(
             "COMPLEX", "hoodoo_standard.keygen.complex:ComplexKeyGenerator.from_settings",
             ("COMPLEX_AVRO", f"{_KEYGEN}ComplexKeyGenerator", f"{_KEYGEN}ComplexAvroKeyGenerator"),
             (*options.KEYS, options.SLASH_DATES, options.COMPLEX_ENCODING),
             "several record key or partition columns",
+            default=f"{_INFERRED}:is_complex",
         ),
         Registration(
             "NON_PARTITION",
@@ -47,6 +55,7 @@ def hoodoo_key_generators() -> Iterable[Registration]:
             ("NON_PARTITION_AVRO", f"{_KEYGEN}NonpartitionedKeyGenerator",
              f"{_KEYGEN}NonpartitionedAvroKeyGenerator"),
             (options.LOGICAL_TIMESTAMPS,), "record key columns, no partitions",
+            default=f"{_INFERRED}:is_unpartitioned",
         ),
         Registration(
             "TIMESTAMP", "hoodoo_standard.keygen.timestamp:TimestampKeyGenerator.from_settings",
@@ -59,6 +68,7 @@ def hoodoo_key_generators() -> Iterable[Registration]:
             ("CUSTOM_AVRO", f"{_KEYGEN}CustomKeyGenerator", f"{_KEYGEN}CustomAvroKeyGenerator"),
             (*options.KEYS, *options.TIMES, options.PARTITION_TYPES),
             "partition columns that are column:SIMPLE or column:TIMESTAMP",
+            default=f"{_INFERRED}:is_typed",
         ),
         Registration(
             "GLOBAL_DELETE",
@@ -83,12 +93,14 @@ def hoodoo_mergers() -> Iterable[Registration]:
             ("COMMIT_TIME_ORDERING", "ce9acb64-bde0-424c-9b91-f6ebba25356d",
              f"{_MODEL}OverwriteWithLatestAvroPayload"),
             summary="the row that arrived later wins",
+            default=lambda settings: not settings.table.ordering_fields,
         ),
         Registration(
             "event_time", "hoodoo_standard.merge.event_time:EventTimeMerger.from_settings",
             ("EVENT_TIME_ORDERING", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
              f"{_MODEL}DefaultHoodieRecordPayload", f"{_MODEL}EventTimeAvroPayload"),
             summary="the row with the higher ordering value wins",
+            default=lambda settings: bool(settings.table.ordering_fields),
         ),
         Registration(
             "partial", "hoodoo_standard.merge.partial:PartialMerger.from_settings",
@@ -104,11 +116,13 @@ def hoodoo_indexes() -> Iterable[Registration]:
             "simple", "hoodoo_standard.index.simple:SimpleIndex.from_settings",
             (f"{_INDEX}simple.HoodieSimpleIndex",),
             (options.SIDE_BYTES,), "reads the stored keys of the partitions that are written",
+            default=True,
         ),
         Registration(
             "global_simple", "hoodoo_standard.index.simple:global_from_settings",
             (f"{_INDEX}simple.HoodieGlobalSimpleIndex",),
             (options.SIDE_BYTES, options.MOVES), "reads the stored keys of the whole table",
+            roles=(ANYWHERE, HUDI_READS),
         ),
         Registration(
             "bloom", "hoodoo_standard.index.bloom:BloomIndex.from_settings",
@@ -119,11 +133,12 @@ def hoodoo_indexes() -> Iterable[Registration]:
             "global_bloom", "hoodoo_standard.index.bloom:global_from_settings",
             (f"{_INDEX}bloom.HoodieGlobalBloomIndex",),
             (*options.BLOOM, options.BLOOM_MOVES), "the same in the whole table",
+            roles=(HUDI_READS,),
         ),
         Registration(
             "bucket", "hoodoo_standard.index.bucket:BucketIndex.from_settings",
             (f"{_INDEX}bucket.HoodieSimpleBucketIndex",),
-            options.BUCKET, "the file group follows from a hash of the key",
+            options.BUCKET, "the file group follows from a hash of the key", roles=(HUDI_READS,),
         ),
         Registration(
             "tee", "hoodoo_standard.index.tee:from_settings",
@@ -151,11 +166,11 @@ def hoodoo_layouts() -> Iterable[Registration]:
     return [
         Registration(
             "small_file", "hoodoo_standard.layout.small_file:SmallFileLayout.from_settings",
-            options=options.SIZES, summary="fills small base files first",
+            options=options.SIZES, summary="fills small base files first", default=True,
         ),
         Registration(
             "new_files", "hoodoo_standard.layout.new_files:NewFilesLayout.from_settings",
-            options=options.SIZES, summary="never touches an existing file",
+            options=options.SIZES, summary="never touches an existing file", roles=(NEW_FILES,),
         ),
     ]  # fmt: skip
 
@@ -182,12 +197,14 @@ def hoodoo_conflicts() -> Iterable[Registration]:
             "file_groups", f"{module}:FileGroups.from_settings",
             (f"{_TRANSACTION}SimpleConcurrentFileWritesConflictResolutionStrategy",
              f"{_TRANSACTION}BucketIndexConcurrentFileWritesConflictResolutionStrategy"),
-            summary="no two writes to one file group",
+            (options.CONCURRENCY,), summary="no two writes to one file group",
+            default=lambda settings: not _is_non_blocking(settings),
         ),
         Registration(
             "log_appends", f"{module}:LogAppends.from_settings",
-            ("NON_BLOCKING_CONCURRENCY_CONTROL",),
+            (options.NON_BLOCKING,), (options.CONCURRENCY,),
             summary="log files of several writes may stand in one file group",
+            default=_is_non_blocking,
         ),
         Registration(
             "prefer_writer", f"{module}:PreferWriter.from_settings",
@@ -214,8 +231,23 @@ def hoodoo_locks() -> Iterable[Registration]:
             "conditional_put", f"{module}.conditional_put:ConditionalPutLock.from_settings",
             (f"{_TRANSACTION}lock.StorageBasedLockProvider",),
             (options.LOCK_RENEW, options.LOCK_VALIDITY), "numbered files, taken over from the dead",
+            default=True,
         ),
     ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_new_table(wanted: NewTable) -> TableConfig:
+    from hoodoo_standard.creation.properties import new_config
+
+    return new_config(wanted)
+
+
+@hookimpl
+def hoodoo_instead(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    from hoodoo_standard.creation.foreign import found_at
+
+    return found_at(storage, at)
 
 
 @hookimpl
@@ -223,3 +255,7 @@ def hoodoo_event(event: Event) -> None:
     from hoodoo_standard.log import log_event
 
     log_event(event)
+
+
+def _is_non_blocking(settings: Settings) -> bool:
+    return options.CONCURRENCY.read(settings.options) == options.NON_BLOCKING

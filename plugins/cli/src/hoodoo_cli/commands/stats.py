@@ -10,7 +10,9 @@ import attrs
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
-    from hoodoo.model.figures import Sizes, TableStats
+    from hoodoo.model.sizes import Sizes
+
+    from hoodoo_cli.reports.figures import TableStats
 
 
 def stats(

@@ -7,16 +7,18 @@ from functools import partial
 
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
-from hoodoo.model.figures import Sizes, TableStats, WriteTotals
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
+from hoodoo.model.sizes import Sizes
 from hoodoo.options.files import SMALL_FILE_LIMIT
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import from_files, list_data
+
+from hoodoo_cli.reports.figures import TableStats, WriteTotals
 
 # Hudi's hoodie.parquet.small.file.limit, where the table does not say.
 SMALL_FILE = SMALL_FILE_LIMIT.initial

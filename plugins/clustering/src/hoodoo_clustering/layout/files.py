@@ -12,7 +12,7 @@ from attrs import field, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.clustering import Bounds
 from hoodoo.model.brief import listed
-from hoodoo.model.figures import Sizes
+from hoodoo.model.sizes import Sizes
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_readable

@@ -12,14 +12,13 @@ from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import Tees
 from hoodoo.hookspecs.participant import Rebuilt, TableState
-from hoodoo.kernel.resolve import Resolved, resolve
+from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
 from hoodoo.model.outcome import Comparison
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
 from hoodoo.table.action_run import action_run
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.stored_index import stored_index, unstored
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
@@ -28,6 +27,7 @@ from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import all_keys, locations_of
 from hoodoo_services.indexes.prove import prove, prove_rows
+from hoodoo_services.indexes.stored import stored_index, unstored
 
 _CHOICES = (HUDI_INDEX, INDEX_CLASS.key)
 Changes = Mapping[str, "str | None"]
@@ -116,7 +116,7 @@ def _source(table: TableHandle, source: Any) -> Callable[[TableState], pa.Table]
 def _is_global(table: TableHandle) -> bool:
     """Whether the table's own index is global; of one that nobody offers here, it may be."""
     try:
-        wanted = index_choice.noted(table.config) or index_choice.DEFAULT
+        wanted = index_choice.noted(table.config) or default_name("index", table.settings)
         return bool(resolve("index", wanted, table.settings).instance.is_global)
     except HoodooError:
         return True
@@ -145,7 +145,7 @@ def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> Non
     """The global index ``name``, which was made of keys that lie in one place each, becomes the table's, if none
     binds it."""
     with suppress(HoodooError):  # of an index that nobody offers here nothing is known: it stays
-        own = index_choice.noted(table.config) or index_choice.DEFAULT
+        own = index_choice.noted(table.config) or default_name("index", table.settings)
         if index_choice.binds(resolve("index", own, table.settings).instance):
             return
         timeline = table.load_timeline()

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-
 from hoodoo.errors import (
     ConfigError,
     MissingColumnError,
     OptionConflictError,
     UnsupportedTableError,
 )
+from hoodoo.hookspecs.creation import NewTable
 from hoodoo.hookspecs.key_generator import (
     deletes_only,
     table_properties,
 )
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.registry import kernel, same_plugin
-from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.kernel.resolve import declared_options, default_name, resolve
 from hoodoo.merge.virtual import check_virtual
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import normalise_schema, without_index
 from hoodoo.model.table_version import VERSIONS
-from hoodoo.model.virtual_keys import CLASS, COLUMNS, CONCATENATED, VirtualSettings
-from hoodoo.options.new_table import (
-    NEW_TABLE_OPTIONS,
-    PAYLOAD,
-    WRITER_FORMAT,
-    WRITER_MODE,
-    WRITER_STRATEGY,
-)
 from hoodoo.options.table import (
     BASE_FORMAT,
     DATABASE,
@@ -45,15 +37,19 @@ from hoodoo.options.table import (
     URL_ENCODE,
 )
 from hoodoo.table import index_choice
-from hoodoo.table.agreed import Agreed, agree, conflict, said
-from hoodoo.table.settings import (
-    OWN_MERGER,
-    arrow_schema,
-    default_generator,
-    merger_name,
-)
+from hoodoo.table.settings import OWN_MERGER, merger_name
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.prepare import has_column
+
+from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
+from hoodoo_standard.creation.options import (
+    NEW_TABLE_OPTIONS,
+    PAYLOAD,
+    WRITER_FORMAT,
+    WRITER_MODE,
+    WRITER_STRATEGY,
+)
+from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATED, VirtualSettings
 
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -85,31 +81,15 @@ _PAYLOADS = {
 }
 
 
-def new_config(
-    path: str,
-    schema: Any,
-    *,
-    name: str | None,
-    record_key: str | Sequence[str] | None,
-    partition_by: str | Sequence[str],
-    ordering: str | Sequence[str],
-    table_type: str | None,
-    table_version: int | None,
-    key_generator: Any,
-    index: Any,
-    merger: Any,
-    options: Mapping[str, str],
-) -> TableConfig:
+def new_config(wanted: NewTable) -> TableConfig:
     """The properties of a new table. Raises before anything is written."""
+    options, table_type = wanted.options, wanted.table_type
     if table_type is not None and table_type not in TABLE_TYPES:
         raise ConfigError(
             f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
             'leave it out, or give table_type="COPY_ON_WRITE".',
         )  # fmt: skip
-    agreed = Agreed.of(
-        options, name=name, record_key=record_key, partition_by=partition_by, ordering=ordering,
-        table_type=table_type, table_version=table_version, key_generator=key_generator, index=index,
-    )  # fmt: skip
+    agreed = Agreed.of(wanted)
     keys, partitions, order = agreed.keys, agreed.partitions, agreed.ordering
     key_generator, index, version = agreed.key_generator, agreed.index, agreed.version
     virtual = VirtualSettings.of(options)
@@ -121,7 +101,7 @@ def new_config(
             "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
             "use table_version=9, or 6 for readers of Hudi 0.x.",
         )
-    known = without_meta(normalise_schema(without_index(arrow_schema(schema)), options))
+    known = without_meta(normalise_schema(without_index(wanted.schema), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
         if not has_column(known, column):
@@ -130,7 +110,7 @@ def new_config(
                 f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
                 "name columns of the schema.",
             )
-    name = agreed.name or _default_name(path)
+    name = agreed.name or _default_name(wanted.path)
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
@@ -141,7 +121,7 @@ def new_config(
     properties.update({} if virtual is None else virtual.properties())
     settings = Settings(TableConfig(properties), options)
     properties.update(_key_generator_properties(key_generator, keys, partitions, settings, version))
-    properties.update(_merger_properties(merger, order, settings, version))
+    properties.update(_merger_properties(wanted.merger, order, settings, version))
     properties.update(_index_properties(index, settings))
     return TableConfig({k: v for k, v in properties.items() if v is not None})
 
@@ -223,8 +203,8 @@ def _key_generator_properties(
     settings: Settings,
     version: int,
 ) -> dict[str, str]:
-    wanted = chosen or default_generator(settings.table)
-    generator, ref = resolve("key_generator", wanted, settings)
+    named = chosen or default_name("key_generator", settings)
+    generator, ref = resolve("key_generator", named, settings)
     if deletes_only(generator):
         raise ConfigError(
             f"key generator {ref.name}", "is for deletes, no table can be filled with it.",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hoodoo.errors import warn
+from hoodoo.hookspecs.index import ANYWHERE
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import resolve
+from hoodoo.kernel.resolve import default_name, in_role, resolve
 from hoodoo.table import index_choice
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.ledger import barrier
 
-# Keeps keys unique in the whole table, and stores nothing.
-_GLOBAL = "global_simple"
 Changes = Mapping[str, "str | None"]
 
 
@@ -26,7 +25,7 @@ def stored_index(table: TableHandle) -> str | None:
 def unstored(table: TableHandle, index: str) -> str:
     """An index that keeps keys as unique as ``index`` does, and stores nothing."""
     found = resolve("index", index, table.settings).instance
-    return _GLOBAL if found.is_global else index_choice.DEFAULT
+    return in_role("index", ANYWHERE) if found.is_global else default_name("index", table.settings)
 
 
 def without_stored_index(table: TableHandle) -> Changes:

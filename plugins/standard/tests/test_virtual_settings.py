@@ -6,13 +6,11 @@ import pytest
 from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL, TableConfig
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
-from hoodoo.model.virtual_keys import (
+from hoodoo_standard.creation.virtual import (
     CLASS,
     COLUMNS,
     CONCATENATOR,
     VirtualSettings,
-    is_strict,
-    kept_columns,
 )
 
 OF_VIRTUAL_KEYS = [COLUMNS, CONCATENATOR, CLASS, KEPT_META]
@@ -93,8 +91,6 @@ def test_meta_columns_that_do_not_exist() -> None:
         ConfigError, match=r"must be of _hoodie_commit_time, .*_file_name, not .*id"
     ):
         VirtualSettings.of({VIRTUAL: "true", KEPT_META: f"{COMMIT_TIME},id"})
-    assert kept_columns(None, (COMMIT_TIME,)) == (COMMIT_TIME,)
-    assert kept_columns("", (COMMIT_TIME,)) == ()
 
 
 @pytest.mark.parametrize(
@@ -117,5 +113,5 @@ def test_what_a_table_says(
     properties: dict[str, str], strict: bool, filled: tuple[str, ...]
 ) -> None:
     config = TableConfig(properties)
-    assert is_strict(config) is strict
+    assert config.keys_are_strict is strict
     assert config.filled_meta == frozenset(filled)

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-
 from hoodoo.errors import OptionConflictError
+from hoodoo.hookspecs.creation import NewTable
 from hoodoo.kernel.registry import same_plugin
 from hoodoo.model.config import partition_spec
-from hoodoo.options.new_table import (
+from hoodoo.options.option import Option
+from hoodoo.options.table import INDEX_TYPE
+
+from hoodoo_standard.creation.options import (
     KEY_GENERATOR,
     NAME,
     ORDERING,
@@ -23,8 +26,6 @@ from hoodoo.options.new_table import (
     TABLE_TYPE,
     VERSION,
 )
-from hoodoo.options.option import Option
-from hoodoo.options.table import INDEX_TYPE
 
 Same = Callable[[Any, Any], bool]
 
@@ -43,39 +44,28 @@ class Agreed:
     index: Any
 
     @classmethod
-    def of(
-        cls,
-        options: Mapping[str, str],
-        *,
-        name: str | None = None,
-        record_key: str | Sequence[str] | None = None,
-        partition_by: str | Sequence[str] = (),
-        ordering: str | Sequence[str] = (),
-        table_type: str | None = None,
-        table_version: int | None = None,
-        key_generator: Any = None,
-        index: Any = None,
-    ) -> Agreed:
+    def of(cls, wanted: NewTable) -> Agreed:
         """OptionConflictError, naming both, for two that differ; ConfigError for a value of a wrong type."""
+        options = wanted.options
 
         def one(argument: str, value: Any, option: Option[Any], same: Same = _equal) -> Any:
             return agree(argument, value, options, (option,), same)
 
-        paths = said("partition_by", _names(partition_by), options, (PARTITIONS,))
-        agree("partition_by", _names(partition_by), options, (PARTITIONS,), _same_columns)
+        paths = said("partition_by", _names(wanted.partition_by), options, (PARTITIONS,))
+        agree("partition_by", _names(wanted.partition_by), options, (PARTITIONS,), _same_columns)
         # Who says types says more of the same columns.
         typed = [spec for _who, spec in paths if any(":" in part for part in spec)]
         return cls(
-            name=one("name", name, NAME),
-            keys=one("record_key", _names(record_key), RECORD_KEY) or (),
+            name=one("name", wanted.name, NAME),
+            keys=one("record_key", _names(wanted.record_key), RECORD_KEY) or (),
             partitions=typed[0] if typed else paths[0][1] if paths else (),
-            ordering=one("ordering", _names(ordering), ORDERING) or (),
-            table_type=one("table_type", table_type, TABLE_TYPE) or TABLE_TYPE.initial,
-            version=one("table_version", table_version, VERSION) or VERSION.initial,
+            ordering=one("ordering", _names(wanted.ordering), ORDERING) or (),
+            table_type=one("table_type", wanted.table_type, TABLE_TYPE) or TABLE_TYPE.initial,
+            version=one("table_version", wanted.table_version, VERSION) or VERSION.initial,
             key_generator=one(
-                "key_generator", key_generator, KEY_GENERATOR, _plugin("key_generator")
+                "key_generator", wanted.key_generator, KEY_GENERATOR, _plugin("key_generator")
             ),
-            index=one("index", index, INDEX_TYPE, _plugin("index")),
+            index=one("index", wanted.index, INDEX_TYPE, _plugin("index")),
         )
 
 

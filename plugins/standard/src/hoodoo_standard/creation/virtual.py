@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attrs import frozen
-
 from hoodoo.errors import ConfigError, OptionConflictError
-from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL, TableConfig
+from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.options import virtual as keys
 
@@ -76,15 +75,3 @@ class VirtualSettings:
         if self.concatenator is not None:
             told[CONCATENATOR] = self.concatenator
         return told
-
-
-def kept_columns(text: str | None, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The meta columns that ``text`` names. ConfigError for any other."""
-    if text is None:
-        return default
-    return keys.KEPT_META.parse(text)
-
-
-def is_strict(config: TableConfig) -> bool:
-    """Whether a null in a key column is an error, as RFC-21 has it."""
-    return not config.populate_meta_fields and keys.VIRTUAL.stored(config.properties) is True

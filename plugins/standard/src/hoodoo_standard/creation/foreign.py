@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attrs import frozen
-
-from hoodoo.errors import HoodooError
+from hoodoo.hookspecs.creation import Found
 from hoodoo.model.brief import some
 from hoodoo.storage.api import Entry, Storage
 
@@ -16,29 +14,9 @@ _CHILDREN = 50
 _INTO = "; then hoodoo.create(NEW_PATH, rows.schema, record_key=...).bulk_insert(rows)."
 
 
-@frozen
-class Found:
-    """``what`` is there, as half a sentence, and the ``fix``."""
-
-    what: str
-    fix: str
-
-
 def found_at(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
-    """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI.
-    None where that can't be told. Looks only, at a few directories."""
-    try:
-        return _file(storage, at) or _directory(storage, at)
-    except (HoodooError, OSError, ValueError):  # of the store: the caller has an error of its own
-        return None
-
-
-def is_file(storage: Storage, at: Callable[[str], Storage]) -> bool:
-    """Whether the root of ``storage`` is a file."""
-    try:
-        return _file(storage, at) is not None
-    except (HoodooError, OSError, ValueError):
-        return False
+    """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI."""
+    return _file(storage, at) or _directory(storage, at)
 
 
 def _file(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
@@ -47,8 +25,10 @@ def _file(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
         return None
     if name.endswith(".parquet"):
         rows = f'rows = pyarrow.dataset.dataset("{_plain(storage.root)}")'
-        return Found("it is a Parquet file", f"Copy its rows into a new table: {rows}{_INTO}")
-    return Found("it is a file", "Give the directory of the table.")
+        return Found(
+            "it is a Parquet file", f"Copy its rows into a new table: {rows}{_INTO}", is_file=True
+        )
+    return Found("it is a file", "Give the directory of the table.", is_file=True)
 
 
 def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:

@@ -1,0 +1,58 @@
+"""Creation: what a new table is, as arguments and options say it, and what lies where no table is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.hookspecs.marks import hookspec
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+
+
+@frozen
+class NewTable:
+    """What a call of ``hoodoo.create`` says: its arguments; those that say nothing are None or empty."""
+
+    path: str
+    schema: pa.Schema
+    options: Mapping[str, str]
+    name: str | None = None
+    record_key: str | Sequence[str] | None = None
+    partition_by: str | Sequence[str] = ()
+    ordering: str | Sequence[str] = ()
+    table_type: str | None = None
+    table_version: int | None = None
+    key_generator: Any = None
+    index: Any = None
+    merger: Any = None
+
+
+@frozen
+class Found:
+    """``what`` is there instead of a table, as half a sentence, and the ``fix``."""
+
+    what: str
+    fix: str
+    is_file: bool = False
+
+
+class CreationHooks:
+    @hookspec
+    def hoodoo_new_table(self, wanted: NewTable) -> TableConfig | None:
+        """The properties of the table ``wanted``. When: a table is created, before anything is written. Default:
+        Hudi's rules (hoodoo-standard). The first answer that is not None counts.
+
+        Raises OptionConflictError where arguments and options differ, ConfigError, MissingColumnError, SchemaError
+        or UnsupportedTableError for what can't be a table.
+        """
+
+    @hookspec
+    def hoodoo_instead(self, storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+        """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI.
+        When: a table can't be opened or created there. Default: files and tables of other formats (hoodoo-standard).
+        None where that can't be told. Looks only, at a few directories.
+        """
