@@ -53,17 +53,6 @@ KNOWN: dict[str, set[str]] = {
     "options/files.py": {"SIMPLE"},
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
     "read/scan.py": {"spark"},
-    "table/indexing.py": {"compare_indexes", "rebuild_index", "switch_index"},
-    "table/reports.py": {"clean"},
-    "table/running.py": {
-        "archive",
-        "clean",
-        "clustering",
-        "compaction",
-        "restore",
-        "rewrite_keys",
-        "savepoint",
-    },
     "table/settings.py": {"COMMIT_TIME_ORDERING"},
     "timeline/archive/entries.py": {
         "clean",

@@ -59,6 +59,9 @@ class Registration:
     ``roles`` are what core looks for by what it does, not by its name; the page of each family lists those that it
     has.
 
+    ``verbs``, of an action, a report or a participant: methods that :class:`hoodoo.Table` gets by it. Name of the
+    method -> the text ``package.module:name`` of a function, whose first argument is the table's handle.
+
     ``check``, of an action, gets the options of a call as text when a table is created or opened, if one of
     ``options`` is among them: ConfigError for such as contradict each other.
     """
@@ -72,6 +75,7 @@ class Registration:
     check: str | Callable[[Mapping[str, str]], object] | None = None
     default: bool | str | Callable[[Settings], bool] = False
     roles: tuple[str, ...] = ()
+    verbs: Mapping[str, str] = Factory(dict)
 
 
 @frozen

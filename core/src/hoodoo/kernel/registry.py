@@ -55,6 +55,7 @@ class Kernel:
     ) -> None:
         self.disabled = tuple(disabled)
         self.options: dict[str, Option] = {}
+        self.verbs: dict[str, str] = {}  # method of a table -> the text of its function
         self._manager = pluggy.PluginManager(PROJECT)
         self._old = old_names("hook")
         # family -> its hooks that take nothing and return registrations
@@ -187,6 +188,12 @@ class Kernel:
                 )
             taken[text] = offer
         self._offers[offer.family].append(offer)
+        for verb, function in offer.registration.verbs.items():
+            if self.verbs.setdefault(verb, function) != function:
+                raise PluginError(
+                    f"method {verb!r} of {offer}", f"is taken already, by {self.verbs[verb]}.",
+                    "Uninstall one of the distributions, or rename what you maintain.",
+                )  # fmt: skip
         for option in offer.registration.options:
             before = self.options.setdefault(option.key, option)
             if before.kind == TEXT:  # who declares a type knows more

@@ -19,10 +19,10 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.table import indexing, reads, reports, running, writes
+from hoodoo.table import reads, running, writes
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.verbs import verb
+from hoodoo.table.verbs import Offered, offered, verb
 from hoodoo.timeline import properties
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import Timeline
@@ -48,6 +48,9 @@ class Table:
     if not TYPE_CHECKING:  # type checkers know the names of today
 
         def __getattr__(self, name: str) -> Any:
+            found = None if name.startswith("_") else offered(name)
+            if found is not None:
+                return found.__get__(self)
             entry = old_names("method").get(name)
             if entry is None:
                 text = f"{type(self).__name__!r} object has no attribute {name!r}"
@@ -100,44 +103,44 @@ class Table:
     insert_overwrite_table = verb(writes.insert_overwrite_table)
     delete_partitions = verb(writes.delete_partitions)
 
-    # Actions: hoodoo.table.running
+    # Actions and reports: hoodoo.table.running
     run = verb(running.run)
     schedule = verb(running.schedule)
     run_planned = verb(running.run_planned)
-    compact = verb(running.compact)
-    schedule_compaction = schedule_compact = verb(running.schedule_compaction)
-    run_compaction = run_compact = verb(running.run_compaction)
-    cluster = verb(running.cluster)
-    schedule_clustering = verb(running.schedule_clustering)
-    run_clustering = verb(running.run_clustering)
-    cancel_clustering = verb(running.cancel_clustering)
-    clusterings = verb(running.clusterings)
-    clean = verb(running.clean)
-    schedule_clean = verb(running.schedule_clean)
-    run_clean = verb(running.run_clean)
-    archive = verb(running.archive)
+    report = verb(running.report)
     rollback = verb(running.rollback)
     check_rollback = verb(running.check_rollback)
-    restore = verb(running.restore)
-    schedule_restore = verb(running.schedule_restore)
-    run_restore = verb(running.run_restore)
-    check_restore = verb(running.check_restore)
-    savepoint = verb(running.savepoint)
-    delete_savepoint = verb(running.delete_savepoint)
-    savepoints = verb(running.savepoints)
-    enable_virtual_keys = verb(running.enable_virtual_keys)
-    rewrite_keys = verb(running.rewrite_keys)
 
-    # Indexes: hoodoo.table.indexing
-    compare_indexes = verb(indexing.compare_indexes)
-    compact_metadata = verb(indexing.compact_metadata)
-    rebuild_index = verb(indexing.rebuild_index)
-    switch_index = verb(indexing.switch_index)
-
-    # Reports: hoodoo.table.reports
-    report = verb(reports.report)
-    stats = verb(reports.stats)
-    verify = verb(reports.verify)
+    # Brought by plugins, with the actions and reports that they call
+    compact = Offered("hoodoo-services")
+    schedule_compaction = Offered("hoodoo-services")
+    schedule_compact = Offered("hoodoo-services")
+    run_compaction = Offered("hoodoo-services")
+    run_compact = Offered("hoodoo-services")
+    clean = Offered("hoodoo-services")
+    schedule_clean = Offered("hoodoo-services")
+    run_clean = Offered("hoodoo-services")
+    archive = Offered("hoodoo-services")
+    restore = Offered("hoodoo-services")
+    schedule_restore = Offered("hoodoo-services")
+    run_restore = Offered("hoodoo-services")
+    check_restore = Offered("hoodoo-services")
+    savepoint = Offered("hoodoo-services")
+    delete_savepoint = Offered("hoodoo-services")
+    savepoints = Offered("hoodoo-services")
+    enable_virtual_keys = Offered("hoodoo-services")
+    rewrite_keys = Offered("hoodoo-services")
+    compare_indexes = Offered("hoodoo-services")
+    rebuild_index = Offered("hoodoo-services")
+    switch_index = Offered("hoodoo-services")
+    cluster = Offered("hoodoo-clustering")
+    schedule_clustering = Offered("hoodoo-clustering")
+    run_clustering = Offered("hoodoo-clustering")
+    cancel_clustering = Offered("hoodoo-clustering")
+    clusterings = Offered("hoodoo-clustering")
+    compact_metadata = Offered("hoodoo-metadata")
+    stats = Offered("hoodoo-cli")
+    verify = Offered("hoodoo-cli")
 
 
 @checked

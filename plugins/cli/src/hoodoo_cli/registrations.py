@@ -12,6 +12,9 @@ _REPORTS = {
     "verify": "What is wrong with a table: properties, timeline, files, their bytes, record keys.",
 }
 
+# Reports that are methods of a table, too.
+_VERBS = ("stats", "verify")
+
 # Those of services come with the distributions that have the services.
 _COMMANDS = {
     "timeline": "List what happened to a table, newest first.",
@@ -28,7 +31,12 @@ _COMMANDS = {
 @hookimpl
 def hoodoo_reports() -> list[Registration]:
     return [
-        Registration(name, f"hoodoo_cli.reports.registered:{name}", summary=summary)
+        Registration(
+            name,
+            f"hoodoo_cli.reports.registered:{name}",
+            summary=summary,
+            verbs={name: f"hoodoo_cli.verbs:{name}"} if name in _VERBS else {},
+        )
         for name, summary in _REPORTS.items()
     ]
 

@@ -13,6 +13,10 @@ from hoodoo_clustering.strategies.planners import planners
 
 _UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 
+_VERBS = (
+    "cluster", "schedule_clustering", "run_clustering", "cancel_clustering", "clusterings",
+)  # fmt: skip
+
 
 @hookimpl
 def hoodoo_actions() -> Iterable[Registration]:
@@ -23,6 +27,7 @@ def hoodoo_actions() -> Iterable[Registration]:
             options=CLUSTERING_OPTIONS,
             summary="files are rewritten into well-sized, well-sorted ones",
             check="hoodoo_clustering.settings:check_options",
+            verbs={name: f"hoodoo_clustering.verbs:{name}" for name in _VERBS},
         )
     ]
 

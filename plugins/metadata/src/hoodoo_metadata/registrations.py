@@ -18,6 +18,7 @@ def hoodoo_participants() -> Iterable[Registration]:
             "hoodoo_metadata.participant:MetadataParticipant.from_settings",
             options=options.METADATA_OPTIONS,
             summary="keeps the metadata table: files, ranges of columns, record indexes",
+            verbs={"compact_metadata": "hoodoo_metadata.verbs:compact_metadata"},
         )
     ]
 

@@ -12,6 +12,10 @@ from hoodoo_services import options
 _COMPACT = "org.apache.hudi.table.action.compact.strategy."
 
 
+def _verbs(*names: str) -> dict[str, str]:
+    return {name: f"hoodoo_services.verbs:{name}" for name in names}
+
+
 @hookimpl
 def hoodoo_actions() -> Iterable[Registration]:
     return [
@@ -20,49 +24,64 @@ def hoodoo_actions() -> Iterable[Registration]:
             "hoodoo_services.compaction.action:CompactionAction.from_settings",
             options=options.COMPACTION_OPTIONS,
             summary="log files become base files",
+            verbs=_verbs(
+                "compact",
+                "schedule_compaction",
+                "schedule_compact",
+                "run_compaction",
+                "run_compact",
+            ),
         ),
         Registration(
             "clean",
             "hoodoo_services.clean.action:CleanAction.from_settings",
             options=options.CLEAN_OPTIONS,
             summary="files that nobody needs are deleted",
+            verbs=_verbs("clean", "schedule_clean", "run_clean"),
         ),
         Registration(
             "archive",
             "hoodoo_services.archive.action:ArchiveAction.from_settings",
             options=options.ARCHIVE_OPTIONS,
             summary="old instants move into the archived timeline",
+            verbs=_verbs("archive"),
             check="hoodoo_services.archive.settings:ArchiveSettings.of",
         ),
         Registration(
             "restore",
             "hoodoo_services.restore.action:RestoreAction.from_settings",
             summary="the table becomes what it was at a point",
+            verbs=_verbs("restore", "schedule_restore", "run_restore", "check_restore"),
         ),
         Registration(
             "savepoint",
             "hoodoo_services.savepoint:SavepointAction.from_settings",
             summary="a write and its files stay until the savepoint is deleted",
+            verbs=_verbs("savepoint", "delete_savepoint", "savepoints"),
         ),
         Registration(
             "rewrite_keys",
             "hoodoo_services.rewrite_keys:RewriteKeysAction.from_settings",
             summary="files stop to store record keys, or store them again",
+            verbs=_verbs("enable_virtual_keys", "rewrite_keys"),
         ),
         Registration(
             "rebuild_index",
             "hoodoo_services.indexes.actions:RebuildIndex.from_settings",
             summary="what participants store of a table is made anew from its files",
+            verbs=_verbs("rebuild_index"),
         ),
         Registration(
             "switch_index",
             "hoodoo_services.indexes.actions:SwitchIndex.from_settings",
             summary="the table gets another index, once it is proven to fit the rows",
+            verbs=_verbs("switch_index"),
         ),
         Registration(
             "compare_indexes",
             "hoodoo_services.indexes.actions:CompareIndexes.from_settings",
             summary="where two indexes differ in what they say of keys",
+            verbs=_verbs("compare_indexes"),
         ),
     ]
 
