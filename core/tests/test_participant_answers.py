@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs import index, metadata_partition, participant, pruner, query_type
+from hoodoo.hookspecs import (
+    archived_timeline,
+    index,
+    metadata_partition,
+    participant,
+    pruner,
+    query_type,
+)
 from hoodoo.kernel.answers import KINDS, Who, checked
 from hoodoo.kernel.answers.seam import wrapped
 from hoodoo.kernel.protocols import members
@@ -24,6 +31,7 @@ PROTOCOLS = {
     query_type.QueryType: "query_type",
     query_type.QueryPlan: "query_plan",
     query_type.UnitReader: "unit_reader",
+    archived_timeline.ArchivedTimeline: "archived_timeline",
     index.LearningIndex: "index",
 }
 WHO = Who("participant", "acme", "acme-dist", "1.0")

@@ -11,9 +11,11 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import RecordingStorage
-from hoodoo.timeline import batches, create, timeline
-from hoodoo.timeline.batches import HUDI_KEY, OWN_KEY, REMEMBERED, Batch
+from hoodoo.timeline import create, timeline
+from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.write import batches
+from hoodoo.write.batches import HUDI_KEY, OWN_KEY, REMEMBERED
 
 
 def t(n: int) -> str:

@@ -20,8 +20,8 @@ import hoodoo
 import process_writers
 import pytest
 from crash_trials import age_temporaries
+from hoodoo.kernel.archived import load_archived
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline.archive.instants import load_archived
 from process_writers import HOT, own_key
 from tables import BUCKETS, SCHEMA, rows
 from trials import REPORTS, SEED, leaks

@@ -18,12 +18,12 @@ from attrs import Factory, define, field, frozen
 from effort import ALL
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.kernel.archived import load_archived
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
-from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.compaction import pending_compactions
 from hoodoo.timeline.timeline import Timeline, load

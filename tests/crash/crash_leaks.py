@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Entry
 from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.timeline import properties
-from hoodoo.timeline.archive import manifest as history
-from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
@@ -25,6 +24,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
+from hoodoo_services.archived import manifest as history
 from metadata_leaks import is_metadata, metadata_leaks
 
 TEMPORARY = ".hoodie/.temp"
@@ -111,7 +111,7 @@ def _ledger(storage: LocalStorage) -> Iterator[str]:
 
 def _beside(storage: LocalStorage, timeline: Timeline, services: bool) -> Iterator[str]:
     """Below ``.hoodie``: timelines, and what they have beside them."""
-    archive = _archive(storage, timeline, services) if timeline.layout.has_history else set()
+    archive = _archive(storage, timeline, services) if timeline.layout.number == 2 else set()
     locks: dict[str, int] = {}
     for entry in storage.list(".hoodie", recursive=True):
         folder = entry.path.rpartition("/")[0]
@@ -130,7 +130,7 @@ def _explained(entry: Entry, timeline: Timeline, archive: set[str]) -> bool:
     folder = entry.path.rpartition("/")[0]
     if folder == timeline.config.timeline_path and timeline.layout.parse_instant(entry.name):
         return True
-    if not timeline.layout.has_history and _ARCHIVE.fullmatch(entry.path):
+    if timeline.layout.number == 1 and _ARCHIVE.fullmatch(entry.path):
         return True
     told_of = (f"{LEDGER}/", f"{TEMPORARY}/", TEMP_DIR)
     return entry.path in archive or entry.path in _USUAL or entry.path.startswith(told_of)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.kernel.archived import load_archived
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import (
@@ -24,15 +25,16 @@ from hoodoo.testing.stores import (
     FailingStorage,
     RecordingStorage,
 )
-from hoodoo.timeline import batches, properties
-from hoodoo.timeline.archive import manifest as history
-from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
+from hoodoo.timeline import properties
+from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant, to_datetime
 from hoodoo.timeline.timeline import from_names
+from hoodoo.write import batches
 from hoodoo_services.archive.action import ArchiveAction
 from hoodoo_services.archive.plan import make_plan
 from hoodoo_services.archive.settings import ArchiveSettings
+from hoodoo_services.archived import manifest as history
 from hoodoo_standard.engine.local import LocalEngine
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])

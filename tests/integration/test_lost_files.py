@@ -11,7 +11,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError
-from hoodoo.timeline import lost
+from hoodoo.participants import lost
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 TABLES = [

@@ -7,8 +7,9 @@ from typing import Any
 import mor
 import pytest
 from both import Both
+from hoodoo.kernel.archived import load_archived
 from hoodoo.storage.local import LocalStorage
-from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
+from hoodoo.timeline.archived import ArchivedInstant
 from model import SCHEMA, Model
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"

@@ -21,6 +21,7 @@ from attrs import frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs import action as action_family
+from hoodoo.hookspecs import archived_timeline as archived_family
 from hoodoo.hookspecs import cleaning as cleaning_family
 from hoodoo.hookspecs import clustering as clustering_family
 from hoodoo.hookspecs import compaction as compaction_family
@@ -396,6 +397,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         action_family.AfterWrite,
         action_family.Recovers,
     ),
+    "archived_timeline": (archived_family.ArchivedTimeline, archived_family.Archivable),
     "compaction": (compaction_family.CompactionStrategy, compaction_family.Candidate),
     "clustering_plan": (
         clustering_family.ClusteringPlanner,

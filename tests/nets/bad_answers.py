@@ -482,6 +482,7 @@ ELSEWHERE = {
             "QueryType",
             "QueryUnit",
             "UnitReader",
+            "ArchivedTimeline",
         ),
         "its contract suite in hoodoo.testing, and its rule at the seam",
     ),

@@ -8,13 +8,14 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> creation -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
 from __future__ import annotations
 
 from hoodoo.hookspecs.action import ActionHooks
+from hoodoo.hookspecs.archived_timeline import ArchivedTimelineHooks
 from hoodoo.hookspecs.cleaning import CleaningHooks
 from hoodoo.hookspecs.clustering import (
     ClusteringHooks,
@@ -65,6 +66,7 @@ FAMILIES: dict[str, type] = {
     "pruner": PrunerHooks,
     "query_type": QueryTypeHooks,
     "action": ActionHooks,
+    "archived_timeline": ArchivedTimelineHooks,
     "compaction": CompactionHooks,
     "clustering_plan": ClusteringPlanHooks,
     "clustering": ClusteringHooks,
@@ -80,7 +82,7 @@ _BRINGS = {
     "hoodoo-core": ("storage",),
     "hoodoo-formats": ("file_format", "log_block"),
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
-    "hoodoo-services": ("action", "compaction", "cleaning"),
+    "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
     "hoodoo-history": ("query_type",),
     "hoodoo-cli": ("report", "command"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hoodoo.hookspecs.action import Action
+from hoodoo.hookspecs.archived_timeline import ArchivedTimeline
 from hoodoo.hookspecs.cleaning import CleaningPolicy
 from hoodoo.hookspecs.clustering import Clustering, ClusteringPlanner, ClusteringUpdates
 from hoodoo.hookspecs.compaction import CompactionStrategy
@@ -49,6 +50,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "pruner": (Pruner,),
     "query_type": (QueryType,),
     "action": (Action,),
+    "archived_timeline": (ArchivedTimeline,),
     "compaction": (CompactionStrategy,),
     "clustering_plan": (ClusteringPlanner,),
     "clustering": (Clustering,),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hoodoo.participants.lost import refuse_lost
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import view
-from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.timeline import Timeline
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hoodoo.errors import ConfigError
+from hoodoo.kernel.archived import oldest
 from hoodoo.read.source import ReadSource
-from hoodoo.timeline.archive.instants import oldest
 from hoodoo.timeline.instants import order_key
 
 

@@ -12,10 +12,10 @@ from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.listing import is_known, list_data
+from hoodoo.participants.lost import refuse_lost
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.clean import CLEAN, READABLE, last_clean, read_plan
 from hoodoo.timeline.taken import Taken, taken_since

@@ -13,17 +13,18 @@ from attrs import define, field
 
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.evolve import outgrown
-from hoodoo.timeline import batches, properties
-from hoodoo.timeline.archive.instants import load_archived
+from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
+from hoodoo.write import batches
 from hoodoo.write.compaction_conflicts import refuse_under_compaction
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.target import WriteTarget

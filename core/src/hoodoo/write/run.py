@@ -31,7 +31,7 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import batches, partitions, placement, properties, publish
+from hoodoo.timeline import partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
@@ -39,6 +39,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
+from hoodoo.write import batches
 from hoodoo.write.changed import begin_joined
 from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups

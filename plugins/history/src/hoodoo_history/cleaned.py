@@ -14,11 +14,11 @@ from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.participants.listing import list_data
+from hoodoo.participants.lost import lost_file, removed_files
 from hoodoo.read.source import ReadSource
 from hoodoo.read.travel import deleted_by, undone_meanwhile
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.lost import lost_file, removed_files
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans.clean import CLEAN
 from hoodoo.timeline.removed import was_removed

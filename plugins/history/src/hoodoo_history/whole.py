@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import Factory, evolve, field, frozen
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
+from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 

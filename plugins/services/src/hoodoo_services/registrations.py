@@ -87,6 +87,22 @@ def hoodoo_actions() -> Iterable[Registration]:
 
 
 @hookimpl
+def hoodoo_archived_timelines() -> Iterable[Registration]:
+    return [
+        Registration(
+            "layout_1",
+            "hoodoo_services.archived.log_files:ArchiveLog.from_settings",
+            summary="of tables of version 6: a log of entries",
+        ),
+        Registration(
+            "layout_2",
+            "hoodoo_services.archived.history:HistoryTree.from_settings",
+            summary="of tables of versions 8 and 9: Parquet files that a manifest names",
+        ),
+    ]
+
+
+@hookimpl
 def hoodoo_compactions() -> Iterable[Registration]:
     module = "hoodoo_services.compaction.strategies"
     return [

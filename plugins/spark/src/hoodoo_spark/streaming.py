@@ -1,7 +1,7 @@
 """Structured Streaming into a table: ``query.writeStream.foreachBatch(sink(table))``.
 
 Spark repeats the last micro-batch when a query goes on after a crash. Each commit says which batch of
-which query it is (:mod:`hoodoo.timeline.batches`), and a batch that the timeline has is not written
+which query it is (:mod:`hoodoo.write.batches`), and a batch that the timeline has is not written
 again: its rows take effect exactly once.
 """
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_data_file, parse_path
 from hoodoo.timeline.savepoints import savepointed

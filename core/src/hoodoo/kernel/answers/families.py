@@ -54,6 +54,7 @@ KINDS: dict[str, Kind] = {
         querying.QUERY_PLAN,
         querying.UNIT_READER,
         planning.ACTION,
+        planning.ARCHIVED_TIMELINE,
         planning.COMPACTION,
         clustering.PLAN,
         clustering.ORDER,

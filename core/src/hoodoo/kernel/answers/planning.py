@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind
+from hoodoo.kernel.answers.seam import Ask, Kind, iterated
 from hoodoo.kernel.answers.wrong import Wrong, says
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
+from hoodoo.timeline.archived import ArchivedInstant
 
 _POLICIES = ("KEEP_LATEST_COMMITS", "KEEP_LATEST_FILE_VERSIONS", "KEEP_LATEST_BY_HOURS")
 
@@ -68,12 +69,33 @@ def _surplus(answer: Any, ask: Ask, aged: Aged, earliest: str | None) -> tuple[F
     return shapes.chosen(found, aged.group.slices, wanted) if found else found
 
 
+def _archived(answer: Any, ask: Ask, *given: Any) -> Iterator[ArchivedInstant]:
+    if not hasattr(answer, "__iter__"):
+        raise Wrong(says(answer), "archived instants")
+    return iterated(answer, ask, _instant)
+
+
+def _instant(item: Any, ask: Ask) -> ArchivedInstant:
+    if not isinstance(item, ArchivedInstant):
+        raise Wrong(says(item), "archived instants")
+    return item
+
+
+def _oldest(answer: Any, ask: Ask, *given: Any) -> str | None:
+    return None if answer is None else shapes.text(answer, "a requested time, or None")
+
+
 LAYOUT = Kind("layout", methods={"plan": _plan})
 
 # An action works on the table by calls of core: what these raise is not the plugin's fault, and passes.
 ACTION = Kind(
     "action",
     methods=dict.fromkeys(("run", "schedule", "run_planned", "after_write", "recover")),
+)
+
+ARCHIVED_TIMELINE = Kind(
+    "archived_timeline",
+    methods={"instants": _archived, "oldest": _oldest, "add": None, "tidy": None},
 )
 
 COMPACTION = Kind("compaction", methods={"choose": _choose})

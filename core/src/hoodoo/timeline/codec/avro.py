@@ -24,10 +24,16 @@ MAGIC = b"Obj\x01"
 
 
 @functools.cache
-def schema(name: str) -> Any:
-    """The Avro schema ``name``, e.g. ``HoodieCleanerPlan``, parsed for writing."""
+def schema_text(name: str) -> str:
+    """The Avro schema ``name``, e.g. ``HoodieCleanerPlan``, as JSON on one line."""
     text = resources.files("hoodoo.timeline").joinpath(f"schemas/{name}.avsc").read_text("utf-8")
-    return fastavro.parse_schema(json.loads(text))
+    return json.dumps(json.loads(text), separators=(",", ":"))
+
+
+@functools.cache
+def schema(name: str) -> Any:
+    """The same, parsed for writing."""
+    return fastavro.parse_schema(json.loads(schema_text(name)))
 
 
 def encode(name: str, record: Mapping[str, Any]) -> bytes:

@@ -12,8 +12,6 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive.archived import ArchivedInstant
 from hoodoo.timeline.names import completed_action, parse_pending
 
 
@@ -53,8 +51,7 @@ class TimelineLayout(ABC):
     else they go by when it was requested. ``log_names_slice``: the name of a log file says which slice it
     belongs to, for good, and not who wrote it: blocks of several writers, committed or not, may be in one
     file. Else it says the instant that wrote it.
-    ``allows_empty``: the file of a completed commit may be empty. ``has_history``: the archived timeline
-    is a tree of Parquet files, else a log. ``has_metadata``: the metadata table may be read. ``log_marker``:
+    ``allows_empty``: the file of a completed commit may be empty. ``has_metadata``: the metadata table may be read. ``log_marker``:
     the type of the marker of a log file.
     """
 
@@ -62,7 +59,6 @@ class TimelineLayout(ABC):
     names_completion: ClassVar[bool]
     log_names_slice: ClassVar[bool]
     allows_empty: ClassVar[bool]
-    has_history: ClassVar[bool]
     has_metadata: ClassVar[bool]
     log_marker: ClassVar[str]
     _codec: ClassVar[Codec]
@@ -126,20 +122,8 @@ class TimelineLayout(ABC):
         """Empty files that a new table begins with."""
 
     @abstractmethod
-    def archived(
-        self, storage: Storage, config: TableConfig, since: str | None
-    ) -> Iterable[ArchivedInstant]:
-        """The archived instants, perhaps some of them twice; with ``since``, those of files whose instants
-        were all requested before may be left out."""
-
-    @abstractmethod
-    def oldest_archived(self, storage: Storage, config: TableConfig) -> str | None:
-        """When the first of the archived instants was requested; None if nothing is archived."""
-
-    @abstractmethod
-    def put_times(self, storage: Storage, config: TableConfig) -> Mapping[str, str]:
-        """Where the timeline does not say when an instant completed: path of a file of the active timeline ->
-        the instant at which it was put. Else nothing, at no cost."""
+    def archive_folder(self, config: TableConfig) -> str:
+        """Where the archived timeline is, relative to the table root."""
 
     # --- log files --------------------------------------------------------------------------------
     @abstractmethod

@@ -6,17 +6,13 @@ Requested times order everything. A log file is named after the slice that it be
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
 from typing import ClassVar
 
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant
-from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive import archived
-from hoodoo.timeline.archive.archived import ArchivedInstant
 from hoodoo.timeline.codec import json
-from hoodoo.timeline.instants import from_datetime, order_key
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts.base import Codec, NewLog, TimelineLayout, Writes
 from hoodoo.timeline.names import parse_completed
 
@@ -26,7 +22,6 @@ class Layout1(TimelineLayout):
     names_completion = False
     log_names_slice = True
     allows_empty = True
-    has_history = False
     has_metadata = False
     log_marker = "APPEND"
     _codec: ClassVar[Codec] = json
@@ -45,21 +40,8 @@ class Layout1(TimelineLayout):
     def first_files(self, config: TableConfig) -> tuple[str, ...]:
         return ()
 
-    def archived(
-        self, storage: Storage, config: TableConfig, since: str | None
-    ) -> Iterable[ArchivedInstant]:
-        return archived.of_log(storage, config, since)
-
-    def oldest_archived(self, storage: Storage, config: TableConfig) -> str | None:
-        return archived.oldest_of_log(storage, config)
-
-    def put_times(self, storage: Storage, config: TableConfig) -> Mapping[str, str]:
-        return {
-            entry.path: from_datetime(
-                datetime.fromtimestamp(entry.modified, timezone.utc), config.timezone
-            )
-            for entry in storage.list(config.timeline_path)
-        }
+    def archive_folder(self, config: TableConfig) -> str:
+        return f".hoodie/{config.get('hoodie.archivelog.folder') or 'archived'}"
 
     def log_time(self, log: LogFile, timeline: Writes) -> str:
         return log.instant

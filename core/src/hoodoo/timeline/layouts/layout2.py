@@ -6,16 +6,13 @@ after the instant that wrote it, and belongs to the slice that was the newest wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import ClassVar
 
 from hoodoo.errors import HoodooError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant
-from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive import archived, manifest
-from hoodoo.timeline.archive.archived import ArchivedInstant
 from hoodoo.timeline.codec import avro
 from hoodoo.timeline.layouts.base import Codec, NewLog, TimelineLayout, Writes
 from hoodoo.timeline.names import parse_completed
@@ -28,7 +25,6 @@ class Layout2(TimelineLayout):
     names_completion = True
     log_names_slice = False
     allows_empty = False
-    has_history = True
     has_metadata = True
     log_marker = "CREATE"
     _codec: ClassVar[Codec] = avro
@@ -51,18 +47,10 @@ class Layout2(TimelineLayout):
 
     def first_files(self, config: TableConfig) -> tuple[str, ...]:
         # Java lists the timeline directory of a table without commits, and fails if there is none.
-        return (f"{manifest.folder(config)}/{_KEEP}",)
+        return (f"{self.archive_folder(config)}/{_KEEP}",)
 
-    def archived(
-        self, storage: Storage, config: TableConfig, since: str | None
-    ) -> Iterable[ArchivedInstant]:
-        return archived.of_history(storage, config, since)
-
-    def oldest_archived(self, storage: Storage, config: TableConfig) -> str | None:
-        return archived.oldest_of_history(storage, config)
-
-    def put_times(self, storage: Storage, config: TableConfig) -> Mapping[str, str]:
-        return {}
+    def archive_folder(self, config: TableConfig) -> str:
+        return f"{config.timeline_path}/{config.get('hoodie.timeline.history.path') or 'history'}"
 
     def log_time(self, log: LogFile, timeline: Writes) -> str:
         return timeline.completion_time(log.instant)

@@ -12,7 +12,7 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive.instants import ArchivedInstant
+from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 

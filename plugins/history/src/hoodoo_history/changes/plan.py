@@ -16,6 +16,7 @@ from hoodoo.model.filegroup import FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY, without_meta
 from hoodoo.participants.listing import is_known
+from hoodoo.participants.lost import refuse_lost
 from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.plan import merge_rule
@@ -23,7 +24,6 @@ from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_readable, keyed_format
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.lost import refuse_lost
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files

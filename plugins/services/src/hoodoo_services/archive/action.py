@@ -12,6 +12,7 @@ from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.archived import archived_timeline
 from hoodoo.model.instant import Instant
 from hoodoo.model.outcome import Archived
 from hoodoo.timeline.timeline import Timeline
@@ -64,4 +65,5 @@ def _archive(table: TableHandle, settings: ArchiveSettings, timeline: Timeline) 
         # What is older than the timeline's start counts as committed.
         sweep_undone(table.storage, table.load_timeline())
 
-    return archive.archive(table.storage, timeline, settings, needed, before)
+    kept = archived_timeline(table.settings)
+    return archive.archive(table.storage, timeline, settings, kept, needed, before)

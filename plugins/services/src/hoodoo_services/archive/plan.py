@@ -21,6 +21,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
 from hoodoo_services.archive.settings import ArchiveSettings
+from hoodoo_services.put_times import put_times
 
 _WITH = frozenset({CLEAN, "rollback"})  # go with the writes before which they were requested
 # With so many times the writes that archiving begins at, it waits no longer for cleaning.
@@ -118,7 +119,7 @@ def _bounds(
 def _before(storage: Storage, timeline: Timeline, pending: str) -> str:
     """The first write that has to stay while ``pending`` is: it looks at commit at all that it could
     not see when it began, and the write before these stays as well."""
-    times = timeline.layout.put_times(storage, timeline.config)
+    times = put_times(storage, timeline)
     limit = order_key(pending)
     stay = [pending]
     for write in timeline.writes():

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.timeline.archive.levels import Levels
 
 from hoodoo_services import options as keys
+from hoodoo_services.archived.levels import Levels
 
 
 @frozen

@@ -16,6 +16,8 @@ from hoodoo.timeline.plans.compaction import read_plan
 from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_services.put_times import put_times
+
 Step = tuple[str, str, State]  # requested time, action, state
 
 
@@ -81,7 +83,7 @@ def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) ->
     if not begun:
         return None
     first = min(begun, key=order_key)
-    put = timeline.layout.put_times(storage, timeline.config)
+    put = put_times(storage, timeline)
     late = [
         w.requested
         for w in timeline.writes()

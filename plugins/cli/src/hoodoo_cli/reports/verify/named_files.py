@@ -13,7 +13,7 @@ from hoodoo.model.findings import Finding, Progress
 from hoodoo.model.instant import Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive.instants import ArchivedInstant
+from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from attrs import evolve
 from hoodoo.errors import HoodooError, HoodooWarning, UnsupportedTableError
 from hoodoo.hookspecs.participant import KeysCheck
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import (
     Checked,
@@ -26,7 +27,7 @@ from hoodoo.model.meta import without_meta
 from hoodoo.participants.of_table import Participants
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
-from hoodoo.timeline.archive.instants import ArchivedInstant, load_archived
+from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key, to_datetime
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import FileSystemView, from_files, list_data

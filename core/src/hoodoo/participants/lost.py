@@ -16,10 +16,10 @@ from functools import partial
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive.instants import load_archived
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import undoing

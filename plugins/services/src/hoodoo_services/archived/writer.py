@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from attrs import evolve, frozen
-
 from hoodoo.errors import CommitConflictError, CorruptTableError, StorageUnknownError
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive import manifest as history
-from hoodoo.timeline.archive.data_files import SCHEMA, HistoryWriter, read_rows
-from hoodoo.timeline.archive.manifest import Files, HistoryFile, Snapshot
 from hoodoo.timeline.instants import order_key
+
+from hoodoo_services.archived import manifest as history
+from hoodoo_services.archived.data_files import SCHEMA, HistoryWriter, read_rows
+from hoodoo_services.archived.manifest import Files, HistoryFile, Snapshot
 
 Key = tuple[str, str]  # requested time, action
 

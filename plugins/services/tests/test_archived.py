@@ -7,21 +7,21 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, CorruptTableError, StorageUnknownError
+from hoodoo.kernel.archived import load_archived, oldest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
 from hoodoo.timeline import codec, create
-from hoodoo.timeline.archive import data_files as history_files
-from hoodoo.timeline.archive import entries as archived_entries
-from hoodoo.timeline.archive import levels as history_levels
-from hoodoo.timeline.archive import log_files as archived_log
-from hoodoo.timeline.archive import manifest as history
-from hoodoo.timeline.archive import writer as history_write
-from hoodoo.timeline.archive.instants import load_archived, oldest
-from hoodoo.timeline.archive.levels import Levels
-from hoodoo.timeline.archive.writer import HistoryRow
 from hoodoo.timeline.layouts import LAYOUTS
+from hoodoo_services.archived import data_files as history_files
+from hoodoo_services.archived import entries as archived_entries
+from hoodoo_services.archived import levels as history_levels
+from hoodoo_services.archived import log_files as archived_log
+from hoodoo_services.archived import manifest as history
+from hoodoo_services.archived import writer as history_write
+from hoodoo_services.archived.levels import Levels
+from hoodoo_services.archived.writer import HistoryRow
 
 FOLDER = ".hoodie/timeline/history"
 

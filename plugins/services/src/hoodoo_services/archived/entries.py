@@ -11,12 +11,10 @@ import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import fastavro
 from attrs import frozen
-
 from hoodoo.files.log.blocks import MAGIC, BlockKind, Header
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec.errors import corrupt
@@ -104,12 +102,6 @@ def entry(
     return record
 
 
-@cache
-def _schema_text() -> str:
-    text = resources.files("hoodoo.timeline").joinpath(f"schemas/{NAME}.avsc").read_text("utf-8")
-    return json.dumps(json.loads(text), separators=(",", ":"))
-
-
 def encode(records: Sequence[Mapping[str, Any]], batch: int) -> bytes:
     """A whole file: blocks of up to ``batch`` records."""
     return b"".join(
@@ -125,7 +117,7 @@ def _block(records: Sequence[Mapping[str, Any]]) -> bytes:
         datum = io.BytesIO()
         fastavro.schemaless_writer(datum, schema, dict(record))
         content.write(datum.tell().to_bytes(4, "big") + datum.getvalue())
-    text = _schema_text().encode()
+    text = codec_avro.schema_text(NAME).encode()
     size = content.tell()
     # Format page 4.2: what follows the first length, up to and with the trailing one.
     inner = 8 + 4 + 8 + len(text) + 8 + size + 4 + 8

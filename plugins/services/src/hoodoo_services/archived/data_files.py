@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
 from hoodoo.errors import CorruptTableError
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec.avro import schema_text
 from hoodoo.timeline.codec.errors import corrupt
 
 NAME = "HoodieLSMTimelineInstant"
@@ -27,13 +24,6 @@ SCHEMA = pa.schema(
 )
 _ROWS = 100  # of a row group, at most: one is read to get at one instant's contents
 _BROKEN = (pa.ArrowException, OSError)
-
-
-@cache
-def _footer() -> dict[str, str]:
-    text = resources.files("hoodoo.timeline").joinpath(f"schemas/{NAME}.avsc").read_text("utf-8")
-    schema = json.dumps(json.loads(text), separators=(",", ":"))
-    return {"parquet.avro.schema": schema, "writer.model.name": "avro"}
 
 
 class HistoryWriter:
@@ -57,7 +47,8 @@ class HistoryWriter:
         self._writer.write_table(table.cast(SCHEMA), row_group_size=_ROWS)
 
     def __exit__(self, *exc: object) -> None:
-        self._writer.add_key_value_metadata(_footer())
+        footer = {"parquet.avro.schema": schema_text(NAME), "writer.model.name": "avro"}
+        self._writer.add_key_value_metadata(footer)
         self._writer.close()
 
 

@@ -7,22 +7,70 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-
 from hoodoo.errors import CommitConflictError, StorageUnknownError
+from hoodoo.hookspecs.archived_timeline import Archivable
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archive import entries as archived_entries
-from hoodoo.timeline.archive.entries import COMPLETED, Entry
+from hoodoo.timeline import codec
+from hoodoo.timeline.archived import ArchivedInstant
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_services.archive.settings import ArchiveSettings
+from hoodoo_services.archived import entries as archived_entries
+from hoodoo_services.archived.entries import COMPLETED, Entry
+from hoodoo_services.put_times import put_times
 
 _FILE = re.compile(r"\.commits_\.archive\.(\d+)(?:_.*)?")
 _ATTEMPTS = 20
 
 
-def folder(config: TableConfig) -> str:
-    """Directory of the archived timeline of layout 1, relative to the table root."""
-    name = config.get("hoodie.archivelog.folder") or "archived"
-    return f".hoodie/{name}"
+# The directory of the archived timeline, relative to the table root.
+folder = LAYOUTS[1].archive_folder
+
+
+@frozen
+class ArchiveLog:
+    """Implements :class:`~hoodoo.hookspecs.archived_timeline.ArchivedTimeline`. ``batch``: entries of a block."""
+
+    batch: int
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ArchiveLog:
+        return cls(ArchiveSettings.of(settings.options).batch)
+
+    def instants(
+        self, storage: Storage, config: TableConfig, since: str | None = None
+    ) -> Iterator[ArchivedInstant]:
+        limit = None if since is None else order_key(since)
+        for one in read(storage, config):
+            if limit is None or order_key(one.requested) >= limit:
+                yield ArchivedInstant(one.requested, None, one.action, one)
+
+    def oldest(self, storage: Storage, config: TableConfig) -> str | None:
+        found = read(storage, config, first=True)
+        return min((one.requested for one in found), key=order_key, default=None)
+
+    def add(self, storage: Storage, timeline: Timeline, instants: Sequence[Archivable]) -> None:
+        # A run that was cut short has put them, at the end.
+        newest = read(storage, timeline.config, newest=True)
+        known = {(one.requested, one.action) for one in newest}
+        moved = put_times(storage, timeline)
+        records = [
+            record
+            for one in instants
+            if (one.instant.requested, one.instant.action) not in known
+            for record in _entries(storage, timeline, one, moved)
+        ]
+        if records:
+            append(storage, timeline.config, records, self.batch)
+
+    def tidy(self, storage: Storage, config: TableConfig) -> None:
+        """Files of a log only get more."""
 
 
 @frozen
@@ -104,3 +152,19 @@ def _numbered(storage: Storage, config: TableConfig) -> list[tuple[int, str]]:
     entries = (e for e in storage.list(folder(config)) if not e.is_dir)
     found = ((_FILE.fullmatch(e.name), e.path) for e in entries)
     return sorted((int(match[1]), path) for match, path in found if match)
+
+
+def _entries(
+    storage: Storage, timeline: Timeline, one: Archivable, moved: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    found = []
+    for step, data in one.files:
+        if step.action == "clean" and step.state is State.INFLIGHT:
+            data = data or one.of(State.REQUESTED)
+        path = timeline.path(step)
+        contents = codec.decode(data, f"{storage.root}/{path}")
+        at = moved.get(path, step.requested)
+        found.append(
+            archived_entries.entry(step.requested, step.action, step.state.value, at, contents)
+        )
+    return found

@@ -12,15 +12,15 @@ import time
 from contextlib import suppress
 
 from attrs import frozen
-
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import new_name
-from hoodoo.timeline.archive import manifest as history
-from hoodoo.timeline.archive.data_files import HistoryWriter, read_batches
-from hoodoo.timeline.archive.manifest import Files, HistoryFile
-from hoodoo.timeline.archive.writer import keys
 from hoodoo.timeline.instants import order_key
+
+from hoodoo_services.archived import manifest as history
+from hoodoo_services.archived.data_files import HistoryWriter, read_batches
+from hoodoo_services.archived.manifest import Files, HistoryFile
+from hoodoo_services.archived.writer import keys
 
 _DAY = 86_400.0
 

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import frozen
-
 from hoodoo.errors import CommitConflictError, CorruptTableError, StorageUnknownError
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.layouts import LAYOUTS
 
 VERSION_FILE = "_version_"
 _MANIFEST = re.compile(r"manifest_(\d+)")
@@ -57,9 +57,8 @@ class Snapshot:
     entries: tuple[Entry, ...] = ()
 
 
-def folder(config: TableConfig) -> str:
-    """Directory of the archived timeline of layout 2, relative to the table root."""
-    return f"{config.timeline_path}/{config.get('hoodie.timeline.history.path') or 'history'}"
+# The directory of the archived timeline, relative to the table root.
+folder = LAYOUTS[2].archive_folder
 
 
 def snapshot(storage: Storage, config: TableConfig) -> Snapshot:
