@@ -76,6 +76,7 @@ def test_by_the_text_of_a_factory(tmp_path: Path) -> None:
     [
         ("report", "verify", "hoodoo-cli"),
         ("query_type", "incremental", "hoodoo-history"),
+        ("change_log", "DATA_BEFORE", "hoodoo-history"),
         ("engine", "spark", '"hoodoo[spark]"'),
         ("merger", "event_time", "hoodoo-standard"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import (
     archived_timeline,
+    change_log,
     index,
     metadata_partition,
     participant,
@@ -28,6 +29,8 @@ PROTOCOLS = {
     participant.Participation: "participation",
     metadata_partition.MetadataPartition: "metadata_partition",
     pruner.Pruner: "pruner",
+    change_log.ChangeLogFormat: "change_log",
+    change_log.ChangeLog: "change_log_of_rewrite",
     query_type.QueryType: "query_type",
     query_type.QueryPlan: "query_plan",
     query_type.UnitReader: "unit_reader",

@@ -22,6 +22,7 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs import action as action_family
 from hoodoo.hookspecs import archived_timeline as archived_family
+from hoodoo.hookspecs import change_log as change_family
 from hoodoo.hookspecs import cleaning as cleaning_family
 from hoodoo.hookspecs import clustering as clustering_family
 from hoodoo.hookspecs import compaction as compaction_family
@@ -364,6 +365,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.BaseFileWriter,
     ),
     "log_block": (LogBlockFormat,),
+    "change_log": (change_family.ChangeLogFormat, change_family.ChangeLog),
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
     "lock": (Lock, Held),
     "participant": (

@@ -467,6 +467,8 @@ ELSEWHERE = {
     "KeysCheck": "what a participant's verify makes: its findings are text for people",
     **dict.fromkeys(
         (
+            "ChangeLog",
+            "ChangeLogFormat",
             "FindsValues",
             "KnowsKeys",
             "KnowsRanges",

@@ -1,4 +1,4 @@
-"""Incremental reads and change reads keep the contract of query types; a call that can't be right says why."""
+"""Incremental reads, change reads and logs of change data keep their contracts; a call that can't be right says why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CallError, PluginError
+from hoodoo.hookspecs import Settings
+from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.query_type import QueryType
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.config import TableConfig
+from hoodoo.testing.contracts.change_log import ChangeLogContract
 from hoodoo.testing.contracts.query_type import QueryTypeContract
 from hoodoo_history.changes.plan import Changes
 from hoodoo_history.incremental import Incremental
@@ -48,3 +53,17 @@ def test_a_query_by_its_name(tmp_path: Path) -> None:
             table.query(name)
     with pytest.raises(PluginError, match="incremental"):
         table.query("incremetal", since="earliest")
+
+
+class TestChangeLogs(ChangeLogContract):
+    @pytest.fixture(params=["OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"])
+    def change_log(self, request: pytest.FixtureRequest) -> ChangeLogFormat:
+        table = TableConfig(
+            {
+                "hoodie.table.name": "t",
+                "hoodie.table.cdc.enabled": "true",
+                "hoodie.table.cdc.supplemental.logging.mode": request.param,
+            }
+        )
+        found: ChangeLogFormat = resolve("change_log", request.param, Settings(table)).instance
+        return found

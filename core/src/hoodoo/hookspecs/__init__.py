@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> creation -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> log block format -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> log block format -> change log -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from hoodoo.hookspecs.action import ActionHooks
 from hoodoo.hookspecs.archived_timeline import ArchivedTimelineHooks
+from hoodoo.hookspecs.change_log import ChangeLogHooks
 from hoodoo.hookspecs.cleaning import CleaningHooks
 from hoodoo.hookspecs.clustering import (
     ClusteringHooks,
@@ -59,6 +60,7 @@ FAMILIES: dict[str, type] = {
     "serializer": SerializerHooks,
     "file_format": FileFormatHooks,
     "log_block": LogBlockHooks,
+    "change_log": ChangeLogHooks,
     "conflict": ConflictHooks,
     "lock": LockHooks,
     "participant": ParticipantHooks,
@@ -84,7 +86,7 @@ _BRINGS = {
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
-    "hoodoo-history": ("query_type",),
+    "hoodoo-history": ("change_log", "query_type"),
     "hoodoo-cli": ("report", "command"),
 }
 USUAL: dict[str, tuple[str, str]] = {

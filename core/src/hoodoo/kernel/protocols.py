@@ -8,6 +8,7 @@ from typing import Any
 
 from hoodoo.hookspecs.action import Action
 from hoodoo.hookspecs.archived_timeline import ArchivedTimeline
+from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.cleaning import CleaningPolicy
 from hoodoo.hookspecs.clustering import Clustering, ClusteringPlanner, ClusteringUpdates
 from hoodoo.hookspecs.compaction import CompactionStrategy
@@ -43,6 +44,7 @@ PROTOCOLS: dict[str, tuple[type, ...]] = {
     "serializer": (Serializer,),
     "file_format": (BaseFileFormat,),
     "log_block": (LogBlockFormat,),
+    "change_log": (ChangeLogFormat,),
     "conflict": (ConflictStrategy,),
     "lock": (Lock,),
     "participant": (Participant,),

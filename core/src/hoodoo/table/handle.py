@@ -350,6 +350,7 @@ def _write_target(
     schema = table.schema_at(timeline)
     layout = write_options.LAYOUT.given(table.options) or default_name("layout", settings)
     packing = write_options.SERIALIZER.given(table.options) or default_name("serializer", settings)
+    changes = tables.change_logs(settings)
     serializer = resolve("serializer", packing, settings)
     return WriteTarget(
         storage=table.storage,
@@ -367,6 +368,7 @@ def _write_target(
         anywhere=lambda: resolve("index", in_role("index", ANYWHERE), settings).instance,
         by_path=lambda: resolve("index", default_name("index", settings), settings).instance,
         logs=tables.log_settings(settings, schema),
+        changes=changes and changes.instance,
         compacting=pending_groups(table.storage, timeline),
         clusterings=_pending_plans(table, timeline),
         updates=lambda: (
@@ -378,7 +380,7 @@ def _write_target(
             ).instance
         ),
         serializer=serializer.instance,
-        plugins=(*plugins.refs, serializer.ref),
+        plugins=(*plugins.refs, serializer.ref, *([changes.ref] if changes else ())),
         options=table.options,
         joined=table.participants.join(timeline),
         refuse_inexact=lambda grown: refuse_inexact(

@@ -26,8 +26,9 @@ from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import declared_options, default_name, resolve
+from hoodoo.kernel.resolve import Resolved, declared_options, default_name, resolve
 from hoodoo.merge.virtual import VirtualKeys
+from hoodoo.model import change_data
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
@@ -161,6 +162,13 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     filled = None if table.populate_meta_fields else table.filled_meta
     wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
     return LogSettings(table.name, marker, blocks, filled=filled, deletes_win=wins)
+
+
+def change_logs(settings: Settings) -> Resolved | None:
+    """What notes the changes of rewrites; None for a table without logs of change data. PluginError where no plugin
+    offers what the table's properties ask."""
+    wanted = change_data.mode(settings.table)
+    return None if wanted is None else resolve("change_log", wanted, settings)
 
 
 def guarded(storage: Storage, settings: Settings) -> Storage:

@@ -11,26 +11,19 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, field, frozen
 
-from hoodoo.errors import UnsupportedTableError
 from hoodoo.files.log.change_data import arrow_columns, change_schema
 from hoodoo.files.log.writer import LogWriter
+from hoodoo.hookspecs import Settings
 from hoodoo.kernel.log_blocks import LogFormats, log_formats
 from hoodoo.model.change_data import (
-    BEFORE,
     BEFORE_AFTER,
     DELETED,
     INSERTED,
-    KEYS,
-    SUFFIX,
     UPDATED,
     mode,
 )
-from hoodoo.model.config import TableConfig
-from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.normalize import conform, plain_schema
-from hoodoo.options.table import CDC_MODE
-from hoodoo.timeline.names import parse_path
 
 # Rows of one block.
 _BLOCK = 1 << 16
@@ -38,35 +31,20 @@ _BLOCK = 1 << 16
 
 @frozen
 class ChangeLogs:
-    """How the logs of a table are written: ``images`` are its own columns in plain types, ``text`` is
-    the schema of the blocks."""
+    """How the logs of a table are written, by its ``mode``; ``table`` is its name."""
 
     mode: str
-    images: pa.Schema
-    text: str
+    table: str
     blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
 
     @classmethod
-    def of(cls, config: TableConfig, stored: pa.Schema) -> ChangeLogs | None:
-        """None for a table without them. UnsupportedTableError for a mode that nobody knows."""
-        found = mode(config)
-        if found is None:
-            return None
-        if found not in (KEYS, BEFORE, BEFORE_AFTER):
-            raise UnsupportedTableError(
-                f"table {config.name}, property {CDC_MODE.key}",
-                f"is {found}, which is none of {KEYS}, {BEFORE}, {BEFORE_AFTER}",
-                "correct the property.",
-            )
-        images = plain_schema(without_meta(stored))
-        return cls(found, images, change_schema(found, images, config.name))
+    def from_settings(cls, settings: Settings) -> ChangeLogs:
+        return cls(mode(settings.table) or BEFORE_AFTER, settings.table.name)
 
-
-def log_name(base_name: str, partition_path: str) -> LogFile:
-    """The change data log beside the new base file ``base_name``."""
-    base = parse_path(base_name)
-    assert base is not None
-    return LogFile(partition_path, base.file_id, base.instant, 1, base.write_token, SUFFIX)
+    def begin(self, local: str, instant: str, schema: pa.Schema) -> ChangeLog:
+        images = plain_schema(without_meta(schema))
+        text = change_schema(self.mode, images, self.table)
+        return ChangeLog(self, local, instant, images, text)
 
 
 @define
@@ -76,6 +54,8 @@ class ChangeLog:
     logs: ChangeLogs
     local: str
     instant: str
+    images: pa.Schema  # the table's own columns in plain types
+    text: str  # the schema of the blocks
     _writer: LogWriter | None = None
     _held: list[pa.RecordBatch] = field(factory=list)
     _rows: int = 0
@@ -110,7 +90,7 @@ class ChangeLog:
                 "ts_ms": pa.repeat(self.instant, count),
                 "record_key": _one(keys.slice(start, count)),
             }
-            schema = arrow_columns(self.logs.mode, self.logs.images)
+            schema = arrow_columns(self.logs.mode, self.images)
             for name, rows in (("before", before), ("after", after)):
                 if name in schema.names:
                     made[name] = self._image(rows, start, count)
@@ -121,7 +101,7 @@ class ChangeLog:
                 self._flush()
 
     def _image(self, rows: pa.Table | None, start: int, count: int) -> pa.Array:
-        images = self.logs.images
+        images = self.images
         if rows is None:
             return pa.nulls(count, pa.struct(list(images)))
         some = rows.select(images.names).slice(start, count).combine_chunks()
@@ -132,7 +112,7 @@ class ChangeLog:
         if self._writer is None:
             self._writer = LogWriter(self.local, self.logs.blocks)
         if self._held:
-            self._writer.change_block(self._held, self.instant, self.logs.text)
+            self._writer.change_block(self._held, self.instant, self.text)
             self._held, self._rows = [], 0
 
 

@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, define, evolve, frozen
 
+from hoodoo.hookspecs.change_log import ChangeLog, ChangeLogFormat
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import OP, PUT
-from hoodoo.model.change_data import STATS
+from hoodoo.model.change_data import STATS, SUFFIX
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.filegroup import path_of
+from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.produce.columns import SEQ
 from hoodoo.produce.key_changes import KeyChanges
@@ -29,7 +30,7 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.rows import completed, read_stored, renamed, stored_rows
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
-from hoodoo.write.change_log import ChangeLog, ChangeLogs, log_name
+from hoodoo.timeline.names import parse_path
 
 # What travels with a row and is no column of the table.
 _ASIDE = frozenset({SEQ, PART, SLOT})
@@ -63,7 +64,7 @@ class MergeFile:
     merger: Merger
     pending: Pending
     matches: bool = True
-    changes: ChangeLogs | None = None
+    changes: ChangeLogFormat | None = None
     key_changes: KeyChanges = Factory(KeyChanges)
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
@@ -74,13 +75,13 @@ class MergeFile:
         with ExitStack() as stack:
             local = stack.enter_context(scratch_file(self.storage))
             counts = _Counts()
-            log: ChangeLog | None = None
+            log, noted = None, ""
             if target["base_path"] is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
                 output = self._output(writer, target, counts)
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
             else:
-                log = self._log(stack)
+                log, noted = self._log(stack)
                 with self.file_format.reader(self.storage, target["base_path"]) as base:
                     # At the most: which of them are updates is known at the end only.
                     expected = base.num_rows + rows.num_rows
@@ -91,7 +92,7 @@ class MergeFile:
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
             partition, name = target["partition_path"], target["file_name"]
-            logged = {} if log is None else self._put_log(log, partition, name)
+            logged = {} if log is None else self._put_log(noted, log.close(), partition, name)
             kind = CREATE if target["base_path"] is None else MERGE
             size = self.pending.put_sized(self.storage, partition, name, local, kind, size)
             stat = _stat(target, path_of(partition, name), counts, size)
@@ -102,18 +103,21 @@ class MergeFile:
             writer, self.schema, self.pending.requested, target, counts, self.key_changes
         )
 
-    def _log(self, stack: ExitStack) -> ChangeLog | None:
+    def _log(self, stack: ExitStack) -> tuple[ChangeLog | None, str]:
+        """The log of change data, and the local file that it is in."""
         if self.changes is None:
-            return None
+            return None, ""
         local = stack.enter_context(scratch_file(self.storage))
-        log = ChangeLog(self.changes, local, self.pending.requested)
+        log = self.changes.begin(local, self.pending.requested, self.schema)
         stack.callback(log.abandon)
-        return log
+        return log, local
 
-    def _put_log(self, log: ChangeLog, partition: str, name: str) -> dict[str, int]:
+    def _put_log(self, local: str, size: int, partition: str, name: str) -> dict[str, int]:
         """Before its base file: whoever sees that has the log. Path and size, as stats name it."""
-        file, size = log_name(name, partition), log.close()
-        size = self.pending.put_sized(self.storage, partition, file.name, log.local, CREATE, size)
+        base = parse_path(name)
+        assert base is not None
+        file = LogFile(partition, base.file_id, base.instant, 1, base.write_token, SUFFIX)
+        size = self.pending.put_sized(self.storage, partition, file.name, local, CREATE, size)
         return {file.path: size}
 
     def _merge(

@@ -17,7 +17,6 @@ from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.kernel.answers import check_asked, check_groups
-from hoodoo.model import change_data
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, with_meta
@@ -30,7 +29,6 @@ from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.produce.stats import read_stats
 from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
-from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.key import AddBuckets, AddKeys
 from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
 from hoodoo.write.misplaced import leaves_misplaced
@@ -183,7 +181,7 @@ def write(
         _logs(target, stored),
         target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches,
-        ChangeLogs.of(target.config, stored),
+        target.changes,
         target.joined is not None and target.joined.keys,
     )
     written = target.engine.map(exchanged, step)
@@ -210,7 +208,7 @@ def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan 
         begin_groups=knows and kind.begins_logs,
         partial=prepared.partial,
         pending=target.compacting,
-        tells_slice=change_data.mode(target.config) is not None,
+        tells_slice=target.changes is not None,
     )
 
 

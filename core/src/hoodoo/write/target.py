@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
+from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.clustering import ClusteringUpdates, PendingPlan
 from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -70,6 +71,8 @@ class WriteTarget:
     by_path: Callable[[], LookupIndex]
     # None: a table that is copied on write.
     logs: LogSettings | None = None
+    # None: rewrites of base files leave no log of change data.
+    changes: ChangeLogFormat | None = None
     # (partition path, file id) -> instant of the compaction that is pending for the group.
     compacting: Mapping[tuple[str, str], str] = Factory(dict)
     # The clusterings that are pending, and what becomes of a write that meets one.

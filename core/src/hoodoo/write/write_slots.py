@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.engine import SLOT, Side, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import Merger
@@ -20,7 +21,6 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.stats import STATS_SCHEMA
 from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
-from hoodoo.write.change_log import ChangeLogs
 from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.target import LogSettings
 
@@ -44,7 +44,7 @@ class WriteSlots:
     logs: LogSettings
     keys: MergeRule
     matches: bool = True
-    changes: ChangeLogs | None = None
+    changes: ChangeLogFormat | None = None
     tells_keys: bool = False
 
     @property

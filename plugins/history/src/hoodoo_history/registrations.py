@@ -9,6 +9,18 @@ from hoodoo.hookspecs import Registration
 
 
 @hookimpl
+def hoodoo_change_logs() -> Iterable[Registration]:
+    factory = "hoodoo.write.change_log:ChangeLogs.from_settings"
+    return [
+        Registration("OP_KEY_ONLY", factory, summary="What was done, and the record key."),
+        Registration("DATA_BEFORE", factory, summary="The same, and the row before."),
+        Registration(
+            "DATA_BEFORE_AFTER", factory, summary="What was done, when, the rows before and after."
+        ),
+    ]
+
+
+@hookimpl
 def hoodoo_query_types() -> Iterable[Registration]:
     return [
         Registration(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from hoodoo.kernel.answers import (
+    change_logs,
     clustering,
     engines,
     file_formats,
@@ -43,6 +44,8 @@ KINDS: dict[str, Kind] = {
         file_formats.MEMBERSHIP_FILTER,
         file_formats.WRITER,
         log_blocks.LOG_BLOCK,
+        change_logs.FORMAT,
+        change_logs.LOG,
         planning.CONFLICT,
         stores.LOCK,
         stores.HELD,
