@@ -28,13 +28,12 @@ from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, declared_options, default_name, resolve
 from hoodoo.merge.virtual import VirtualKeys
-from hoodoo.model import change_data
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
 from hoodoo.options.judge import as_text
-from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
+from hoodoo.options.table import CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
@@ -167,8 +166,10 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
 def change_logs(settings: Settings) -> Resolved | None:
     """What notes the changes of rewrites; None for a table without logs of change data. PluginError where no plugin
     offers what the table's properties ask."""
-    wanted = change_data.mode(settings.table)
-    return None if wanted is None else resolve("change_log", wanted, settings)
+    if not CDC.stored(settings.table.properties):
+        return None
+    wanted = (settings.table.get(CDC_MODE.key) or "").strip()
+    return resolve("change_log", wanted or default_name("change_log", settings), settings)
 
 
 def guarded(storage: Storage, settings: Settings) -> Storage:

@@ -15,7 +15,10 @@ def hoodoo_change_logs() -> Iterable[Registration]:
         Registration("OP_KEY_ONLY", factory, summary="What was done, and the record key."),
         Registration("DATA_BEFORE", factory, summary="The same, and the row before."),
         Registration(
-            "DATA_BEFORE_AFTER", factory, summary="What was done, when, the rows before and after."
+            "DATA_BEFORE_AFTER",
+            factory,
+            default=True,
+            summary="What was done, when, the rows before and after.",
         ),
     ]
 
