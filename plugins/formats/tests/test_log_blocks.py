@@ -10,18 +10,23 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError, UnsupportedTableError
-from hoodoo.files.log.change_data import arrow_columns, change_schema
 from hoodoo.files.log.content import BlockContent, Undecodable, decoding
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.kernel.log_blocks import log_formats
-from hoodoo.model.change_data import KEYS
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.log_block import LogBlockContract
 from hoodoo.testing.log_builders import small_rows
 from hoodoo_formats.log.avro import AvroBlocks, ChangeBlocks
 from hoodoo_formats.log.parquet import ParquetBlocks
+
+# The shortest change data, as Spark Hudi has it.
+CHANGES = pa.schema([("op", pa.string()), ("record_key", pa.string())])
+CHANGES_TEXT = (
+    '{"type":"record","name":"Record","fields":[{"name":"op","type":["string","null"]},'
+    '{"name":"record_key","type":["string","null"]}]}'
+)
 
 
 class TestAvro(LogBlockContract):
@@ -43,9 +48,8 @@ class TestChanges(LogBlockContract):
 
     @pytest.fixture
     def sample(self) -> tuple[pa.Table, str]:
-        images = pa.schema([("n", pa.int64())])
         columns = {"op": ["i", "u"] * 100, "record_key": [f"k{n}" for n in range(200)]}
-        return pa.table(columns, arrow_columns(KEYS, images)), change_schema(KEYS, images, "t")
+        return pa.table(columns, CHANGES), CHANGES_TEXT
 
 
 @frozen

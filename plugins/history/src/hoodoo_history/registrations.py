@@ -10,7 +10,7 @@ from hoodoo.hookspecs import Registration
 
 @hookimpl
 def hoodoo_change_logs() -> Iterable[Registration]:
-    factory = "hoodoo.write.change_log:ChangeLogs.from_settings"
+    factory = "hoodoo_history.change_logs.write:ChangeLogs.from_settings"
     return [
         Registration("OP_KEY_ONLY", factory, summary="What was done, and the record key."),
         Registration("DATA_BEFORE", factory, summary="The same, and the row before."),

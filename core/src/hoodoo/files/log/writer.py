@@ -113,7 +113,7 @@ class LogWriter:
     def change_block(
         self, batches: Sequence[pa.RecordBatch], instant: str, schema_text: str
     ) -> LogBlock:
-        """A block of change data, as :mod:`hoodoo.files.log.change_data` has it."""
+        """A block of change data, whose Avro schema is ``schema_text``."""
         headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
         content = self._format(BlockKind.CDC).encode(batches, batches[0].schema, schema_text)
         return self._block(BlockKind.CDC, headers, lambda: self._write(content))

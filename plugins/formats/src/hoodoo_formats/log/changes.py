@@ -1,4 +1,4 @@
-"""The content of change data blocks: Avro, as :mod:`hoodoo.files.log.change_data` has their schemas."""
+"""The content of change data blocks: Avro, in whatever schema they are given."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _KEY_BRANCH = b"\x00"  # its unions are ["string", "null"]
 def encode_changes(
     batches: Sequence[pa.RecordBatch], schema_text: str
 ) -> Iterator[bytes | pa.Buffer]:
-    """The content of a change data block, in pieces; ``batches`` as :func:`arrow_columns` says."""
+    """The content of a change data block, in pieces.
+
+    ``batches``: texts, and structs of the rows before and after, which may be null."""
     yield _HEAD.pack(_VERSION, sum(batch.num_rows for batch in batches))
     for batch in batches:
         images = [f.type for f in batch.schema if pa.types.is_struct(f.type)]

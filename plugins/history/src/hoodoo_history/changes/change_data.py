@@ -15,15 +15,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.files.log.reader import LogReader
 from hoodoo.kernel.log_blocks import LogFormats
-from hoodoo.model.change_data import (
-    BEFORE,
-    BEFORE_AFTER,
-    DELETED,
-    INSERTED,
-    STATS,
-    UPDATED,
-    mode,
-)
+from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
@@ -32,6 +24,14 @@ from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 
+from hoodoo_history.change_logs.mode import (
+    BEFORE,
+    BEFORE_AFTER,
+    DELETED,
+    INSERTED,
+    UPDATED,
+    mode,
+)
 from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec
 
 # Column `record_key` of a log with the image before.

@@ -11,9 +11,9 @@ import json
 from typing import Any
 
 import pyarrow as pa
-
-from hoodoo.model.change_data import BEFORE, BEFORE_AFTER, KEYS
 from hoodoo.model.schema.avro import avro_text
+
+from hoodoo_history.change_logs.mode import BEFORE, BEFORE_AFTER, KEYS
 
 _OPTIONAL: list[Any] = ["null", "string"]
 

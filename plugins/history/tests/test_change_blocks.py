@@ -12,12 +12,12 @@ import fastavro
 import pyarrow as pa
 import pytest
 from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.change_data import arrow_columns, change_schema
 from hoodoo.files.log.reader import LogReader
 from hoodoo.files.log.writer import LogWriter
 from hoodoo.kernel.log_blocks import log_formats
 from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.log.changes import encode_changes
+from hoodoo_history.change_logs.schema import arrow_columns, change_schema
 
 IMAGES = pa.schema([("k", pa.string()), ("ts", pa.int64()), ("v", pa.string())])
 INSTANT = "20260101000000001"

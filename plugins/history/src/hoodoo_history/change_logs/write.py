@@ -10,20 +10,20 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
-
-from hoodoo.files.log.change_data import arrow_columns, change_schema
 from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel.log_blocks import LogFormats, log_formats
-from hoodoo.model.change_data import (
+from hoodoo.model.meta import RECORD_KEY, without_meta
+from hoodoo.model.schema.normalize import conform, plain_schema
+
+from hoodoo_history.change_logs.mode import (
     BEFORE_AFTER,
     DELETED,
     INSERTED,
     UPDATED,
     mode,
 )
-from hoodoo.model.meta import RECORD_KEY, without_meta
-from hoodoo.model.schema.normalize import conform, plain_schema
+from hoodoo_history.change_logs.schema import arrow_columns, change_schema
 
 # Rows of one block.
 _BLOCK = 1 << 16
