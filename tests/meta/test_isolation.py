@@ -44,9 +44,9 @@ ROOMS = (
     "engine",
     "merge",
     "produce",
+    "actions",
     "write",
     "read",
-    "actions",
     "table",
     "testing",
 )

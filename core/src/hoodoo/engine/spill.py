@@ -111,7 +111,7 @@ class Spill:
                 yield reader.get_batch(index)
 
     def write_routed(
-        self, number: int, crossing: Crossing, parts: int, batches: Iterator[pa.RecordBatch]
+        self, crossing: Crossing, parts: int, number: int, batches: Iterator[pa.RecordBatch]
     ) -> Places:
         """``batches`` cut by part and slot, as messages; where each lies."""
         places: Places = {}

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 
+from hoodoo.actions.life import Life, request
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
     CorruptTableError,
-    HoodooError,
     StorageError,
 )
 from hoodoo.files.opening import NOT_THERE
@@ -29,16 +29,12 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
-from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import partitions, placement, properties, publish
+from hoodoo.timeline import partitions, placement, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
-from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.timeline.view import list_data
 from hoodoo.write import batches
 from hoodoo.write.changed import begin_joined
 from hoodoo.write.clustered import refuse_clustered
@@ -84,17 +80,19 @@ def run(order: WriteRequest, data: Any) -> Commit:
     again first).
     """
     rows = _Rows(data)
-
-    def attempt(target: WriteTarget, beats: Beating) -> Commit:
-        if order.batch and batches.applied(target.storage, target.timeline).has(order.batch):
-            kind = order.kind
-            return Commit("", kind.action(target.logs is not None), kind.operation.value.lower())
-        return _write(order, target, rows, beats)
-
     try:
-        return _repeated(order, attempt, rows.can_repeat)
+        with _attempts(order, rows.can_repeat) as attempts:
+            for target in attempts:
+                with attempts.repeated():
+                    if order.batch and batches.applied(target.storage, target.timeline).has(
+                        order.batch
+                    ):
+                        action = order.kind.action(target.logs is not None)
+                        return attempts.done(Commit("", action, order.kind.operation.value.lower()))
+                    return attempts.done(_write(order, target, rows, attempts.beats))
     finally:
         rows.discard()
+    raise AssertionError("not reached")
 
 
 def drop_partitions(
@@ -107,20 +105,15 @@ def drop_partitions(
     meanwhile is in what it sees. Raises as :func:`run`.
     """
 
-    def attempt(target: WriteTarget, beats: Beating) -> Commit | None:
+    def work(target: WriteTarget) -> _Work | None:
         paths = choose(target)
         if paths is None:
             return None
         replaced = replaced_groups(target.slices, paths)
         _give_way(order, target, (), replaced)
-        instant = _request(target, order.kind, beats)
-        metadata = CommitMetadata(order.kind.operation, (), replaced)
-        with _taken_back(order, target, instant):
-            begun = profile(order.kind.operation, (), {})
-            instant = _inflight(target, instant, begun)
-            return _publish(order, target, instant, metadata, target.schema, paths)
+        return _Work(lambda instant: (), replaced, tuple(paths))
 
-    return _repeated(order, attempt, lambda target: True)
+    return _commit(order, work)
 
 
 Files = Callable[[Instant], tuple[WriteStat, ...]]
@@ -133,19 +126,41 @@ def commit_files(order: WriteRequest, work: Callable[[WriteTarget], Files | None
     Raises as :func:`run`.
     """
 
-    def attempt(target: WriteTarget, beats: Beating) -> Commit | None:
-        make = work(target)
-        if make is None:
-            return None
-        instant = _request(target, order.kind, beats)
-        with _taken_back(order, target, instant):
-            instant = _inflight(target, instant, profile(order.kind.operation, (), {}))
-            stats = make(instant)
-            _reconcile(target, instant, stats, direct=False)
-            metadata = CommitMetadata(order.kind.operation, stats)
-            return _publish(order, target, instant, metadata, target.schema, [])
+    def made(target: WriteTarget) -> _Work | None:
+        files = work(target)
+        return None if files is None else _Work(files)
 
-    return _repeated(order, attempt, lambda target: True)
+    return _commit(order, made)
+
+
+@frozen
+class _Work:
+    """A commit that is not of rows. ``files`` makes its files; ``replaced``: the groups that it leaves behind, all
+    those of ``paths``."""
+
+    files: Files
+    replaced: Mapping[str, tuple[str, ...]] = Factory(dict)
+    paths: tuple[str, ...] = ()
+
+
+def _commit(order: WriteRequest, make: Callable[[WriteTarget], _Work | None]) -> Commit | None:
+    with _attempts(order, lambda target: True) as attempts:
+        for target in attempts:
+            with attempts.repeated():
+                work = make(target)
+                if work is None:
+                    return attempts.done(None)
+                life = _request(target, order.kind, attempts.beats)
+                with _taken_files_conflict(life), life.undone_on_error(order.undo):
+                    _begin(target, life, profile(order.kind.operation, (), {}))
+                    stats = work.files(life.instant)
+                    if stats:
+                        _reconcile(target, life, stats, direct=False)
+                    metadata = CommitMetadata(order.kind.operation, stats, dict(work.replaced))
+                    return attempts.done(
+                        _publish(order, target, life, metadata, target.schema, work.paths)
+                    )
+    raise AssertionError("not reached")
 
 
 def _give_way(
@@ -162,20 +177,6 @@ def _give_way(
             # Completed meanwhile: the check before the publish tells.
             with suppress(CommitConflictError):
                 order.undo(Instant(met.instant, met.action, State.REQUESTED))
-
-
-@contextmanager
-def _taken_back(order: WriteRequest, target: WriteTarget, instant: Instant) -> Iterator[None]:
-    """What is done here is undone if it fails, unless nobody knows whether it did."""
-    try:
-        yield
-    except CommitUnknownError:
-        raise
-    except Exception as error:
-        _tidy(target, instant, lambda: order.undo(instant))
-        if conflict := _behind(target, instant, error):
-            raise conflict from error
-        raise
 
 
 class _Rows:
@@ -219,158 +220,169 @@ def _is_read_once(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__") and not anew
 
 
-def _repeated(
-    order: WriteRequest,
-    attempt: Callable[[WriteTarget, Beating], C],
-    can_repeat: Callable[[WriteTarget], bool],
-) -> C:
-    """Attempts until one is published, or bad input or the order's patience ends it."""
+class _Attempts:
+    """The table as each attempt sees it, until one is published, or bad input or the order's patience ends it."""
+
+    def __init__(
+        self,
+        order: WriteRequest,
+        can_repeat: Callable[[WriteTarget], bool],
+        beats: Beating,
+        events: ActionEvents,
+    ) -> None:
+        self.order, self.can_repeat, self.beats, self.events = order, can_repeat, beats, events
+        self._left, self._began = order.repeats, 0.0
+        self._conflict: CommitConflictError | None = None
+
+    def __iter__(self) -> Iterator[WriteTarget]:
+        order, turns = self.order, self.order.turns
+        if turns.is_wary:
+            turns.take(order.storage)
+        target = order.look()
+        target.engine.check(target.plugins)
+        while True:
+            self._began = time.monotonic()
+            yield target
+            conflict = self._conflict
+            assert conflict is not None  # else the attempt has returned
+            turns.lost(time.monotonic() - self._began)
+            if not self._left:
+                raise conflict
+            turns.take(order.storage)
+            target = order.look()
+            if not self.can_repeat(target):
+                raise conflict
+            self.events.step("repeated", after=str(conflict), left=self._left)
+            self._left -= 1
+
+    @contextmanager
+    def repeated(self) -> Iterator[None]:
+        """What is done inside is one attempt: another one follows where others came in between."""
+        try:
+            yield
+        except CommitConflictError as conflict:
+            self._conflict = conflict
+
+    def done(self, commit: C) -> C:
+        """An attempt's ``commit``: there is no other one."""
+        self.order.turns.won()
+        if commit is None or not commit.instant:
+            self.events.skip()
+        return commit
+
+
+@contextmanager
+def _attempts(
+    order: WriteRequest, can_repeat: Callable[[WriteTarget], bool]
+) -> Iterator[_Attempts]:
     operation = order.kind.operation.value
     with action_events(
         _WRITE, order.table, order.storage.root, end="committed", operation=operation
     ) as events:
-        commit = _attempts(order, attempt, can_repeat, events)
-        if commit is None or not commit.instant:
-            events.skip()
-        return commit
-
-
-def _attempts(
-    order: WriteRequest,
-    attempt: Callable[[WriteTarget, Beating], C],
-    can_repeat: Callable[[WriteTarget], bool],
-    events: ActionEvents,
-) -> C:
-    turns = order.turns
-    try:
-        with Beating(order.storage) as beats:
-            if turns.is_wary:
-                turns.take(order.storage)
-            target = order.look()
-            target.engine.check(target.plugins)
-            for left in range(order.repeats, -1, -1):
-                began = time.monotonic()
-                try:
-                    commit = attempt(target, beats)
-                except CommitConflictError as conflict:
-                    turns.lost(time.monotonic() - began)
-                    if not left:
-                        raise
-                    turns.take(order.storage)
-                    target = order.look()
-                    if not can_repeat(target):
-                        raise
-                    events.step("repeated", after=str(conflict), left=left)
-                else:
-                    turns.won()
-                    return commit
-    finally:
-        turns.give_back()
-    raise AssertionError("not reached")
+        try:
+            with Beating(order.storage) as beats:
+                yield _Attempts(order, can_repeat, beats, events)
+        finally:
+            order.turns.give_back()
 
 
 def _write(order: WriteRequest, target: WriteTarget, rows: _Rows, beats: Beating) -> Commit:
     kind = order.kind
-    instant = _request(target, kind, beats)
-    try:
-        prepared = rows.prepare(target, kind, instant)
-        if len(
-            grown := outgrown(target.schema, prepared.schema)
-        ):  # in each attempt: rows may have come
+    life = _request(target, kind, beats)
+    # No file bears this instant yet: taking the request back leaves the table as it was.
+    with _taken_files_conflict(life), life.undone_on_error(partial(_take_back, life)):
+        prepared = rows.prepare(target, kind, life.instant)
+        grown = outgrown(target.schema, prepared.schema)
+        if len(grown):  # in each attempt: rows may have come
             target.refuse_inexact(grown)
-        planned = plan(target, prepared, instant.requested)
+        planned = plan(target, prepared, life.requested)
         replaced_paths = replaced_partitions(prepared)
         replaced = {}
         if kind.replaces is not Replaces.NOTHING:
             replaced = replaced_groups(target.slices, replaced_paths)
         touched = {(s.partition_path, s.file_id) for s in planned.slots}
         _give_way(order, target, touched, replaced)
-    except Exception as error:
-        # No file bears this instant yet: taking the request back leaves the table as it was.
-        _tidy(target, instant, lambda: target.storage.delete(target.timeline.path(instant)))
-        if conflict := _behind(target, instant, error):
-            raise conflict from error
-        raise
     events = _events(target)
     if events is not None:
         events.step("planned", file_groups=len(planned.slots), tasks=planned.parts)
-    with _taken_back(order, target, instant):
-        begun = profile(kind.operation, planned.slots, prepared.arriving.puts)
-        instant = _inflight(target, instant, begun)
-        written = write(target, prepared, planned, instant)
-        _reconcile(target, instant, written.stats, direct=not prepared.staged)
+    with _taken_files_conflict(life), life.undone_on_error(order.undo):
+        _begin(target, life, profile(kind.operation, planned.slots, prepared.arriving.puts))
+        written = write(target, prepared, planned, life.instant)
+        _reconcile(target, life, written.stats, direct=not prepared.staged)
         if planned.misplaced and FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
             # Readers must know before they see such a row.
             properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
         metadata = CommitMetadata(kind.operation, written.stats, replaced)
         return _publish(
-            order,
-            target,
-            instant,
-            metadata,
-            prepared.schema,
-            replaced_paths,
-            written,
+            order, target, life, metadata, prepared.schema, replaced_paths, written,
             planned.misplaced,
+        )  # fmt: skip
+
+
+def _take_back(life: Life, instant: Instant) -> None:
+    life.storage.delete(life.timeline.path(instant))
+
+
+@contextmanager
+def _taken_files_conflict(life: Life) -> Iterator[None]:
+    """CommitConflictError where what is done inside failed because a file that it had seen was cleaned, or taken
+    away with an instant that was undone or a metadata table that is made anew, while it was at work."""
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Exception as error:
+        missing = isinstance(error, FileNotFoundError | CorruptTableError) or any(
+            text in str(error)
+            for text in ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
         )
+        if not missing:
+            raise
+        fresh = reload(life.storage, life.timeline)
+        done = {i for i in fresh.completed() if i != life.instant}
+        listed = properties.load(life.storage).metadata_partitions
+        seen = life.timeline
+        if done == set(seen.completed()) and listed == seen.config.metadata_partitions:
+            raise
+        raise CommitConflictError(
+            f"instant {life.requested}",
+            f"a file that this write had seen was taken away by a later instant ({error}).",
+            "Repeat the write.",
+        ) from error
 
 
-def _behind(target: WriteTarget, instant: Instant, error: Exception) -> CommitConflictError | None:
-    """The conflict that ``error`` comes from, if one: a file that the write had seen was cleaned, or
-    taken away with an instant that was undone or a metadata table that is made anew, while it was at work."""
-    missing = isinstance(error, FileNotFoundError | CorruptTableError) or any(
-        text in str(error)
-        for text in ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
-    )
-    if not missing:
-        return None
-    fresh = reload(target.storage, target.timeline)
-    same = {i for i in fresh.completed() if i != instant} == set(target.timeline.completed())
-    listed = properties.load(target.storage).metadata_partitions
-    if same and listed == target.timeline.config.metadata_partitions:
-        return None
-    return CommitConflictError(
-        f"instant {instant.requested}",
-        f"a file that this write had seen was taken away by a later instant ({error}).",
-        "Repeat the write.",
-    )
-
-
-def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Instant:
+def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Life:
     action = kind.action(target.logs is not None)
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
-    instant = publish.request(target.storage, target.timeline, action, plan_bytes, named=beats.add)
+    life = request(
+        target.storage, target.timeline, action, plan_bytes, what="instant", named=beats.add,
+        retry="Repeat the write.",
+        unknown="Open the table and look at table.timeline() before writing the same rows again.",
+    )  # fmt: skip
     events = _events(target)
     if events is not None:
-        events.report(instant=instant.requested)
+        events.report(instant=life.requested)
         events.step("requested")
-    return instant
+    return life
 
 
-def _inflight(target: WriteTarget, instant: Instant, begun: CommitMetadata) -> Instant:
-    content = target.timeline.layout.encode_inflight(begun)
-    return publish.inflight(target.storage, target.timeline, instant, content)
+def _begin(target: WriteTarget, life: Life, begun: CommitMetadata) -> None:
+    life.begin(target.timeline.layout.encode_inflight(begun))
 
 
-def _reconcile(
-    target: WriteTarget, instant: Instant, stats: tuple[WriteStat, ...], direct: bool
-) -> None:
-    """Files of this instant that no stat names are deleted: readers that only list must never see one."""
+def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], direct: bool) -> None:
     touched = sorted({stat.partition_path for stat in stats})
     for path in touched:
-        partitions.ensure(target.storage, path, instant.requested)
+        partitions.ensure(target.storage, path, life.requested)
     named = {path for stat in stats for path in stat.paths}
     # A direct write learns its partition paths from the rows: another attempt may have seen others.
-    for entry in list_data(target.storage, None if direct else touched):
-        file = parse_path(entry.path, entry.size)
-        if file is not None and file.instant == instant.requested and entry.path not in named:
-            target.storage.delete(entry.path)
+    life.reconcile(named, None if direct else touched)
 
 
 def _publish(
     order: WriteRequest,
     target: WriteTarget,
-    instant: Instant,
+    life: Life,
     metadata: CommitMetadata,
     schema: pa.Schema,
     replaced: Sequence[str] | None,
@@ -380,39 +392,25 @@ def _publish(
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say. Raises CommitConflictError
     (not published, not undone yet)."""
     order.before_publish()
-    result = written or WriteResult(metadata.stats)
+    instant, result = life.instant, written or WriteResult(metadata.stats)
     beside = begin_joined(target, instant, metadata, result)
     text = avro_text(schema, target.config.name)
 
     def content(fresh: Timeline) -> bytes:
         """With ``extraMetadata``: the schema, which batches are in the table, and where its rows lie."""
-        told = batches.extra_metadata(target.storage, fresh, instant, order.batch)
+        extra = batches.extra_metadata(target.storage, fresh, instant, order.batch)
         if not misplaced:
-            told = {**told, **placement.noted(target.storage, fresh, instant)}
+            extra = {**extra, **placement.noted(target.storage, fresh, instant)}
         if target.joined is not None:
-            told = {**told, **target.joined.noted}
-        whole = evolve(metadata, extra={"schema": text, **told})
+            extra = {**extra, **target.joined.noted}
+        whole = evolve(metadata, extra={"schema": text, **extra})
         return target.timeline.layout.encode_commit(whole, instant.action)
 
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
     )
-    outcome = publish.complete(
-        target.storage, target.timeline, instant, content, check=check, beside=beside
-    )
-    if outcome.result is Result.CONFLICTED:
-        raise CommitConflictError(
-            f"instant {instant.requested}", f"was not published: {outcome.reason}.",
-            "Repeat the write.",
-        )  # fmt: skip
-    if outcome.result is Result.UNKNOWN:
-        raise CommitUnknownError(
-            f"instant {instant.requested}",
-            f"it is unknown whether the commit was published: {outcome.reason}.",
-            "Open the table and look at table.timeline() before writing the same rows again.",
-        )
-    for left in (target.workspace(instant.requested).prefix, f"{MARKERS}/{instant.requested}"):
-        _tidy(target, instant, partial(target.storage.delete_prefix, left))
+    outcome = life.complete(content, check=check, beside=beside)
+    life.tidy()
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,
@@ -421,16 +419,6 @@ def _publish(
     if events is not None:
         events.report(metadata.figures)
     return commit
-
-
-def _tidy(target: WriteTarget, instant: Instant, action: Callable[[], object]) -> None:
-    """Clean up once the outcome is settled. Failing here changes nothing of it, and must not hide it:
-    the next write's heal does what is left over."""
-    try:
-        action()
-    except HoodooError as error:
-        _log.warning("left_to_next_write", table=target.config.name, instant=instant.requested,
-                     error=str(error))  # fmt: skip
 
 
 def _events(target: WriteTarget) -> ActionEvents | None:

@@ -7,6 +7,7 @@ their exceptions from those of the engine.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import GeneratorType
 from typing import Any
 
 import pyarrow as pa
@@ -33,20 +34,13 @@ class Watched:
         return self.step.out_schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        above: list[BaseException] = []
-
-        def upstream() -> Iterator[pa.RecordBatch]:
-            try:
-                yield from batches
-            except Exception as error:
-                above.append(error)
-                raise
-
+        # Of a generator a traceback shows whether it was at work: it needs nothing around it.
+        above = batches if isinstance(batches, GeneratorType) else _again(batches)
         try:
             if self.behalf is None:
-                yield from self.step(upstream(), task)
+                yield from self.step(above, task)
             else:
-                for batch in self.step(upstream(), task):
+                for batch in self.step(above, task):
                     if not isinstance(batch, pa.RecordBatch):
                         came, wanted = f"a step that gives {says(batch)}", "steps of record batches"
                         raise self.behalf[0].broken(self.behalf[1], came, wanted)
@@ -56,12 +50,26 @@ class Watched:
                         raise self.behalf[0].broken(self.behalf[1], came, wanted)
                     yield batch
         except Exception as error:
-            if passes(error) or any(error is seen for seen in above):
+            if passes(error) or _came_through(above, error):
                 raise
             if self.behalf is None:
                 excuse(error)
                 raise
             raise self.behalf[0].raised(self.behalf[1], error) from error
+
+
+def _again(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _came_through(generator: Any, error: Exception) -> bool:
+    """Whether ``error`` was raised while ``generator`` was at work."""
+    entry = error.__traceback__.tb_next if error.__traceback__ else None
+    while entry is not None:
+        if entry.tb_frame.f_code is generator.gi_code:
+            return True
+        entry = entry.tb_next
+    return False
 
 
 def _streamed(answer: Any, wanted: pa.Schema | None) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -26,13 +27,18 @@ from hoodoo.storage.api import Storage
 
 from hoodoo_standard.options import THREADS
 
+# ``work(number, batches)`` on one partition.
+Work = Callable[[int, Iterator[pa.RecordBatch]], Any]
+
 
 @frozen
 class LocalStream:
-    """``parts`` are callables: each call evaluates that partition again, unless it is staged."""
+    """``parts`` are callables: each call evaluates that partition again, unless it is staged. ``exchanges``: on
+    whose rows they depend, in the order in which they have to run."""
 
     schema: pa.Schema
     parts: tuple[Partition, ...]
+    exchanges: tuple[_Exchange, ...] = ()
 
 
 @frozen
@@ -43,9 +49,9 @@ class LocalSide:
         return self.rows
 
 
-@define
+@define(eq=False)
 class _Exchange:
-    """Runs the upstream once, when the first partition is asked for."""
+    """Runs the upstream once, before the first partition is read."""
 
     engine: LocalEngine
     upstream: LocalStream
@@ -55,17 +61,10 @@ class _Exchange:
     lock: threading.Lock = field(factory=threading.Lock)
     index: list[Places] | None = None
 
-    def run(self) -> list[Places]:
-        with self.lock:
-            if self.index is None:
-                self.index = self.engine.each(self.upstream, self._spill_one)
-            return self.index
-
-    def _spill_one(self, number: int, part: Partition) -> Places:
-        return self.spill.write_routed(number, self.crossing, self.count, part())
-
     def read(self, part: int) -> Iterator[pa.RecordBatch]:
-        index = self.run()
+        if self.index is None:  # read by other code than this engine's
+            self.engine.run_exchanges((*self.upstream.exchanges, self))
+        index = self.index or []
         slots = sorted({slot for found in index for p, slot in found if p == part})
         for slot in slots:
             for number, found in enumerate(index):
@@ -110,14 +109,10 @@ class LocalEngine:
         upstream = cast(LocalStream, stream)
 
         def part(number: int, read: Partition) -> Partition:
-            def run() -> Iterator[pa.RecordBatch]:
-                yield from returned(step(read(), Task(number)), step)
+            return lambda: returned(step(read(), Task(number)), step)
 
-            return run
-
-        return LocalStream(
-            step.out_schema, tuple(part(n, read) for n, read in enumerate(upstream.parts))
-        )
+        parts = tuple(part(n, read) for n, read in enumerate(upstream.parts))
+        return LocalStream(step.out_schema, parts, upstream.exchanges)
 
     def exchange(
         self, stream: Stream, parts: int, serializer: Serializer | None = None
@@ -125,39 +120,30 @@ class LocalEngine:
         upstream = cast(LocalStream, stream)
         crossing = Crossing.of(upstream.schema, parts, serializer, near=True)
         exchange = _Exchange(self, upstream, parts, crossing, Spill(self.storage))
-
-        def part(number: int) -> Partition:
-            return lambda: exchange.read(number)
-
-        return LocalStream(upstream.schema, tuple(part(number) for number in range(parts)))
+        read = tuple(partial(exchange.read, number) for number in range(parts))
+        return LocalStream(upstream.schema, read, (*upstream.exchanges, exchange))
 
     def stage(self, stream: Stream, workspace: Workspace) -> LocalStream:
         # The process is the unit of failure here, so local disk is as durable as the stage needs.
         upstream = cast(LocalStream, stream)
         spill = Spill(self.storage)
 
-        def one(number: int, part: Partition) -> None:
-            spill.write(number, upstream.schema, part())
-
-        self.each(upstream, one)
-
-        def part(number: int) -> Partition:
-            return lambda: spill.read(number)
-
-        return LocalStream(upstream.schema, tuple(part(n) for n in range(len(upstream.parts))))
+        self.each(upstream, lambda number, part: spill.write(number, upstream.schema, part))
+        parts = range(len(upstream.parts))
+        return LocalStream(upstream.schema, tuple(partial(spill.read, n) for n in parts))
 
     def union(self, streams: Sequence[Stream]) -> LocalStream:
         members = [cast(LocalStream, stream) for stream in streams]
-        return LocalStream(
-            members[0].schema, tuple(part for member in members for part in member.parts)
-        )
+        parts = tuple(part for member in members for part in member.parts)
+        exchanges = dict.fromkeys(one for member in members for one in member.exchanges)
+        return LocalStream(members[0].schema, parts, tuple(exchanges))
 
     def side(self, table: pa.Table) -> LocalSide:
         return LocalSide(table)
 
     def collect(self, stream: Stream) -> pa.Table:
         upstream = cast(LocalStream, stream)
-        found = self.each(upstream, lambda _, part: list(part()))
+        found = self.each(upstream, lambda _, batches: list(batches))
         return pa.Table.from_batches([b for batches in found for b in batches], upstream.schema)
 
     def meter(self) -> LocalMeter:
@@ -166,19 +152,39 @@ class LocalEngine:
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """The worker is this process: nothing can differ."""
 
-    def each(self, stream: LocalStream, work: Any) -> list[Any]:
-        """``work(number, partition)`` for every partition, ``threads`` at a time, answers in order."""
-        jobs = list(enumerate(stream.parts))
-        if len(jobs) <= 1 or self.threads <= 1:
-            return [work(number, part) for number, part in jobs]
+    def each(self, stream: LocalStream, work: Work) -> list[Any]:
+        """``work`` on every partition, answers in order. Exchanges run before those who read them: what a task
+        does lies on the stack alone, not inside the task that waits for it."""
+        self.run_exchanges(stream.exchanges)
+        return self._tasks(stream.parts, work)
+
+    def run_exchanges(self, exchanges: Sequence[_Exchange]) -> None:
+        """Those of ``exchanges`` that have not run yet."""
+        for one in exchanges:
+            with one.lock:
+                if one.index is None:
+                    spill = partial(one.spill.write_routed, one.crossing, one.count)
+                    one.index = self._tasks(one.upstream.parts, spill)
+
+    def _tasks(self, parts: Sequence[Partition], work: Work) -> list[Any]:
+        """``threads`` at a time."""
+        if len(parts) <= 1 or self.threads <= 1:
+            found = []
+            for number, part in enumerate(parts):
+                found.append(work(number, part()))
+            return found
         with ThreadPoolExecutor(self.threads, thread_name_prefix="hoodoo") as pool:
-            futures = [pool.submit(work, number, part) for number, part in jobs]
+            futures = [pool.submit(_task, work, number, part) for number, part in enumerate(parts)]
             try:
                 return [future.result() for future in futures]
             except BaseException:
                 for future in futures:
                     future.cancel()
                 raise
+
+
+def _task(work: Work, number: int, part: Partition) -> Any:
+    return work(number, part())
 
 
 def _constant(batches: list[pa.RecordBatch]) -> Partition:

@@ -1,0 +1,212 @@
+"""Life: what every action goes through from its plan to its end, whatever kind it is.
+
+plan -> requested (a check sees the timeline right before) -> inflight -> work -> what no stat names goes ->
+one decision, with those who take part -> completed -> tidy; or undone. An action says what it plans, what it
+works, and what is said where others come in between; the order is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, frozen
+
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    HoodooError,
+)
+from hoodoo.kernel.events import action_step
+from hoodoo.log import get_logger
+from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.instant import Instant, State
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.produce.markers import MARKERS, STAGED
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import publish
+from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import Check, CoupledCommit, Outcome, Result
+from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.view import list_data
+
+ATTEMPTS = 5
+LOOK_AT_TIMELINE = "Look at table.timeline(): if it was completed by somebody else, all is well."
+RUN_AGAIN = "Open the table again and run it again if it is still pending."
+_log = get_logger(__name__)
+
+
+# --- planning -------------------------------------------------------------------------------------
+class StalePlanError(Exception):
+    """The plan has to be made anew. Does not leave the package."""
+
+
+@frozen
+class Plan:
+    """``content``: of the requested file. ``check`` sees the timeline right before that is put, and raises
+    StalePlanError where the plan is not right any more. ``detail``: what observers are told of it."""
+
+    content: bytes
+    check: Check
+    detail: Mapping[str, Any]
+
+
+def schedule(
+    storage: Storage,
+    config: TableConfig,
+    action: str,
+    make: Callable[[Timeline], Plan | Instant | None],
+    fix: str = "Schedule it again when there are fewer.",
+) -> Instant | None:
+    """Put a plan on the timeline; the pending instant. ``make`` makes it of the timeline as it is then, again where
+    others came in between; or answers an instant that is pending already, or None where there is nothing to do.
+
+    Raises what the check of the plan raises; CommitConflictError where others come in faster than plans are made.
+    """
+    for _ in range(ATTEMPTS):
+        timeline = settled(storage, config)
+        try:
+            plan = make(timeline)
+            if plan is None or isinstance(plan, Instant):
+                return plan
+            instant = publish.request(storage, timeline, action, plan.content, check=plan.check)
+        except StalePlanError:
+            continue
+        action_step(
+            action, "scheduled", config.name, storage.root, instant.requested, **plan.detail
+        )
+        return instant
+    raise CommitConflictError(
+        f"{storage.root}: {action}", f"others came in between {ATTEMPTS} times.", fix
+    )
+
+
+# --- from the request to the end ------------------------------------------------------------------
+@define
+class Life:
+    """One action that is on the timeline. ``timeline``: as the action looked at the table. ``what``: the action, in
+    messages. ``retry``: what to do where it was not published; ``unknown``: where nobody knows."""
+
+    storage: Storage
+    timeline: Timeline
+    instant: Instant
+    what: str
+    retry: str = LOOK_AT_TIMELINE
+    unknown: str = RUN_AGAIN
+
+    @property
+    def requested(self) -> str:
+        return self.instant.requested
+
+    def begin(self, content: bytes = b"") -> Instant:
+        """Inflight: from here on files may bear the instant. Harmless where an earlier run has begun it."""
+        requested = self.instant.at(State.REQUESTED)
+        self.instant = publish.inflight(self.storage, self.timeline, requested, content)
+        return self.instant
+
+    def remove_unnamed(self, named: Collection[str], paths: Collection[str] | None) -> None:
+        """Base files of the instant that are not among those ``named`` are deleted from the partition ``paths``
+        (None: all): tasks that ran twice, an earlier run or another tool have left them, and readers that only
+        list must never see one. None is where another process has completed the instant."""
+        unnamed = self._unnamed(named, paths, BaseFile)
+        # Looked at after the listing: if another one has completed it, these files may be its own.
+        if unnamed and reload(self.storage, self.timeline).find(self.requested) is None:
+            for path in unnamed:
+                self.storage.delete(path)
+
+    def reconcile(self, named: Collection[str], paths: Collection[str] | None) -> None:
+        """As :meth:`remove_unnamed`, for an action that nobody else can complete: log files go, too."""
+        for path in self._unnamed(named, paths, object):
+            self.storage.delete(path)
+
+    def _unnamed(
+        self, named: Collection[str], paths: Collection[str] | None, kind: type
+    ) -> list[str]:
+        return [
+            entry.path
+            for entry in list_data(self.storage, paths)
+            if (file := parse_path(entry.path, entry.size)) is not None
+            and isinstance(file, kind)
+            and file.instant == self.requested
+            and entry.path not in named
+        ]
+
+    def complete(
+        self,
+        content: bytes | Callable[[Timeline], bytes],
+        *,
+        check: Check | None = None,
+        beside: CoupledCommit | None = None,
+        lost: Callable[[], bool] = lambda: False,
+    ) -> Outcome:
+        """The decision, and its outcome. CommitConflictError where it was not published, unless ``lost``, which is
+        called then, says that all is well: another process has completed it. CommitUnknownError where nobody
+        knows: nothing of it may be deleted then."""
+        outcome = publish.complete(
+            self.storage, self.timeline, self.instant, content, check=check, beside=beside
+        )
+        name = f"{self.what} {self.requested}"
+        if outcome.result is Result.UNKNOWN:
+            raise CommitUnknownError(name, f"its end is unknown: {outcome.reason}.", self.unknown)
+        if outcome.result is Result.CONFLICTED and not lost():
+            raise CommitConflictError(name, f"was not published: {outcome.reason}.", self.retry)
+        return outcome
+
+    def tidy(self) -> None:
+        """Take away the markers and the staged rows, once the end is settled. What is left is the next writer's
+        sweep's."""
+        tidy(self.storage, self.requested)
+
+    @contextmanager
+    def undone_on_error(self, undo: Callable[[Instant], object]) -> Iterator[None]:
+        """What is done inside is undone if it fails, unless nobody knows whether it did. Failing to undo must not
+        hide the error: the next writer undoes what is left."""
+        try:
+            yield
+        except CommitUnknownError:
+            raise
+        except Exception:
+            try:
+                undo(self.instant)
+            except HoodooError as error:
+                _log.warning("left_to_next_write", table=self.timeline.config.name,
+                             instant=self.requested, error=str(error))  # fmt: skip
+            raise
+
+
+def request(
+    storage: Storage,
+    timeline: Timeline,
+    action: str,
+    plan: bytes = b"",
+    *,
+    what: str = "",
+    retry: str = LOOK_AT_TIMELINE,
+    unknown: str = RUN_AGAIN,
+    check: Check | None = None,
+    named: Callable[[str], bool] | None = None,
+) -> Life:
+    """An action that is not planned before it is run: its request is on the timeline."""
+    instant = publish.request(storage, timeline, action, plan, check=check, named=named)
+    return Life(storage, timeline, instant, what or action, retry, unknown)
+
+
+def tidy(storage: Storage, requested: str) -> None:
+    """Take away markers and staged rows of an instant whose end is settled; leftovers are the next sweep's."""
+    for left in (f"{STAGED}{requested}", f"{MARKERS}/{requested}"):
+        with suppress(HoodooError):
+            storage.delete_prefix(left)
+
+
+def schema_then(
+    storage: Storage, timeline: Timeline, requested: str, schema: pa.Schema
+) -> pa.Schema:
+    """The table's own schema when the action ``requested`` was planned, ``schema`` if nobody said one until
+    then: who reads as of it must be able to read its files, and what it rewrites is as old."""
+    text = timeline.latest_schema_text(storage, requested)
+    return schema if text is None else without_meta(arrow_schema(text))
