@@ -62,14 +62,16 @@ def schedule(
     action: str,
     make: Callable[[Timeline], Plan | Instant | None],
     fix: str = "Schedule it again when there are fewer.",
+    first: Timeline | None = None,
 ) -> Instant | None:
     """Put a plan on the timeline; the pending instant. ``make`` makes it of the timeline as it is then, again where
     others came in between; or answers an instant that is pending already, or None where there is nothing to do.
+    ``first``: the timeline as it is now, where the caller has just read it.
 
     Raises what the check of the plan raises; CommitConflictError where others come in faster than plans are made.
     """
-    for _ in range(ATTEMPTS):
-        timeline = settled(storage, config)
+    for attempt in range(ATTEMPTS):
+        timeline = first if first is not None and not attempt else settled(storage, config)
         try:
             plan = make(timeline)
             if plan is None or isinstance(plan, Instant):

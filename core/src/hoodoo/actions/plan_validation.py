@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from hoodoo.actions.life import StalePlanError
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.timeline.plans.compaction import pending_compactions
 from hoodoo.timeline.timeline import Timeline
-
-ATTEMPTS = 5
-
-
-class StalePlanError(Exception):
-    """The plan has to be made anew. Does not leave the package."""
 
 
 def refuse_stale_plan(
@@ -46,14 +41,6 @@ def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:
                 f"{other} is under way, and may take away what a {what} planned now would read.",
                 "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
             )
-
-
-def too_many(storage: Storage, what: str) -> CommitConflictError:
-    """What is raised when plans were overtaken again and again."""
-    return CommitConflictError(
-        f"{storage.root}: {what}", f"writes came in between {ATTEMPTS} times.",
-        "Schedule it again when there are fewer.",
-    )  # fmt: skip
 
 
 def _planned(storage: Storage, timeline: Timeline) -> list[Instant]:

@@ -9,13 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
-from hoodoo.actions.plan_validation import (
-    ATTEMPTS,
-    StalePlanError,
-    refuse_stale_plan,
-    refuse_undoing,
-    too_many,
-)
+from hoodoo.actions.life import Plan, schedule
+from hoodoo.actions.plan_validation import refuse_stale_plan, refuse_undoing
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
 from hoodoo.errors import CommitUnknownError, ConfigError, HoodooError, UnsupportedTableError
@@ -24,7 +19,6 @@ from hoodoo.hookspecs.clustering import Clustering
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.hookspecs.registration import Registration, Settings
-from hoodoo.kernel.events import action_step
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation
@@ -34,10 +28,8 @@ from hoodoo.model.outcome import PendingClustering, RolledBack
 from hoodoo.options.option import Option
 from hoodoo.participants.listing import build_whole
 from hoodoo.produce.task_fence import fence_of
-from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans.clustering import (
     CLUSTERING,
     PLANNER,
@@ -263,27 +255,23 @@ def _announced(
     table: TableHandle, make: Callable[[Timeline], ClusteringPlan | None], name: str
 ) -> str | None:
     """The instant of the plan that ``make`` makes, once it stands on the timeline."""
-    for _ in range(ATTEMPTS):
-        timeline = settled(table.storage, table.config)
+
+    def plan(timeline: Timeline) -> Plan | None:
         made = make(timeline)
         if made is None:
             return None
 
-        def check(fresh: Timeline, plan: ClusteringPlan = made, seen: Timeline = timeline) -> None:
-            refuse_stale_plan(table.storage, seen, fresh, plan.file_groups)
+        def check(fresh: Timeline) -> None:
+            refuse_stale_plan(table.storage, timeline, fresh, made.file_groups)
             refuse_undoing(table.storage, fresh, CLUSTERING)
 
-        content = made.encode(table.storage.root)
-        try:
-            instant = publish.request(table.storage, timeline, CLUSTERING, content, check=check)
-        except StalePlanError:
-            continue
-        action_step(
-            CLUSTERING, "scheduled", table.config.name, table.storage.root, instant.requested,
-            groups=len(made.groups), files=len(made.file_groups), plan=name,
+        return Plan(
+            made.encode(table.storage.root), check,
+            {"groups": len(made.groups), "files": len(made.file_groups), "plan": name},
         )  # fmt: skip
-        return instant.requested
-    raise too_many(table.storage, CLUSTERING)
+
+    instant = schedule(table.storage, table.config, CLUSTERING, plan)
+    return None if instant is None else instant.requested
 
 
 def _strategy(

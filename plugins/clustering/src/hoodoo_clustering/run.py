@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
-from hoodoo.actions.service_files import remove_unnamed, schema_then
+from hoodoo.actions.life import Life, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -28,14 +28,12 @@ from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import Instant, State
+from hoodoo.model.instant import Instant
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.produce.key_changes import WriteResult
-from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.plans.clustering import (
     CLUSTERING,
@@ -44,7 +42,6 @@ from hoodoo.timeline.plans.clustering import (
     is_clustering,
     pending_clusterings,
 )
-from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.changed import begin_joined
 from hoodoo.write.commit import Commit
@@ -137,7 +134,8 @@ def _run(
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = fence_of(instant.requested, target.config)
     door.open(storage)
-    instant = publish.inflight(storage, timeline, instant.at(State.REQUESTED))
+    life = Life(storage, timeline, instant, CLUSTERING)
+    instant = life.begin()
     events.step("planned", groups=len(plan.groups), strategy=how.name)
     schema = schema_then(storage, timeline, order.requested, target.schema)
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
@@ -150,11 +148,11 @@ def _run(
     door.close(storage, named)
     # The door is closed: no task of an earlier run adds any.
     paths = {group.partition_path for group in plan.groups}
-    remove_unnamed(storage, timeline, order.requested, named, paths)
+    life.remove_unnamed(named, paths)
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
-    commit = _publish(order, target, instant, metadata, written, plan, began)
+    commit = _publish(order, target, life, metadata, written, plan, began)
     events.report(rewritten_figures(metadata), groups=len(plan.groups), strategy=how.name)
     return commit
 
@@ -223,35 +221,27 @@ def _told(
 def _publish(
     order: ClusteringRun,
     target: WriteTarget,
-    instant: Instant,
+    life: Life,
     metadata: CommitMetadata,
     written: WriteResult,
     plan: ClusteringPlan,
     began: float,
 ) -> Commit:
     order.request.before_publish()
-    storage, timeline = target.storage, target.timeline
+    storage, timeline, instant = target.storage, target.timeline, life.instant
     beside = begin_joined(target, instant, metadata, written)
     check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
-    with order.request.turns.let_others_first(storage, time.monotonic() - began):
-        outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
-    if outcome.result is Result.CONFLICTED:
+
+    def lost() -> bool:
         # Another tool may have completed this very instant: then whatever bears it is seen.
         for stat in metadata.stats:
             storage.delete(stat.path)
-        raise CommitConflictError(
-            f"clustering {instant.requested}", f"was not published: {outcome.reason}.",
-            "Look at table.timeline(): if it was completed by somebody else, all is well.",
-        )  # fmt: skip
-    publish.refuse_unknown(
-        outcome,
-        f"clustering {instant.requested}",
-        "Open the table again and run it again if it is still pending.",
-    )
-    for left in (target.workspace(instant.requested).prefix, f"{MARKERS}/{instant.requested}"):
-        with suppress(StorageError):  # it is published; leftovers are the next write's sweep's
-            storage.delete_prefix(left)
+        return False
+
+    with order.request.turns.let_others_first(storage, time.monotonic() - began):
+        outcome = life.complete(content, check=check, beside=beside, lost=lost)
+    life.tidy()
     files = tuple(stat.path for stat in metadata.stats)
     # Its counts are zero: no row has changed.
     return Commit(

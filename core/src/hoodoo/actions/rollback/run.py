@@ -8,9 +8,10 @@ any point is finished by the next writer (and by Spark Hudi): plan requested -> 
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any
 
+from hoodoo.actions.life import Life, tidy
 from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, traces
 from hoodoo.actions.rollback.validation import (
     data_files,
@@ -22,14 +23,12 @@ from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
     CorruptTableError,
-    StorageError,
 )
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import RolledBack, removed_figures
 from hoodoo.participants.of_table import Participants
-from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.codec import avro as codec_avro
@@ -88,8 +87,7 @@ def resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack | 
     """
     instant, plan = target_of(storage, timeline, mine)
     if instant.is_completed:
-        for state in (State.INFLIGHT, State.REQUESTED):
-            storage.delete(timeline.path(mine.at(state)))
+        publish.withdraw(storage, timeline, mine)
         return None
     with _told(storage, timeline, instant) as events:
         mine, removed = execute(storage, timeline, mine, instant, plan)
@@ -185,13 +183,6 @@ def execute(
     return mine, take_away(storage, timeline, mine.requested, instant, where, requests)
 
 
-def tidy(storage: Storage, requested: str) -> None:
-    """Take away markers and staged rows of an instant that is undone."""
-    with suppress(StorageError):  # leftovers are the next sweep's
-        storage.delete_prefix(f"{MARKERS}/{requested}")
-        storage.delete_prefix(f"{STAGED}{requested}")
-
-
 def metadata(storage: Storage, mine: str, instant: Instant, removed: Removed) -> dict[str, Any]:
     """``HoodieRollbackMetadata``."""
     partitions: dict[str, list[str]] = {}
@@ -247,12 +238,9 @@ def _publish(
     events: ActionEvents,
 ) -> RolledBack:
     content = codec_avro.encode_rollback(metadata(storage, mine.requested, instant, removed))
-    outcome = publish.complete(storage, timeline, mine, content)
-    publish.refuse_unknown(
-        outcome,
-        f"rollback {mine.requested}",
-        "Open the table again: the next write finishes the rollback.",
-    )
+    unknown = "Open the table again: the next write finishes the rollback."
+    # Not published: another process has finished it.
+    Life(storage, timeline, mine, "rollback", unknown=unknown).complete(content, lost=lambda: True)
     tidy(storage, instant.requested)
     events.report(removed_figures(removed.paths), instant=mine.requested)
     return RolledBack(instant.requested, mine.requested, removed.paths)

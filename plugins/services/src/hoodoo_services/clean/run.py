@@ -10,9 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pyarrow as pa
-from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.actions.life import Life
+from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import Operation
@@ -21,7 +23,6 @@ from hoodoo.model.outcome import Cleaned, removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.plans.clean import CLEAN, CleanPlan, pending_cleans, read_plan
-from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build
 
@@ -56,8 +57,7 @@ def run(
             "table.timeline().pending() lists what is.",
         )  # fmt: skip
     if not _has_plan(storage, timeline.path(found[0].at(State.REQUESTED))):
-        for state in (State.INFLIGHT, State.REQUESTED):
-            storage.delete(timeline.path(found[0].at(state)))
+        publish.withdraw(storage, timeline, found[0])
         return Cleaned()
     with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:
         return _run(
@@ -78,8 +78,12 @@ def _run(
 ) -> Cleaned:
     begun, requested = time.monotonic(), instant.requested
     plan = read_plan(storage, timeline, instant)
+    life = Life(
+        storage, timeline, instant, CLEAN, "Look at table.timeline(), and clean again.",
+        "Open the table again: the next clean finishes it if it is still pending.",
+    )  # fmt: skip
     if instant.state is State.REQUESTED:
-        instant = publish.inflight(storage, timeline, instant)
+        instant = life.begin()
     planned_now = heeded(timeline) - known == {
         (requested, CLEAN, State.REQUESTED)
     }  # nothing came in between
@@ -101,17 +105,9 @@ def _run(
                 removed=tuple(going), resumed=True,
             )
         )  # fmt: skip
-    outcome = publish.complete(storage, timeline, instant, content, beside=beside)
-    publish.refuse_unknown(
-        outcome,
-        f"clean {requested}",
-        "Open the table again: the next clean finishes it if it is still pending.",
+    outcome = life.complete(
+        content, beside=beside, lost=partial(_is_completed, storage, timeline, requested)
     )
-    if outcome.result is Result.CONFLICTED and not _is_completed(storage, timeline, requested):
-        raise CommitConflictError(
-            f"clean {requested}", f"was not published: {outcome.reason}.",
-            "Look at table.timeline(), and clean again.",
-        )  # fmt: skip
     events.report(removed_figures(going))
     return Cleaned(
         requested,

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from attrs import frozen
-from hoodoo.errors import CommitConflictError
+from hoodoo.actions import life
+from hoodoo.actions.life import Plan, StalePlanError
 from hoodoo.hookspecs.cleaning import Aged, CleaningPolicy, History
-from hoodoo.kernel.events import action_step
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import publish
@@ -31,14 +31,12 @@ from hoodoo.timeline.plans.clean import (
     planned_files,
 )
 from hoodoo.timeline.savepoints import savepointed
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files, list_data
 
-from hoodoo_services.clean.retained import Hold, Step, files_of, heeded, hold, is_beside
+from hoodoo_services.clean.retained import Hold, files_of, heeded, hold, is_beside
 from hoodoo_services.clean.scope import BY_WRITES, scope
 from hoodoo_services.clean.settings import CleanSettings
-
-_ATTEMPTS = 5
 
 
 @frozen
@@ -53,10 +51,6 @@ class Cleaning:
 def signature(name: str, policy: CleaningPolicy) -> str:
     """Tells a policy, with its settings, from others that would leave something else behind."""
     return name if name in BY_WRITES.values() else f"{name} {policy!r}"
-
-
-class _Overtaken(Exception):
-    """Something came between the look at the table and the request."""
 
 
 def due(storage: Storage, timeline: Timeline, every: int) -> bool:
@@ -76,30 +70,22 @@ def schedule(
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
-    for _ in range(_ATTEMPTS):
-        plan = make_plan(storage, timeline, how, now or datetime.now(timezone.utc))
+
+    def make(seen: Timeline) -> Plan | None:
+        plan = make_plan(storage, seen, how, now or datetime.now(timezone.utc))
         if plan is None:
             return None
-        known = heeded(timeline)
+        known = heeded(seen)
 
-        def check(fresh: Timeline, known: frozenset[Step] = known) -> None:
+        def check(fresh: Timeline) -> None:
             if heeded(fresh) - known:
-                raise _Overtaken
+                raise StalePlanError
 
-        try:
-            instant = publish.request(
-                storage, timeline, CLEAN, plan.encode(storage.root), check=check
-            )
-        except _Overtaken:
-            timeline = reload(storage, timeline)
-            continue
-        action_step(CLEAN, "scheduled", timeline.config.name, storage.root, instant.requested,
-                    files=len(plan.files), policy=plan.policy)  # fmt: skip
-        return instant
-    raise CommitConflictError(
-        f"{storage.root}: clean", f"other services came in between {_ATTEMPTS} times.",
-        "Clean again when there are fewer.",
-    )  # fmt: skip
+        detail = {"files": len(plan.files), "policy": plan.policy}
+        return Plan(plan.encode(storage.root), check, detail)
+
+    fix = "Clean again when there are fewer."
+    return life.schedule(storage, timeline.config, CLEAN, make, fix, first=timeline)
 
 
 def make_plan(

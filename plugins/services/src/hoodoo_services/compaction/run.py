@@ -11,25 +11,18 @@ from __future__ import annotations
 import heapq
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.actions.plan_validation import (
-    ATTEMPTS,
-    StalePlanError,
-    refuse_stale_plan,
-    refuse_undoing,
-    too_many,
-)
-from hoodoo.actions.service_files import remove_unnamed, schema_then
+from hoodoo.actions import life
+from hoodoo.actions.life import Life, Plan, schema_then
+from hoodoo.actions.plan_validation import refuse_stale_plan, refuse_undoing
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
     CorruptTableError,
     HoodooWarning,
-    StorageError,
 )
 from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo.hookspecs.engine import Engine
@@ -37,18 +30,16 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.participant import ActionChange, Participation
-from hoodoo.kernel.events import ActionEvents, action_events, action_step
+from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
 from hoodoo.model.config import TableConfig
-from hoodoo.model.instant import Instant, State
+from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.listing import build_whole
-from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import publish
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans.clustering import clustered_groups, is_clustering
@@ -59,7 +50,6 @@ from hoodoo.timeline.plans.compaction import (
     pending_groups,
     read_plan,
 )
-from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write.commit import Commit
 
@@ -96,8 +86,9 @@ def schedule(
     come in faster than a plan can be made.
     """
     known: frozenset[str] | None = None
-    for _ in range(ATTEMPTS):
-        timeline = settled(storage, config)
+
+    def make(timeline: Timeline) -> Plan | Instant | None:
+        nonlocal known
         pending = pending_compactions(timeline)
         if known is None:
             known = frozenset(i.requested for i in pending)
@@ -115,17 +106,12 @@ def schedule(
         plan = CompactionPlan(
             tuple(c.slice for c in chosen), name, tuple(_metrics(c) for c in chosen)
         )
-        try:
-            instant = publish.request(
-                storage, timeline, COMPACTION, plan.encode(),
-                check=partial(_refuse, storage, timeline, plan),
-            )  # fmt: skip
-        except StalePlanError:
-            continue
-        action_step(COMPACTION, "scheduled", config.name, storage.root, instant.requested,
-                    file_groups=len(chosen), strategy=name)  # fmt: skip
-        return instant
-    raise too_many(storage, COMPACTION)
+        return Plan(
+            plan.encode(), partial(_refuse, storage, timeline, plan),
+            {"file_groups": len(chosen), "strategy": name},
+        )  # fmt: skip
+
+    return life.schedule(storage, config, COMPACTION, make)
 
 
 def run(target: CompactionTarget, requested: str) -> Commit:
@@ -153,7 +139,8 @@ def _run(
     storage, config, requested = target.storage, target.config, pending.requested
     joined = target.join(timeline)
     plan = read_plan(storage, timeline, pending)
-    instant = publish.inflight(storage, timeline, pending.at(State.REQUESTED))
+    mine = Life(storage, timeline, pending, COMPACTION)
+    instant = mine.begin()
     events.step("planned", file_groups=len(plan.slices))
     schema = schema_then(storage, timeline, requested, target.schema)
     stored = with_meta(schema)
@@ -191,7 +178,7 @@ def _run(
 
     check(reload(storage, timeline))
     paths = {slice_.partition_path for slice_ in slices}
-    remove_unnamed(storage, timeline, requested, {s.path for s in stats}, paths)
+    mine.remove_unnamed({s.path for s in stats}, paths)
     target.before_publish()
     extra = {"schema": avro_text(schema, config.name)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
@@ -203,9 +190,13 @@ def _run(
                 resumed=True,
             )
         )  # fmt: skip
-    commit = _publish(storage, timeline, instant, metadata, check, beside)
+    content = timeline.layout.encode_commit(metadata, instant.action)
+    outcome = mine.complete(content, check=check, beside=beside)
+    mine.tidy()
     events.report(rewritten_figures(metadata))
-    return commit
+    files = tuple(stat.path for stat in stats)
+    # Its counts are zero: no row has changed.
+    return Commit(requested, "commit", "compact", files=files, completed=outcome.instant.completed)
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
@@ -222,35 +213,6 @@ def commits_since(timeline: Timeline) -> int:
     last = max(times, key=order_key, default="")
     deltas = (i for i in timeline.writes() if i.action == "deltacommit")
     return sum(1 for i in deltas if not last or order_key(i.completion_order) > order_key(last))
-
-
-def _publish(
-    storage: Storage,
-    timeline: Timeline,
-    instant: Instant,
-    metadata: CommitMetadata,
-    check: publish.Check,
-    beside: publish.CoupledCommit | None,
-) -> Commit:
-    content = timeline.layout.encode_commit(metadata, instant.action)
-    outcome = publish.complete(storage, timeline, instant, content, check=check, beside=beside)
-    if outcome.result is Result.CONFLICTED:
-        raise CommitConflictError(
-            f"compaction {instant.requested}", f"was not published: {outcome.reason}.",
-            "Look at table.timeline(): if it was completed by somebody else, all is well.",
-        )  # fmt: skip
-    publish.refuse_unknown(
-        outcome,
-        f"compaction {instant.requested}",
-        "Open the table again and run it again if it is still pending.",
-    )
-    with suppress(StorageError):  # it is published; leftovers are the next write's sweep's
-        storage.delete_prefix(f"{MARKERS}/{instant.requested}")
-    files = tuple(stat.path for stat in metadata.stats)
-    # Its counts are zero: no row has changed.
-    return Commit(
-        instant.requested, "commit", "compact", files=files, completed=outcome.instant.completed
-    )
 
 
 def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:

@@ -12,6 +12,8 @@ import warnings
 from functools import partial
 from typing import Any
 
+from hoodoo.actions import life
+from hoodoo.actions.life import Life, Plan, StalePlanError
 from hoodoo.actions.rollback import run as rollback
 from hoodoo.actions.rollback.files import Removed
 from hoodoo.errors import (
@@ -20,7 +22,7 @@ from hoodoo.errors import (
     CorruptTableError,
     HoodooWarning,
 )
-from hoodoo.kernel.events import ActionEvents, action_events, action_step
+from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import Restored, removed_figures
@@ -29,7 +31,6 @@ from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
-from hoodoo.timeline.publish import Result
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_services.restore.metadata import deleted, encode, told
@@ -42,8 +43,6 @@ from hoodoo_services.restore.plan import (
     undone,
 )
 
-_ATTEMPTS = 5
-
 
 def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | None:
     """Put the plan of a restore to ``point`` on the timeline; None if nothing came later.
@@ -52,32 +51,24 @@ def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | Non
     taken. Raises what :func:`~hoodoo_services.restore.plan.make_plan` does, and CommitConflictError
     while another restore is pending, or where writes come in faster than a plan can be made.
     """
-    for _ in range(_ATTEMPTS):
-        timeline = settled(storage, config)
+
+    def make(timeline: Timeline) -> Plan | Instant | None:
         for pending in pending_restores(timeline):
             if read_plan(storage, timeline, pending).point != point:
                 raise _under_way(storage, pending)
             if not _overtaken(timeline, pending):
                 return pending
-            _give_up(storage, timeline, pending)
+            publish.withdraw(storage, timeline, pending)
         # A rollback that somebody began ends before anything else does.
         if _finish_rollbacks(storage, timeline):
-            continue
+            raise StalePlanError
         plan = make_plan(storage, timeline, point)
         if not plan.instants:
             return None
-        try:
-            check = partial(_same, timeline, plan)
-            instant = publish.request(storage, timeline, RESTORE, plan.encode(), check=check)
-        except _Changed:
-            continue
-        action_step(RESTORE, "scheduled", config.name, storage.root, instant.requested,
-                    point=point, instants=len(plan.instants))  # fmt: skip
-        return instant
-    raise CommitConflictError(
-        f"{storage.root}: restore", f"writes came in between {_ATTEMPTS} times.",
-        "Stop the writers, then restore.",
-    )  # fmt: skip
+        detail = {"point": point, "instants": len(plan.instants)}
+        return Plan(plan.encode(), partial(_same, timeline, plan), detail)
+
+    return life.schedule(storage, config, RESTORE, make, "Stop the writers, then restore.")
 
 
 def run(storage: Storage, config: TableConfig, requested: str) -> Restored:
@@ -116,7 +107,7 @@ def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Rest
                 f"written since: it is given up. table.restore({plan.point!r}) undoes all of it.",
                 HoodooWarning, stacklevel=2,
             )  # fmt: skip
-            _give_up(storage, timeline, mine)
+            publish.withdraw(storage, timeline, mine)
             continue
         done.append(resume(storage, timeline, mine))
     return tuple(done)
@@ -139,37 +130,29 @@ def resume(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
 
 def _run(storage: Storage, timeline: Timeline, mine: Instant, events: ActionEvents) -> Restored:
     plan = read_plan(storage, timeline, mine)
-    mine = publish.inflight(storage, timeline, mine.at(State.REQUESTED))
+    run_of = Life(
+        storage, timeline, mine, RESTORE, "Look at table.timeline().",
+        "Open the table again: the next write finishes the restore.",
+    )  # fmt: skip
+    mine = run_of.begin()
     begun = _rollbacks(storage, reload(storage, timeline))
     records: dict[str, dict[str, Any]] = {}
     for named in plan.instants:
         mate = begun.get(named.requested)
         records[named.requested] = _undo(storage, timeline, named, mate)
-    content = encode(mine, plan, records)
-    outcome = publish.complete(storage, timeline, mine, content)
-    publish.refuse_unknown(
-        outcome,
-        f"restore {mine.requested}",
-        "Open the table again: the next write finishes the restore.",
-    )
-    if outcome.result is Result.CONFLICTED:
+
+    def lost() -> bool:
         now = rollback.found_now(storage, timeline, mine)
-        if now is None or not now.is_completed:  # else two have run it
-            raise CommitConflictError(
-                f"restore {mine.requested}", f"was not completed: {outcome.reason}.",
-                "Look at table.timeline().",
-            )  # fmt: skip
+        return now is not None and now.is_completed  # two have run it
+
+    run_of.complete(encode(mine, plan, records), lost=lost)
     for named in plan.instants:
-        rollback.tidy(storage, named.requested)
+        life.tidy(storage, named.requested)
     _forget_rollbacks(storage, reload(storage, timeline), plan)
     files = tuple(sorted(path for record in records.values() for path in deleted(storage, record)))
     gone = tuple(named.requested for named in plan.instants)
     events.report(removed_figures(files), point=plan.point, instants=len(gone))
     return Restored(plan.point, mine.requested, gone, files)
-
-
-class _Changed(Exception):
-    """The table is not any more what the plan was made of."""
 
 
 def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
@@ -181,7 +164,7 @@ def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
         or cleans[0] != cleans[1]
         or not plan.same(undone(fresh, plan.point))
     ):
-        raise _Changed
+        raise StalePlanError
 
 
 def _under_way(storage: Storage, pending: Instant) -> CommitConflictError:
@@ -194,11 +177,6 @@ def _under_way(storage: Storage, pending: Instant) -> CommitConflictError:
 def _overtaken(timeline: Timeline, mine: Instant) -> list[Instant]:
     """Writes that began after the restore, and completed."""
     return [i for i in timeline.writes() if order_key(i.requested) > order_key(mine.requested)]
-
-
-def _give_up(storage: Storage, timeline: Timeline, mine: Instant) -> None:
-    for state in (State.INFLIGHT, State.REQUESTED):
-        storage.delete(timeline.path(mine.at(state)))
 
 
 def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
