@@ -143,7 +143,11 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, target.computed.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    tagged, misplaced = _tagged(target, prepared, slices, slots)
+    looked: tuple[LookupIndex, pa.Table] | None = None
+    if prepared.kind.looks_up:
+        by = prepared.anywhere or target.lookup()
+        looked = (by, locate(target, by, prepared.keyed, prepared.arriving))
+    tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
@@ -251,17 +255,21 @@ def _plan_buckets(
 
 
 def _tagged(
-    target: WriteTarget, prepared: Prepared, slices: tuple[FileSlice, ...], slots: SlotPlan
+    target: WriteTarget,
+    prepared: Prepared,
+    slices: tuple[FileSlice, ...],
+    slots: SlotPlan,
+    looked: tuple[LookupIndex, pa.Table] | None,
 ) -> tuple[Stream, bool]:
-    """The tagged rows; and whether some of them stay where their columns do not say."""
+    """The tagged rows; and whether some of them stay where their columns do not say. ``looked``: which index
+    says where keys lie, and what it says (None: nobody looks)."""
     arriving = prepared.arriving
     new = dict(arriving.puts)
     misplaced = False
-    if not prepared.kind.looks_up:
+    if looked is None:
         stream: Stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
-        index = prepared.anywhere or target.lookup()
-        found = locate(target, index, prepared.keyed, arriving)
+        index, found = looked
         groups = _found_by_group(found)
         check_groups(
             index,

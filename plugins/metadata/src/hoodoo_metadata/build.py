@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from attrs import evolve
+from hoodoo.actions.life import Life
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.participant import TableState
@@ -193,7 +194,11 @@ def _build(
     if RECORD_INDEX in wanted:  # before any writer comes to keep it
         define(storage, [RECORD_INDEX], (), settings.partitioned)
     target = look()
-    mine = publish.inflight(storage, target.timeline, mine)
+    life = Life(
+        storage, target.timeline, mine, "indexing", "Build again.",
+        "Open the table again, and build once more if need be.",
+    )  # fmt: skip
+    life.begin()
     table = MetadataTable.open(storage, target.timeline)
     make_table(table.storage, target.config)
     begun = _begin(target, table, wanted, settings, before)
@@ -211,25 +216,14 @@ def _build(
             covers(storage, seen, fresh)
 
         try:
-            outcome = publish.complete(
-                storage, target.timeline, mine, content, check=check, beside=_beside(table, begun)
-            )
+            life.complete(content, check=check, beside=_beside(table, begun))
         except Behind:
             now = look()
             catch_up(target, now, wanted, ids, settings)
             settings.told(-1)  # whether what came is unique was not looked at
-            target = now
-            continue
-        publish.refuse_unknown(
-            outcome,
-            f"indexing {mine.requested}",
-            "Open the table again, and build once more if need be.",
-        )
-        if outcome.committed:
+            target, life.timeline = now, now.timeline
+        else:
             return columns_of(target.schema, target.config, target.options)
-        raise CommitConflictError(
-            f"indexing {mine.requested}", f"was not published: {outcome.reason}.", "Build again."
-        )
     raise CommitConflictError(
         f"indexing {mine.requested}", f"others wrote {_ATTEMPTS} times meanwhile.", "Build again."
     )

@@ -35,12 +35,14 @@ class Watched:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         # Of a generator a traceback shows whether it was at work: it needs nothing around it.
-        above = batches if isinstance(batches, GeneratorType) else _again(batches)
+        above = getattr(batches, "source", batches)
+        if not isinstance(above, GeneratorType):
+            above = batches = _again(batches)
         try:
             if self.behalf is None:
-                yield from self.step(above, task)
+                yield from self.step(batches, task)
             else:
-                for batch in self.step(above, task):
+                for batch in self.step(batches, task):
                     if not isinstance(batch, pa.RecordBatch):
                         came, wanted = f"a step that gives {says(batch)}", "steps of record batches"
                         raise self.behalf[0].broken(self.behalf[1], came, wanted)

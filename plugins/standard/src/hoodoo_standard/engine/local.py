@@ -143,7 +143,7 @@ class LocalEngine:
 
     def collect(self, stream: Stream) -> pa.Table:
         upstream = cast(LocalStream, stream)
-        found = self.each(upstream, lambda _, batches: list(batches))
+        found = self.each(upstream, None)
         return pa.Table.from_batches([b for batches in found for b in batches], upstream.schema)
 
     def meter(self) -> LocalMeter:
@@ -152,26 +152,18 @@ class LocalEngine:
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """The worker is this process: nothing can differ."""
 
-    def each(self, stream: LocalStream, work: Work) -> list[Any]:
-        """``work`` on every partition, answers in order. Exchanges run before those who read them: what a task
-        does lies on the stack alone, not inside the task that waits for it."""
-        self.run_exchanges(stream.exchanges)
-        return self._tasks(stream.parts, work)
+    def each(self, stream: LocalStream, work: Work | None) -> list[Any]:
+        """``work`` (None: list the batches) on every partition, ``threads`` at a time, answers in order.
 
-    def run_exchanges(self, exchanges: Sequence[_Exchange]) -> None:
-        """Those of ``exchanges`` that have not run yet."""
-        for one in exchanges:
-            with one.lock:
-                if one.index is None:
-                    spill = partial(one.spill.write_routed, one.crossing, one.count)
-                    one.index = self._tasks(one.upstream.parts, spill)
-
-    def _tasks(self, parts: Sequence[Partition], work: Work) -> list[Any]:
-        """``threads`` at a time."""
+        Exchanges run before those who read them: what a task does lies on the stack alone, not inside the task
+        that waits for it."""
+        if stream.exchanges:
+            self.run_exchanges(stream.exchanges)
+        parts = stream.parts
         if len(parts) <= 1 or self.threads <= 1:
-            found = []
+            found: list[Any] = []
             for number, part in enumerate(parts):
-                found.append(work(number, part()))
+                found.append(list(part()) if work is None else work(number, part()))
             return found
         with ThreadPoolExecutor(self.threads, thread_name_prefix="hoodoo") as pool:
             futures = [pool.submit(_task, work, number, part) for number, part in enumerate(parts)]
@@ -182,9 +174,17 @@ class LocalEngine:
                     future.cancel()
                 raise
 
+    def run_exchanges(self, exchanges: Sequence[_Exchange]) -> None:
+        """Those of ``exchanges`` that have not run yet."""
+        for one in exchanges:
+            with one.lock:
+                if one.index is None:
+                    spill = partial(one.spill.write_routed, one.crossing, one.count)
+                    one.index = self.each(evolve(one.upstream, exchanges=()), spill)
 
-def _task(work: Work, number: int, part: Partition) -> Any:
-    return work(number, part())
+
+def _task(work: Work | None, number: int, part: Partition) -> Any:
+    return list(part()) if work is None else work(number, part())
 
 
 def _constant(batches: list[pa.RecordBatch]) -> Partition:
