@@ -97,9 +97,7 @@ class WriteResult:
 
 
 def collect_written(engine: Engine, stream: Stream, workspace: Workspace) -> WriteResult:
-    """Evaluate the stream of a write, once."""
-    if stream.schema.names != WRITTEN.names:
-        return WriteResult(read_stats(engine.collect(stream)))
+    """Evaluate the stream of a write whose tasks tell keys, once."""
     staged = engine.stage(stream, workspace)
     found = engine.collect(engine.map(staged, _OnlyStats()))
     files: dict[int, WriteStat] = {}

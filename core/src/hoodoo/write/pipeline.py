@@ -189,6 +189,8 @@ def write(
         target.joined is not None and target.joined.keys,
     )
     written = target.engine.map(exchanged, step)
+    if not step.tells_keys:
+        return WriteResult(read_stats(target.engine.collect(written)))
     return collect_written(target.engine, written, target.workspace(f"{instant.requested}/keys"))
 
 

@@ -41,7 +41,7 @@ from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.pipeline import Prepared, plan, prepare, replaced_partitions, write
+from hoodoo.write.pipeline import Planned, Prepared, plan, prepare, replaced_partitions, write
 from hoodoo.write.target import WriteTarget
 from hoodoo.write.writer_queue import WriterQueue
 
@@ -79,20 +79,61 @@ def run(order: WriteRequest, data: Any) -> Commit:
     often as the order says), or CommitUnknownError (nothing is undone: the timeline has to be read
     again first).
     """
-    rows = _Rows(data)
-    try:
-        with _attempts(order, rows.can_repeat) as attempts:
-            for target in attempts:
-                with attempts.repeated():
-                    if order.batch and batches.applied(target.storage, target.timeline).has(
-                        order.batch
-                    ):
-                        action = order.kind.action(target.logs is not None)
-                        return attempts.done(Commit("", action, order.kind.operation.value.lower()))
-                    return attempts.done(_write(order, target, rows, attempts.beats))
-    finally:
-        rows.discard()
+    kind = order.kind
+    with _Rows(data) as rows, _attempts(order, rows.can_repeat) as attempts:
+        for target in attempts:
+            with attempts.repeated():
+                if order.batch and batches.applied(target.storage, target.timeline).has(
+                    order.batch
+                ):
+                    action = kind.action(target.logs is not None)
+                    return attempts.done(Commit("", action, kind.operation.value.lower()))
+                life = _request(target, kind, attempts.beats)
+                # No file bears this instant yet: taking the request back leaves the table as it was.
+                with _taken_files_conflict(life), life.undone_on_error(partial(_take_back, life)):
+                    prepared = rows.prepared_for(target, life.requested)
+                    if prepared is None:
+                        made = prepare(target, kind, data, rows.workspace, life.requested)
+                        prepared = rows.keep(target, made)
+                    grown = outgrown(target.schema, prepared.schema)
+                    if len(grown):  # in each attempt: rows may have come
+                        target.refuse_inexact(grown)
+                    planned = plan(target, prepared, life.requested)
+                    replaced = _replaced(order, target, prepared, planned)
+                groups, tasks = len(planned.slots), planned.parts
+                attempts.events.step("planned", file_groups=groups, tasks=tasks)
+                with _taken_files_conflict(life), life.undone_on_error(order.undo):
+                    puts = prepared.arriving.puts
+                    _begin(target, life, profile(kind.operation, planned.slots, puts))
+                    written = write(target, prepared, planned, life.instant)
+                    _reconcile(target, life, written.stats, direct=not prepared.staged)
+                    if planned.misplaced:
+                        _note_misplaced(target)
+                    metadata = CommitMetadata(kind.operation, written.stats, replaced)
+                    paths, schema = replaced_partitions(prepared), prepared.schema
+                    commit = _publish(
+                        order, target, life, metadata, schema, paths, written, planned.misplaced
+                    )
+                    return attempts.done(commit)
     raise AssertionError("not reached")
+
+
+def _replaced(
+    order: WriteRequest, target: WriteTarget, prepared: Prepared, planned: Planned
+) -> dict[str, tuple[str, ...]]:
+    """The file groups that the write replaces. Raises where a clustering of what it changes stands in its way."""
+    replaced = {}
+    if order.kind.replaces is not Replaces.NOTHING:
+        replaced = replaced_groups(target.slices, replaced_partitions(prepared))
+    touched = {(s.partition_path, s.file_id) for s in planned.slots}
+    _give_way(order, target, touched, replaced)
+    return replaced
+
+
+def _note_misplaced(target: WriteTarget) -> None:
+    """Rows lie where their columns do not say: readers must know before they see such a row."""
+    if FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
+        properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
 
 
 def drop_partitions(
@@ -186,15 +227,27 @@ class _Rows:
         self.data = data
         self._prepared: tuple[pa.Schema, Prepared] | None = None
         self._workspace: Workspace | None = None
-        self._read = False
 
-    def prepare(self, target: WriteTarget, kind: WriteKind, instant: Instant) -> Prepared:
+    def __enter__(self) -> _Rows:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._discard()
+
+    @property
+    def workspace(self) -> Workspace:
+        assert self._workspace is not None
+        return self._workspace
+
+    def prepared_for(self, target: WriteTarget, instant: str) -> Prepared | None:
+        """What an attempt before has prepared, if it is right for ``target``; None: it has to be done (again)."""
         if self._prepared is not None and self._prepared[0] == target.schema:
             return self._prepared[1]
-        self.discard()
-        self._workspace = target.workspace(f"w{instant.requested}")
-        self._read = True
-        prepared = prepare(target, kind, self.data, self._workspace, instant.requested)
+        self._discard()
+        self._workspace = target.workspace(f"w{instant}")
+        return None
+
+    def keep(self, target: WriteTarget, prepared: Prepared) -> Prepared:
         if prepared.staged:
             self._prepared = (target.schema, prepared)
         return prepared
@@ -202,9 +255,9 @@ class _Rows:
     def can_repeat(self, target: WriteTarget) -> bool:
         """Whether the rows are still there for another attempt."""
         kept = self._prepared is not None and self._prepared[0] == target.schema
-        return kept or not (self._read and _is_read_once(self.data))
+        return kept or self._workspace is None or not _is_read_once(self.data)
 
-    def discard(self) -> None:
+    def _discard(self) -> None:
         workspace, self._workspace, self._prepared = self._workspace, None, None
         if workspace is not None:
             with suppress(StorageError):  # the next write's heal does it
@@ -284,39 +337,6 @@ def _attempts(
                 yield _Attempts(order, can_repeat, beats, events)
         finally:
             order.turns.give_back()
-
-
-def _write(order: WriteRequest, target: WriteTarget, rows: _Rows, beats: Beating) -> Commit:
-    kind = order.kind
-    life = _request(target, kind, beats)
-    # No file bears this instant yet: taking the request back leaves the table as it was.
-    with _taken_files_conflict(life), life.undone_on_error(partial(_take_back, life)):
-        prepared = rows.prepare(target, kind, life.instant)
-        grown = outgrown(target.schema, prepared.schema)
-        if len(grown):  # in each attempt: rows may have come
-            target.refuse_inexact(grown)
-        planned = plan(target, prepared, life.requested)
-        replaced_paths = replaced_partitions(prepared)
-        replaced = {}
-        if kind.replaces is not Replaces.NOTHING:
-            replaced = replaced_groups(target.slices, replaced_paths)
-        touched = {(s.partition_path, s.file_id) for s in planned.slots}
-        _give_way(order, target, touched, replaced)
-    events = _events(target)
-    if events is not None:
-        events.step("planned", file_groups=len(planned.slots), tasks=planned.parts)
-    with _taken_files_conflict(life), life.undone_on_error(order.undo):
-        _begin(target, life, profile(kind.operation, planned.slots, prepared.arriving.puts))
-        written = write(target, prepared, planned, life.instant)
-        _reconcile(target, life, written.stats, direct=not prepared.staged)
-        if planned.misplaced and FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
-            # Readers must know before they see such a row.
-            properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
-        metadata = CommitMetadata(kind.operation, written.stats, replaced)
-        return _publish(
-            order, target, life, metadata, prepared.schema, replaced_paths, written,
-            planned.misplaced,
-        )  # fmt: skip
 
 
 def _take_back(life: Life, instant: Instant) -> None:
