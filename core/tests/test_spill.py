@@ -19,7 +19,7 @@ BATCH = pa.record_batch([pa.array(range(100_000))], schema=SCHEMA)
 
 def test_rows_come_back() -> None:
     spill = Spill()
-    spill.write(0, SCHEMA, iter([BATCH, BATCH.slice(0, 3)]))
+    spill.write(SCHEMA, 0, iter([BATCH, BATCH.slice(0, 3)]))
     assert [b.num_rows for b in spill.read(0)] == [100_000, 3]
 
 
@@ -28,7 +28,7 @@ def test_complete_files_have_no_name(tmp_path: Path) -> None:
     storage = LocalStorage(str(tmp_path), durable=False)
     spill = Spill(storage)
     for number in range(70):
-        spill.write(number, SCHEMA, iter([BATCH.slice(0, number)]))
+        spill.write(SCHEMA, number, iter([BATCH.slice(0, number)]))
     named = [p for p in Path(storage.scratch()).rglob("*") if p.is_file()]
     assert len(named) == 70 - 64
     assert [sum(b.num_rows for b in spill.read(n)) for n in (0, 5, 69)] == [0, 5, 69]
@@ -44,7 +44,7 @@ def test_a_full_disk_is_an_error_with_a_fix() -> None:
     spill = Spill()
     os.symlink("/dev/full", spill.path(0))  # a file that fails is removed: the link, and no more
     with pytest.raises(EngineError, match="No space left") as caught:
-        spill.write(0, SCHEMA, iter([BATCH] * 3))
+        spill.write(SCHEMA, 0, iter([BATCH] * 3))
     assert os.path.exists("/dev/full") and not os.path.lexists(spill.path(0))
     assert "TMPDIR" in caught.value.fix
 
@@ -55,4 +55,4 @@ def test_errors_of_upstream_are_not_the_disks() -> None:
         raise OSError("upstream")
 
     with pytest.raises(OSError, match="upstream"):
-        Spill().write(0, SCHEMA, broken())
+        Spill().write(SCHEMA, 0, broken())

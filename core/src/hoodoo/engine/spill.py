@@ -65,7 +65,7 @@ class Spill:
     def path(self, number: int) -> str:
         return os.path.join(self._folder, f"{number}.arrow")
 
-    def write(self, number: int, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    def write(self, schema: pa.Schema, number: int, batches: Iterator[pa.RecordBatch]) -> None:
         """All of ``batches``, in order."""
         with self._file(number, schema) as append:
             for batch in batches:

@@ -72,8 +72,9 @@ class FollowsWrites(Protocol):
     """Optional: an action that may be due after a write."""
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
-        """Called before each write, and changes nothing: options that are wrong are a ConfigError here, before
-        anything is written. None: it does not follow the writes of this table."""
+        """Called before the first write of an open table, again where its properties or options have changed, and
+        changes nothing: options that are wrong are a ConfigError here, before anything is written. None: it does
+        not follow the writes of this table."""
 
 
 @runtime_checkable

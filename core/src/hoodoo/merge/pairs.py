@@ -85,9 +85,10 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
 
 def needed_columns(merger: Merger, schema: pa.Schema) -> list[str]:
     """The columns that :func:`merge_pairs` looks at."""
-    if merger.columns is None:
+    columns = merger.columns
+    if columns is None:
         return list(schema.names)
-    return [OP, *(c for c in schema.names if c in merger.columns and c != OP)]
+    return [OP, *filter(({*columns} - {OP}).__contains__, schema.names)]
 
 
 def _narrow(pool: pa.Table, index: npt.NDArray[Any], merger: Merger) -> pa.Table:

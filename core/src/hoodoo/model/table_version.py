@@ -6,6 +6,7 @@ What is on a table's timeline goes by its layout (:mod:`hoodoo.timeline.layouts`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from attrs import frozen
 
@@ -103,6 +104,7 @@ VERSIONS = {
 }
 
 
+@cache
 def version_of(number: int) -> TableVersion:
     """What is known of the version ``number``; of one that is not known, what the one before it means: for
     messages, as such a table is neither read nor written."""

@@ -17,7 +17,12 @@ def list_data(
 ) -> Iterable[Entry]:
     """The files of the table, or of ``partitions``. CorruptTableError where what is known of them can't be
     read."""
-    lister = _lister(timeline)
+    return _listed(_lister(timeline), storage, timeline, partitions)
+
+
+def _listed(
+    lister: Any, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
+) -> Iterable[Entry]:
     if lister is None:
         return view.list_data(storage, partitions)
     found: Iterable[Entry] = lister.list_files(storage, timeline, partitions)
@@ -38,8 +43,10 @@ def build(
 def build_whole(storage: Storage, timeline: Timeline) -> view.FileSystemView:
     """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
     lost that a commit names; CommitConflictError where its commit is undone just then."""
-    found = build(storage, timeline)
-    if not is_known(timeline):
+    lister = _lister(timeline)
+    files = view.parsed(_listed(lister, storage, timeline))
+    found = view.from_files(storage, timeline, files)
+    if lister is None:
         refuse_lost(storage, timeline, found)
     return found
 

@@ -6,8 +6,6 @@ would leave the files of a crashed write for good. Direct markers, the kind that
 
 from __future__ import annotations
 
-from hoodoo.storage.api import Storage
-
 # Hudi's place for what a pending instant leaves lying about. Markers of an instant are in a folder
 # of its name; staged rows are beside it, under a name that Hudi doesn't take for markers.
 MARKERS = ".hoodie/.temp"
@@ -19,7 +17,7 @@ APPEND = "APPEND"  # a log file
 NO_MARKER = ""
 
 
-def mark(storage: Storage, instant: str, partition_path: str, name: str, kind: str) -> None:
-    """Leave an empty marker before the file. ``kind``: CREATE, MERGE or APPEND."""
+def marker(instant: str, partition_path: str, name: str, kind: str) -> str:
+    """The path of the marker of a file, an empty file that comes before it. ``kind``: CREATE, MERGE or APPEND."""
     folder = f"{MARKERS}/{instant}/{partition_path}" if partition_path else f"{MARKERS}/{instant}"
-    storage.put_if_absent(f"{folder}/{name}.marker.{kind}", b"")
+    return f"{folder}/{name}.marker.{kind}"

@@ -12,7 +12,7 @@ from attrs import frozen
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
-from hoodoo.produce.markers import mark
+from hoodoo.produce.markers import marker
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -45,7 +45,7 @@ class Pending:
         if self.door is not None and not self.door.is_open(storage):
             raise self._late()
         if kind:
-            mark(storage, self.requested, partition_path, name, kind)
+            storage.put_if_absent(marker(self.requested, partition_path, name, kind), b"")
         path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
             return False

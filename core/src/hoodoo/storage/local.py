@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from operator import attrgetter
 
 import pyarrow as pa
@@ -29,6 +30,8 @@ _FIXES = {
     errno.ENAMETOOLONG: "Choose shorter partition values or a shorter table path.",
     errno.EMFILE: "Raise the limit of open files (ulimit -n).",
 }
+# Parts of a path that would make it another one.
+_NOT_PLAIN = frozenset({"", ".", ".."})
 
 
 @frozen
@@ -57,7 +60,7 @@ class LocalStorage:
         temp = self._temporary(path, data)
         try:
             with self._guard("writing", path):
-                self._into_place(lambda: os.replace(temp, target), target)
+                self._into_place(partial(os.replace, temp, target), target)
                 _forget_checksum(target)
         except BaseException:
             _unlink_quietly(temp)
@@ -203,7 +206,7 @@ class LocalStorage:
     def _file(self, path: str) -> str:
         """The local path of an object; refuses what could lie outside the root."""
         parts = path.split("/")
-        if any(part in ("", ".", "..") for part in parts) or "\0" in path:
+        if not _NOT_PLAIN.isdisjoint(parts) or "\0" in path:
             raise StorageError(
                 f"path {path!r}",
                 f"is not relative to the root {self.root} in plain parts.",
@@ -224,7 +227,7 @@ class LocalStorage:
         temp = os.path.join(directory, temporaries.new_name())
         with self._guard("writing", path):
             try:
-                self._into_place(lambda: self._write(temp, data), temp)
+                self._into_place(partial(self._write, temp, data), temp)
             except BaseException:
                 _unlink_quietly(temp)
                 raise
@@ -240,7 +243,7 @@ class LocalStorage:
     def _link(self, local: str, target: str, path: str) -> bool:
         with self._guard("creating", path):
             try:
-                self._into_place(lambda: os.link(local, target), target)
+                self._into_place(partial(os.link, local, target), target)
             except FileExistsError:
                 # A network file system may repeat a request whose answer got lost: then the name
                 # exists because we made it. It may also be gone again.
@@ -254,7 +257,7 @@ class LocalStorage:
         temp = os.path.join(self.base, *temporaries.TEMP_DIR.split("/"), temporaries.new_name())
         try:
             with self._guard("copying to", path):
-                self._into_place(lambda: shutil.copyfile(local, temp), temp)
+                self._into_place(partial(shutil.copyfile, local, temp), temp)
                 self._sync(temp)
             return self._link(temp, target, path)
         finally:
@@ -276,14 +279,15 @@ class LocalStorage:
                 return
 
     def _make_directory(self, directory: str) -> None:
-        if os.path.isdir(directory):
-            return
-        parent = os.path.dirname(directory)
-        self._make_directory(parent)
-        with suppress(FileExistsError):
-            os.mkdir(directory)
-        # Also when another process made it: its name has to be durable before ours below it.
-        self._sync(parent)
+        missing = []
+        while not os.path.isdir(directory):
+            missing.append(directory)
+            directory = os.path.dirname(directory)
+        for made in reversed(missing):
+            with suppress(FileExistsError):
+                os.mkdir(made)
+            # Also when another process made it: its name has to be durable before ours below it.
+            self._sync(os.path.dirname(made))
 
     def _settle(self, path: str, directory: str) -> None:
         """Make a changed name durable. The change is already visible, so failure means unknown."""

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from hoodoo.errors import HoodooError, warn
 from hoodoo.hookspecs.action import AfterWrite, FollowsWrites
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.kernel.registry import kernel
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
-from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.timeline import Timeline
 
+if TYPE_CHECKING:
+    from hoodoo.table.handle import TableHandle
 
-def services_after(table: TableHandle) -> Callable[[Callable[[], Engine]], None]:
-    """What has to be done after a write: its options are checked now, before anything is written."""
-    due = _due(table)
 
-    def after(engine: Callable[[], Engine]) -> None:
+class AfterWrites:
+    """What has to be done after the writes of ``table``."""
+
+    def __init__(self, table: TableHandle) -> None:
+        self.table = table
+        self._made: tuple[Kernel, Settings, list[AfterWrite]] | None = None
+
+    def run(self, due: Sequence[AfterWrite], engine: Callable[[], Engine]) -> None:
+        """Do those of ``due`` that it is time for."""
+        table = self.table
         timeline: Timeline | None = None  # loaded once for all that have nothing to do
         for service in due:
             try:
@@ -34,10 +43,22 @@ def services_after(table: TableHandle) -> Callable[[Callable[[], Engine]], None]
                     f"not ({error}); {service.by_hand} finishes it."
                 )
 
-    return after
+    def due(self) -> list[AfterWrite]:
+        """What may be due, and its options are checked: called before anything is written. Made once for the
+        table's properties and options as they are now."""
+        now, made = self.table.settings, self._made
+        if made is None or made[0] is not kernel() or not _same(made[1], now):
+            # A copy of the options: who changes those of the handle gets others.
+            made = (kernel(), Settings(now.table, dict(now.options)), _made(self.table))
+            self._made = made
+        return made[2]
 
 
-def _due(table: TableHandle) -> list[AfterWrite]:
+def _same(one: Settings, other: Settings) -> bool:
+    return one.table is other.table and one.options == other.options
+
+
+def _made(table: TableHandle) -> list[AfterWrite]:
     found = []
     for offer in kernel().offers("action"):
         action = resolve("action", offer.name, table.settings).instance

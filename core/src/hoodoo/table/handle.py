@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -41,6 +41,7 @@ from hoodoo.read.source import ReadSource
 from hoodoo.read.stored_row import stored_row
 from hoodoo.storage.api import Storage
 from hoodoo.table import settings as tables
+from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import call_action
 from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
@@ -92,6 +93,7 @@ class TableHandle:
         self.overrides = dict(overrides or {})
         self.writer_queue = tables.turns(Settings(config, options))
         self.participants = TableParticipants(self)
+        self.after_writes = AfterWrites(self)
         # An index in place of the one that properties and options name.
         self._index: Resolved | None = None
         self._timeline: Timeline | None = None
@@ -106,6 +108,7 @@ class TableHandle:
         if found.ref.instance is not None:
             other.overrides["index"] = found.ref.instance
         other.participants = TableParticipants(other)
+        other.after_writes = AfterWrites(other)
         other._plugins, other._index = None, found
         return other
 
@@ -290,10 +293,19 @@ class TableHandle:
         """
         engine = engine or self.default_engine
         self.check_writable()
-        for _ in range(SNAPSHOT_ATTEMPTS - 1):
-            with suppress(FileNotFoundError):  # others archived between a listing and its reading
-                return _write_target(self, data, engine, repair, spare)
-        return _write_target(self, data, engine, repair, spare)
+        for left in reversed(range(SNAPSHOT_ATTEMPTS)):
+            # Others archived between a listing and its reading: look again.
+            with suppress(FileNotFoundError) if left else nullcontext():
+                runner = self.engine(data, engine)
+                properties.recover(self.storage)
+                self.refresh()
+                self.plugins()  # what is missing is said before anything is changed
+                recover(self.storage, self.config, spare)
+                if repair:
+                    self.participants.repair()
+                timeline, slices = self.newest_slices()
+                return _write_target(self, timeline, slices, runner)
+        raise AssertionError("not reached")
 
     def write_request(
         self,
@@ -332,21 +344,9 @@ class TableHandle:
 
 
 def _write_target(
-    table: TableHandle,
-    data: Any,
-    engine: str | Engine | None,
-    repair: bool,
-    spare: Collection[str],
+    table: TableHandle, timeline: Timeline, slices: tuple[FileSlice, ...], runner: Engine
 ) -> WriteTarget:
-    runner = table.engine(data, engine)
-    properties.recover(table.storage)
-    table.refresh()
-    plugins = table.plugins()
-    recover(table.storage, table.config, spare)
-    if repair:
-        table.participants.repair()
-    timeline, slices = table.newest_slices()
-    settings = table.settings
+    settings, plugins = table.settings, table.plugins()
     schema = table.schema_at(timeline)
     layout = write_options.LAYOUT.given(table.options) or default_name("layout", settings)
     packing = write_options.SERIALIZER.given(table.options) or default_name("serializer", settings)

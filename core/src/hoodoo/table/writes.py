@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hoodoo.errors import DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.options import write as options
-from hoodoo.table.after_write import services_after
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
 from hoodoo.write import operation, run
@@ -123,11 +123,11 @@ def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
             )  # fmt: skip
         return target
 
-    services = services_after(table)
+    due = table.after_writes.due()
     request = table.write_request(operation.DELETE_PARTITION, take_snapshot)
     commit = run.drop_partitions(request, lambda target: wanted)
     assert commit is not None
-    services(lambda: table.engine(None, table.default_engine or "local"))
+    table.after_writes.run(due, lambda: table.engine(None, table.default_engine or "local"))
     return commit
 
 
@@ -138,14 +138,14 @@ def _write(
     engine: str | Engine | None,
     batch: Batch | None,
 ) -> Commit:
-    services = services_after(table)
+    due = table.after_writes.due()
     chosen = engine or table.default_engine
     if isinstance(data, (list, tuple, Mapping)):
         data = as_rows(data, table.schema)
-    request = table.write_request(kind, lambda: table.write_target(data, chosen), batch)
+    request = table.write_request(kind, partial(table.write_target, data, chosen), batch)
     commit = run.run(request, data)
     if commit.instant:
-        services(lambda: table.engine(data, chosen))
+        table.after_writes.run(due, lambda: table.engine(data, chosen))
     return commit
 
 

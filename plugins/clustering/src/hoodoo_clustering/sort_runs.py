@@ -69,7 +69,7 @@ def _spill(spill: Spill, run: int, held: list[pa.RecordBatch], keys: Keys, memor
     """Empties ``held``."""
     whole = _whole(held)
     blocks = _blocks(whole, places(keys(whole)), memory)
-    spill.write(run, whole.schema, (b for block in blocks for b in block.to_batches()))
+    spill.write(whole.schema, run, (b for block in blocks for b in block.to_batches()))
 
 
 def _blocks(rows: pa.Table, order: Places, memory: int) -> Iterator[pa.Table]:

@@ -41,7 +41,10 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves the record index of virtual keys empty."""
     if not config.traits.writes_metadata:
         return ()
-    return tuple(p for p in names() if config.populate_meta_fields or p not in of_keys())
+    every = names()
+    if config.populate_meta_fields:
+        return tuple(every)
+    return tuple(p for p in every if p not in of_keys())
 
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:

@@ -50,8 +50,11 @@ def whole(answer: Any, least: int, below: int | None = None) -> int:
 def names(answer: Any) -> tuple[str, ...]:
     """Names of columns, each once."""
     wanted = "a tuple of names of columns, each once"
-    if not isinstance(answer, tuple | list) or not all(isinstance(n, str) and n for n in answer):
+    if not isinstance(answer, tuple | list):
         raise Wrong(says(answer), wanted)
+    for name in answer:
+        if not isinstance(name, str) or not name:
+            raise Wrong(says(answer), wanted)
     if len(set(answer)) < len(answer):
         raise Wrong(f"{tuple(answer)!r}", wanted)
     return tuple(answer)

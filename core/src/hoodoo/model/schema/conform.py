@@ -145,11 +145,15 @@ def _validity(array: pa.Array) -> pa.Buffer | None:
     return array.is_valid().buffers()[1] if array.null_count else None
 
 
+_LISTS = frozenset({
+    pa.lib.Type_LIST, pa.lib.Type_LARGE_LIST, pa.lib.Type_FIXED_SIZE_LIST, pa.lib.Type_LIST_VIEW,
+    pa.lib.Type_LARGE_LIST_VIEW,
+})  # fmt: skip
+
+
 def is_list_like(kind: pa.DataType) -> bool:
     """Any of Arrow's list types; a map is none."""
-    t = pa.types
-    tests = (t.is_list, t.is_large_list, t.is_fixed_size_list, t.is_list_view, t.is_large_list_view)
-    return any(test(kind) for test in tests)
+    return kind.id in _LISTS
 
 
 def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:

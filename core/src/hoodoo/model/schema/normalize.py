@@ -44,7 +44,7 @@ def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema
     def leaf(kind: pa.DataType, path: str) -> pa.DataType:
         return _stored_leaf(kind, path, bool(naive))
 
-    return pa.schema([_field(f, f.name, leaf, check=True) for f in fields])
+    return _schema(fields, leaf, check=True)
 
 
 def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
@@ -57,7 +57,18 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
     types or dictionaries, all nullable, no metadata. Refuses nothing."""
-    return pa.schema([_field(f, f.name, lambda kind, _: kind, check=False) for f in schema])
+    return _schema(schema, _as_it_is, check=False)
+
+
+def _schema(fields: Iterable[pa.Field], leaf: Leaf, check: bool) -> pa.Schema:
+    found = []
+    for field in fields:
+        found.append(pa.field(field.name, _type(field.type, field.name, leaf, check)))
+    return pa.schema(found)
+
+
+def _as_it_is(kind: pa.DataType, path: str) -> pa.DataType:
+    return kind
 
 
 def _check_names(names: Iterable[str], parent: str) -> None:

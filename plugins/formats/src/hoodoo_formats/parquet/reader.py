@@ -171,8 +171,9 @@ class ParquetReader:
     def _batch_rows(self) -> int:
         """As many rows as make a batch of about BATCH_BYTES; long ones spare calls and dictionaries."""
         metadata = self._parquet.metadata
-        groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-        size = sum(group.total_byte_size for group in groups)
+        size = 0
+        for number in range(metadata.num_row_groups):
+            size += metadata.row_group(number).total_byte_size
         each = max(1, size // max(1, metadata.num_rows))
         return min(max(_BATCH_BYTES // each, _MIN_BATCH), _MAX_BATCH)
 

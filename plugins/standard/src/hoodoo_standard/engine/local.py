@@ -128,7 +128,12 @@ class LocalEngine:
         upstream = cast(LocalStream, stream)
         spill = Spill(self.storage)
 
-        self.each(upstream, lambda number, part: spill.write(number, upstream.schema, part))
+        self.run_exchanges(upstream.exchanges)
+        if self._one_by_one(upstream.parts):
+            for number, part in enumerate(upstream.parts):
+                spill.write(upstream.schema, number, part())
+        else:
+            self._at_once(upstream.parts, partial(spill.write, upstream.schema))
         parts = range(len(upstream.parts))
         return LocalStream(upstream.schema, tuple(partial(spill.read, n) for n in parts))
 
@@ -143,8 +148,15 @@ class LocalEngine:
 
     def collect(self, stream: Stream) -> pa.Table:
         upstream = cast(LocalStream, stream)
-        found = self.each(upstream, None)
-        return pa.Table.from_batches([b for batches in found for b in batches], upstream.schema)
+        self.run_exchanges(upstream.exchanges)
+        found: list[pa.RecordBatch] = []
+        if self._one_by_one(upstream.parts):
+            for part in upstream.parts:
+                found.extend(part())
+        else:
+            for batches in self._at_once(upstream.parts, lambda number, batches: list(batches)):
+                found.extend(batches)
+        return pa.Table.from_batches(found, upstream.schema)
 
     def meter(self) -> LocalMeter:
         return LocalMeter()
@@ -152,19 +164,28 @@ class LocalEngine:
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """The worker is this process: nothing can differ."""
 
-    def each(self, stream: LocalStream, work: Work | None) -> list[Any]:
-        """``work`` (None: list the batches) on every partition, ``threads`` at a time, answers in order.
+    def run_exchanges(self, exchanges: Sequence[_Exchange]) -> None:
+        """Those of ``exchanges`` that have not run yet. They run before those who read them: what a task does lies
+        on the stack alone, not inside the task that waits for it."""
+        for one in exchanges:
+            with one.lock:
+                if one.index is not None:
+                    continue
+                parts, spill = one.upstream.parts, one.spill
+                if self._one_by_one(parts):
+                    index = []
+                    for number, part in enumerate(parts):
+                        index.append(spill.write_routed(one.crossing, one.count, number, part()))
+                    one.index = index
+                else:
+                    work = partial(spill.write_routed, one.crossing, one.count)
+                    one.index = self._at_once(parts, work)
 
-        Exchanges run before those who read them: what a task does lies on the stack alone, not inside the task
-        that waits for it."""
-        if stream.exchanges:
-            self.run_exchanges(stream.exchanges)
-        parts = stream.parts
-        if len(parts) <= 1 or self.threads <= 1:
-            found: list[Any] = []
-            for number, part in enumerate(parts):
-                found.append(list(part()) if work is None else work(number, part()))
-            return found
+    def _one_by_one(self, parts: Sequence[Partition]) -> bool:
+        return len(parts) <= 1 or self.threads <= 1
+
+    def _at_once(self, parts: Sequence[Partition], work: Work) -> list[Any]:
+        """``work`` on every partition, ``threads`` at a time, answers in order."""
         with ThreadPoolExecutor(self.threads, thread_name_prefix="hoodoo") as pool:
             futures = [pool.submit(_task, work, number, part) for number, part in enumerate(parts)]
             try:
@@ -174,17 +195,9 @@ class LocalEngine:
                     future.cancel()
                 raise
 
-    def run_exchanges(self, exchanges: Sequence[_Exchange]) -> None:
-        """Those of ``exchanges`` that have not run yet."""
-        for one in exchanges:
-            with one.lock:
-                if one.index is None:
-                    spill = partial(one.spill.write_routed, one.crossing, one.count)
-                    one.index = self.each(evolve(one.upstream, exchanges=()), spill)
 
-
-def _task(work: Work | None, number: int, part: Partition) -> Any:
-    return list(part()) if work is None else work(number, part())
+def _task(work: Work, number: int, part: Partition) -> Any:
+    return work(number, part())
 
 
 def _constant(batches: list[pa.RecordBatch]) -> Partition:
