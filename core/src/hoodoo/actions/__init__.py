@@ -1,1 +1,1 @@
-"""Actions that core itself needs: rollback, recovery of what died, and the checks of plans."""
+"""Actions: the life that each of them has, and those that core itself needs: rollback, recovery."""

@@ -94,6 +94,6 @@ class ActionHooks:
     def hoodoo_actions(self) -> Iterable[Registration]:
         """Offer actions: ``table.run(name, **options)`` runs them.
 
-        When: somebody runs one; before each write (:class:`FollowsWrites`); when a writer finds one pending
+        When: somebody runs one; before the first write (:class:`FollowsWrites`); when a writer finds one pending
         (:class:`Recovers`). A factory gets the table's properties and options.
         """
