@@ -13,13 +13,10 @@ import pytest
 from hoodoo.errors import HoodooWarning, PluginError
 from hoodoo.hookspecs import Option, Registration, deprecated
 from hoodoo.hookspecs.deprecated import Deprecated
-from hoodoo.kernel import deprecations, optional, options, protocols, registry
-from hoodoo.kernel.answers import families, seam
-from hoodoo.kernel.answers.families import KINDS
-from hoodoo.kernel.answers.seam import Kind
+from hoodoo.hookspecs.family import Family, Optional, members
+from hoodoo.kernel import deprecations, options, registry
+from hoodoo.kernel.answers import declared, families, kind_of, seam
 from hoodoo.kernel.discover import Plugin
-from hoodoo.kernel.optional import OPTIONAL, Optional
-from hoodoo.kernel.protocols import PROTOCOLS, members
 from hoodoo.kernel.registry import Kernel
 from hoodoo.kernel.resolve import resolve
 
@@ -30,11 +27,6 @@ class Brewer(Protocol):
     def rinse(self, times: int) -> int: ...  # from API 2 on
     @property
     def heats(self) -> bool: ...  # since then, too; never required
-
-
-class BrewerHooks:
-    @hoodoo.hookspecs.hookspec
-    def hoodoo_brewers(self) -> Any: ...
 
 
 class First:
@@ -55,25 +47,21 @@ class Second(First):
 
 @pytest.fixture(autouse=True)
 def brewers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    def number(answer: Any, ask: Any, *args: Any) -> Any:
-        return answer
-
-    kind = Kind("brewer", {"heats": None}, {"brew": number, "rinse": number})
-    monkeypatch.setitem(families.KINDS, "brewer", kind)
-    monkeypatch.setitem(protocols.PROTOCOLS, "brewer", (Brewer,))
-    monkeypatch.setitem(registry.FAMILIES, "brewer", BrewerHooks)
-    monkeypatch.setitem(registry.APIS, "brewer", (1, 2))
     later = {
         "rinse": Optional(lambda brewer, times: 10 * times, required_from=2),
         "heats": Optional(False),
     }
-    monkeypatch.setitem(optional.OPTIONAL, "brewer", later)
-    seam._class.cache_clear()
-    seam._on_class.cache_clear()
-    deprecations._warned.clear()
+    family = Family("hoodoo_brewers", "Offer brewers.", (Brewer,), lacking=later, api=(1, 2))
+    monkeypatch.setitem(registry.FAMILIES, "brewer", family)
+    forget()
     yield
-    seam._class.cache_clear()
-    seam._on_class.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """What was made of the families before."""
+    for made in (seam._class, seam._on_class, families.kind_of, declared._kinds_of_protocols):
+        made.cache_clear()
     deprecations._warned.clear()
 
 
@@ -187,11 +175,12 @@ def test_a_method_of_an_old_name_is_called(
 # --- the data ---------------------------------------------------------------------------------------
 def test_each_member_is_required_or_optional() -> None:
     """As the seam has a rule for each, none is forgotten."""
-    for family, protocols_ in PROTOCOLS.items():
-        kind = KINDS[family]
-        ruled = {*kind.properties, *kind.methods}
-        required = {name for protocol in protocols_ for name in members(protocol)}
-        assert ruled == required | set(OPTIONAL.get(family, {})), family
+    for name, family in registry.FAMILIES.items():
+        if family.protocols:
+            kind = kind_of(name)
+            ruled = {*kind.properties, *kind.methods}
+            required = {name for protocol in family.protocols for name in members(protocol)}
+            assert ruled == required | set(family.may_lack), name
 
 
 def test_old_names_lead_to_new_ones() -> None:
@@ -201,5 +190,5 @@ def test_old_names_lead_to_new_ones() -> None:
         if entry.kind == "hook":
             assert entry.new in hooks and entry.old not in hooks
         elif entry.kind == "member":
-            kind = KINDS[entry.family]
+            kind = kind_of(entry.family)
             assert entry.new in {*kind.properties, *kind.methods}

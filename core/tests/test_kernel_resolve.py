@@ -12,12 +12,12 @@ import pytest
 from attrs import frozen
 from hoodoo import builtin
 from hoodoo.errors import ConfigError, PluginError
-from hoodoo.hookspecs import Registration, Settings
+from hoodoo.hookspecs import FAMILIES, Registration, Settings
+from hoodoo.hookspecs.family import members
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.kernel import resolve
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.discover import Plugin
-from hoodoo.kernel.protocols import PROTOCOLS, members
 from hoodoo.kernel.registry import Kernel
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.local import LocalStorage
@@ -187,8 +187,8 @@ def test_observers_take_no_objects() -> None:
 
 
 def test_members_of_protocols() -> None:
-    found = members(PROTOCOLS["storage"][0])
+    found = members(FAMILIES["storage"].protocols[0])
     assert found["root"] is False and found["put_if_absent"] is True
     assert len(found) == 11
-    lookup = members(PROTOCOLS["index"][0])
+    lookup = members(FAMILIES["index"].protocols[0])
     assert set(lookup) == {"is_global", "moves_partitions", "locate"}

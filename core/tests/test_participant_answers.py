@@ -16,9 +16,9 @@ from hoodoo.hookspecs import (
     pruner,
     query_type,
 )
-from hoodoo.kernel.answers import KINDS, Who, checked
+from hoodoo.hookspecs.family import members
+from hoodoo.kernel.answers import Who, checked, kind_of
 from hoodoo.kernel.answers.seam import wrapped
-from hoodoo.kernel.protocols import members
 
 # Protocol -> the kind that judges it.
 PROTOCOLS = {
@@ -59,7 +59,7 @@ CASES = [(p, name, method) for p in PROTOCOLS for name, method in members(p).ite
 def test_a_wrong_answer_names_the_plugin(
     protocol: type, name: str, method: bool, answer: str
 ) -> None:
-    kind = KINDS[PROTOCOLS[protocol]]
+    kind = kind_of(PROTOCOLS[protocol])
     rules = {**kind.properties, **kind.methods}
     assert name in rules, f"{protocol.__name__}.{name} has no rule at the seam"
     if answer == "strange" and rules[name] is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.deprecated import DEPRECATED, Deprecated
-from hoodoo.kernel.answers.families import KINDS
-from hoodoo.kernel.optional import OPTIONAL, WITHOUT
+from hoodoo.hookspecs.family import WITHOUT, Optional
+from hoodoo.kernel.answers import kind_of
 
 PAGE = Path(__file__).parents[2] / "docs/plugins/api.md"
 
@@ -17,15 +18,20 @@ def rows_after(heading: str) -> list[str]:
     return lines[: next((n for n, line in enumerate(lines) if not line.startswith("|")), None)]
 
 
+def lacked() -> dict[str, dict[str, Optional]]:
+    found = {name: family.may_lack for name, family in FAMILIES.items()}
+    return {name: members for name, members in found.items() if members}
+
+
 def optional_rows() -> list[str]:
     found = []
-    for family, optional in OPTIONAL.items():
+    for family, optional in lacked().items():
         alike: dict[str, list[str]] = {}
         for name, member in sorted(optional.items()):
             default = member.default
             if default is WITHOUT:
                 text = "done without"
-            elif name in KINDS[family].methods:
+            elif name in kind_of(family).methods:
                 text = f"`{default(None)!r}`"
             else:
                 text = f"`{default!r}`"
@@ -54,4 +60,4 @@ def test_no_member_is_listed_twice() -> None:
         r"^\| (\w+) \| (.+) \| ", "\n".join(rows_after("| family | member |")), re.M
     )
     members = [(family, name) for family, names in listed for name in names.split(", ")]
-    assert len(members) == len(set(members)) == sum(map(len, OPTIONAL.values()))
+    assert len(members) == len(set(members)) == sum(map(len, lacked().values()))

@@ -45,7 +45,6 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
 from hoodoo.kernel import load
 from hoodoo.kernel.discover import Plugin, discover
-from hoodoo.kernel.protocols import PROTOCOLS
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Entry, Storage
@@ -466,8 +465,7 @@ def expected_headings() -> list[str]:
     found = ["## Registrations", *(h for kind in REGISTRATION for h in headings_of(kind))]
     for family, specs in FAMILIES.items():
         found.append(f"## {family.replace('_', ' ').capitalize()}")
-        hooks = [n for n in vars(specs) if n.startswith("hoodoo_")]
-        found += [f"### `{signature(name, getattr(specs, name))}`" for name in hooks]
+        found += [f"### `{signature(name, hook)}`" for name, hook in specs.hooks.items()]
         found += [h for kind in TYPES[family] for h in headings_of(kind)]
     return found
 
@@ -479,11 +477,11 @@ def test_reference_headings_are_the_signatures() -> None:
 
 
 def test_the_reference_covers_what_the_kernel_checks() -> None:
-    hooks = {name for specs in FAMILIES.values() for name in vars(specs) if name in kernel().hooks}
+    hooks = {name for specs in FAMILIES.values() for name in specs.hooks}
     assert hooks == set(kernel().hooks)
     assert set(TYPES) == set(FAMILIES)
-    for family, protocols in PROTOCOLS.items():
-        assert set(protocols) <= set(TYPES[family])
+    for family, specs in FAMILIES.items():
+        assert set(specs.protocols) <= set(TYPES[family])
 
 
 def test_each_hook_says_when_default_and_returns() -> None:

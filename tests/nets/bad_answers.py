@@ -458,6 +458,7 @@ NO_ANSWER = {
     ("Recovers", "recover"): "see ActionContract",
     ("Held", "release"): "comes after the decision: a warning names the plugin",
     ("Step", "out_schema"): "a step is core's, or the index's: see locate",
+    ("StoreTraits", "sweep"): "answers nothing",
 }
 
 
@@ -470,10 +471,15 @@ ELSEWHERE = {
             "ChangeLog",
             "ChangeLogFormat",
             "FindsValues",
+            "FormatTraits",
+            "IndexTraits",
+            "KeyTraits",
             "KnowsKeys",
             "KnowsRanges",
             "LearningIndex",
             "ListsFiles",
+            "MergesPartly",
+            "MergesValues",
             "MembershipFilter",
             "MetadataPartition",
             "Participant",
@@ -485,6 +491,7 @@ ELSEWHERE = {
             "QueryUnit",
             "UnitReader",
             "ArchivedTimeline",
+            "StoreTraits",
         ),
         "its contract suite in hoodoo.testing, and its rule at the seam",
     ),

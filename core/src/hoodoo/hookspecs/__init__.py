@@ -14,69 +14,67 @@ storage -> creation -> engine -> key generator -> merger -> index -> index hash 
 
 from __future__ import annotations
 
-from hoodoo.hookspecs.action import ActionHooks
-from hoodoo.hookspecs.archived_timeline import ArchivedTimelineHooks
-from hoodoo.hookspecs.change_log import ChangeLogHooks
-from hoodoo.hookspecs.cleaning import CleaningHooks
-from hoodoo.hookspecs.clustering import (
-    ClusteringHooks,
-    ClusteringPlanHooks,
-    ClusteringUpdatesHooks,
+from hoodoo.hookspecs import (
+    action,
+    archived_timeline,
+    change_log,
+    cleaning,
+    clustering,
+    command,
+    compaction,
+    conflict,
+    creation,
+    engine,
+    file_format,
+    index,
+    index_hash,
+    key_generator,
+    layout,
+    lock,
+    log_block,
+    merger,
+    metadata_partition,
+    observer,
+    participant,
+    pruner,
+    query_type,
+    report,
+    serializer,
+    storage,
 )
-from hoodoo.hookspecs.command import CommandHooks
-from hoodoo.hookspecs.compaction import CompactionHooks
-from hoodoo.hookspecs.conflict import ConflictHooks
-from hoodoo.hookspecs.creation import CreationHooks
-from hoodoo.hookspecs.engine import EngineHooks
-from hoodoo.hookspecs.file_format import FileFormatHooks
-from hoodoo.hookspecs.index import IndexHooks
-from hoodoo.hookspecs.index_hash import IndexHashHooks
-from hoodoo.hookspecs.key_generator import KeyGeneratorHooks
-from hoodoo.hookspecs.layout import LayoutHooks
-from hoodoo.hookspecs.lock import LockHooks
-from hoodoo.hookspecs.log_block import LogBlockHooks
+from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookimpl, hookspec
-from hoodoo.hookspecs.merger import MergerHooks
-from hoodoo.hookspecs.metadata_partition import MetadataPartitionHooks
-from hoodoo.hookspecs.observer import ObserverHooks
-from hoodoo.hookspecs.participant import ParticipantHooks
-from hoodoo.hookspecs.pruner import PrunerHooks
-from hoodoo.hookspecs.query_type import QueryTypeHooks
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
-from hoodoo.hookspecs.report import ReportHooks
-from hoodoo.hookspecs.serializer import SerializerHooks
-from hoodoo.hookspecs.storage import StorageHooks
 
-# One entry per family: family name -> the class that holds its hookspecs.
-FAMILIES: dict[str, type] = {
-    "storage": StorageHooks,
-    "creation": CreationHooks,
-    "engine": EngineHooks,
-    "key_generator": KeyGeneratorHooks,
-    "merger": MergerHooks,
-    "index": IndexHooks,
-    "index_hash": IndexHashHooks,
-    "layout": LayoutHooks,
-    "serializer": SerializerHooks,
-    "file_format": FileFormatHooks,
-    "log_block": LogBlockHooks,
-    "change_log": ChangeLogHooks,
-    "conflict": ConflictHooks,
-    "lock": LockHooks,
-    "participant": ParticipantHooks,
-    "metadata_partition": MetadataPartitionHooks,
-    "pruner": PrunerHooks,
-    "query_type": QueryTypeHooks,
-    "action": ActionHooks,
-    "archived_timeline": ArchivedTimelineHooks,
-    "compaction": CompactionHooks,
-    "clustering_plan": ClusteringPlanHooks,
-    "clustering": ClusteringHooks,
-    "clustering_updates": ClusteringUpdatesHooks,
-    "cleaning": CleaningHooks,
-    "report": ReportHooks,
-    "command": CommandHooks,
-    "observer": ObserverHooks,
+FAMILIES: dict[str, Family] = {
+    "storage": storage.FAMILY,
+    "creation": creation.FAMILY,
+    "engine": engine.FAMILY,
+    "key_generator": key_generator.FAMILY,
+    "merger": merger.FAMILY,
+    "index": index.FAMILY,
+    "index_hash": index_hash.FAMILY,
+    "layout": layout.FAMILY,
+    "serializer": serializer.FAMILY,
+    "file_format": file_format.FAMILY,
+    "log_block": log_block.FAMILY,
+    "change_log": change_log.FAMILY,
+    "conflict": conflict.FAMILY,
+    "lock": lock.FAMILY,
+    "participant": participant.FAMILY,
+    "metadata_partition": metadata_partition.FAMILY,
+    "pruner": pruner.FAMILY,
+    "query_type": query_type.FAMILY,
+    "action": action.FAMILY,
+    "archived_timeline": archived_timeline.FAMILY,
+    "compaction": compaction.FAMILY,
+    "clustering_plan": clustering.PLANS,
+    "clustering": clustering.ORDERS,
+    "clustering_updates": clustering.UPDATES,
+    "cleaning": cleaning.FAMILY,
+    "report": report.FAMILY,
+    "command": command.FAMILY,
+    "observer": observer.FAMILY,
 }
 
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
@@ -101,7 +99,7 @@ BRINGS_NAMED: dict[tuple[str, str], tuple[str, str]] = {
 }
 
 # The API numbers of each family that this core works with, oldest first: those that `Registration.api` may say.
-APIS: dict[str, tuple[int, ...]] = dict.fromkeys(FAMILIES, (1,))
+APIS: dict[str, tuple[int, ...]] = {name: family.api for name, family in FAMILIES.items()}
 
 __all__ = [
     "APIS",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.outcome import RolledBack
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
@@ -89,11 +88,12 @@ class Recovers(Protocol):
         instants have a process that works at them. CommitConflictError while one has."""
 
 
-class ActionHooks:
-    @hookspec
-    def hoodoo_actions(self) -> Iterable[Registration]:
-        """Offer actions: ``table.run(name, **options)`` runs them.
+FAMILY = Family(
+    "hoodoo_actions",
+    """Offer actions: ``table.run(name, **options)`` runs them.
 
-        When: somebody runs one; before the first write (:class:`FollowsWrites`); when a writer finds one pending
-        (:class:`Recovers`). A factory gets the table's properties and options.
-        """
+    When: somebody runs one; before the first write (:class:`FollowsWrites`); when a writer finds one pending
+    (:class:`Recovers`). A factory gets the table's properties and options.""",
+    (Action,),
+    optional=(Schedules, FollowsWrites, Recovers),
+)

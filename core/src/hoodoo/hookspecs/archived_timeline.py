@@ -7,8 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
@@ -54,11 +53,11 @@ class ArchivedTimeline(Protocol):
         """After the last :meth:`add` of a run: keep what is stored small."""
 
 
-class ArchivedTimelineHooks:
-    @hookspec
-    def hoodoo_archived_timelines(self) -> Iterable[Registration]:
-        """Offer archived timelines. When: instants are archived, or a read or a write needs one that is. Default:
-        ``layout_1`` and ``layout_2`` (hoodoo-services); the table's version says which.
+FAMILY = Family(
+    "hoodoo_archived_timelines",
+    """Offer archived timelines. When: instants are archived, or a read or a write needs one that is. Default:
+    ``layout_1`` and ``layout_2`` (hoodoo-services); the table's version says which.
 
-        The factory returns an :class:`ArchivedTimeline`.
-        """
+    The factory returns an :class:`ArchivedTimeline`.""",
+    (ArchivedTimeline,),
+)

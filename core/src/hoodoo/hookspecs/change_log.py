@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 
 
 @runtime_checkable
@@ -41,13 +39,15 @@ class ChangeLogFormat(Protocol):
         columns of the table, meta columns first."""
 
 
-class ChangeLogHooks:
-    @hookspec
-    def hoodoo_change_logs(self) -> Iterable[Registration]:
-        """Offer contents of change data logs. When: a table is written whose properties ask for such logs
-        (``hoodie.table.cdc.enabled``). Default: ``OP_KEY_ONLY``, ``DATA_BEFORE``, ``DATA_BEFORE_AFTER``
-        (hoodoo-history).
+FAMILY = Family(
+    "hoodoo_change_logs",
+    """Offer contents of change data logs. When: a table is written whose properties ask for such logs
+    (``hoodie.table.cdc.enabled``). Default: ``OP_KEY_ONLY``, ``DATA_BEFORE``, ``DATA_BEFORE_AFTER``
+    (hoodoo-history).
 
-        Names are those of ``hoodie.table.cdc.supplemental.logging.mode``. The factory returns a
-        :class:`ChangeLogFormat`; its settings have the table's properties.
-        """
+    Names are those of ``hoodie.table.cdc.supplemental.logging.mode``. The factory returns a
+    :class:`ChangeLogFormat`; its settings have the table's properties.""",
+    (ChangeLogFormat,),
+    parts={"change_log_of_rewrite": (ChangeLog,)},
+    travels=True,
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import OneOf, Some, answers
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.filegroup import FileGroup, FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.timeline.instants import from_datetime
@@ -47,6 +47,7 @@ class CleaningPolicy(Protocol):
     """
 
     @property
+    @answers(OneOf(("KEEP_LATEST_COMMITS", "KEEP_LATEST_FILE_VERSIONS", "KEEP_LATEST_BY_HOURS")))
     def policy(self) -> str:
         """Stored with the clean: that of Hudi's KEEP_LATEST_COMMITS, KEEP_LATEST_FILE_VERSIONS and
         KEEP_LATEST_BY_HOURS which is nearest."""
@@ -59,17 +60,18 @@ class CleaningPolicy(Protocol):
         """The first of ``history.writes`` whose slices all stay; None where nothing may go yet. Core
         may move it back, never forth. Asked only if the policy goes by writes."""
 
+    @answers(Some("aged.group.slices", "slices of the file group"))
     def surplus(self, aged: Aged, earliest: str | None) -> Sequence[FileSlice]:
         """The slices of ``aged`` that may go. ``earliest`` is the requested time of the write answered
         above; None if the policy looks at groups alone. A pure function of its arguments: a partition
         that no write has touched since the last clean is not looked at again."""
 
 
-class CleaningHooks:
-    @hookspec
-    def hoodoo_cleanings(self) -> Iterable[Registration]:
-        """Offer cleaning policies. When: a clean is planned. Default: ``by_commits``.
+FAMILY = Family(
+    "hoodoo_cleanings",
+    """Offer cleaning policies. When: a clean is planned. Default: ``by_commits``.
 
-        Names and aliases are looked up with ``hoodie.clean.policy``. The factory returns a
-        :class:`CleaningPolicy`.
-        """
+    Names and aliases are looked up with ``hoodie.clean.policy``. The factory returns a
+    :class:`CleaningPolicy`.""",
+    (CleaningPolicy,),
+)

@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 from attrs import Factory, field, frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import Names, Some, answers
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 
@@ -66,6 +66,7 @@ class ClusteringPlanner(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.clustering_plan``. Pure: answers depend on the arguments."""
 
     @property
+    @answers(Names())
     def bounds_of(self) -> tuple[str, ...]:
         """The columns whose bounds it wants to see. ``_hoodie_record_key`` is one."""
 
@@ -75,6 +76,7 @@ class ClusteringPlanner(Protocol):
         """Groups of ``candidates``, which are of one partition path and sorted by file id. Each
         candidate comes at most once. A group of more than one slice has at most ``sizes.group`` bytes."""
 
+    @answers(Some("groups", "groups"))
     def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
         """Those of the ``groups`` of all partition paths that are worth their rewriting, the most urgent
         first. Core plans the first of them, as many as the options allow."""
@@ -103,6 +105,7 @@ class Clustering(Protocol):
     All that it goes by is in the plan: its factory's settings hold the plan's parameters as options."""
 
     @property
+    @answers(Names())
     def columns(self) -> tuple[str, ...]:
         """The columns that :meth:`keys` looks at; none: rows stay in the order in which they come."""
 
@@ -145,32 +148,33 @@ class ClusteringUpdates(Protocol):
         clustering gives way. ``touched``: the groups of the plan that the write changes; never empty."""
 
 
-class ClusteringHooks:
-    @hookspec
-    def hoodoo_clusterings(self) -> Iterable[Registration]:
-        """Offer ways to order and write the rows of a group. When: a clustering is run. Default: ``linear``.
+ORDERS = Family(
+    "hoodoo_clusterings",
+    """Offer ways to order and write the rows of a group. When: a clustering is run. Default: ``linear``.
 
-        Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan. The
-        factory returns a :class:`Clustering`; its settings' options are the plan's parameters.
-        """
-
-
-class ClusteringPlanHooks:
-    @hookspec
-    def hoodoo_clustering_plans(self) -> Iterable[Registration]:
-        """Offer ways to group file slices. When: a clustering is scheduled. Default: ``size``.
-
-        Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
-        a :class:`ClusteringPlanner`.
-        """
+    Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan. The
+    factory returns a :class:`Clustering`; its settings' options are the plan's parameters.""",
+    (Clustering,),
+    travels=True,
+)
 
 
-class ClusteringUpdatesHooks:
-    @hookspec
-    def hoodoo_clustering_updates(self) -> Iterable[Registration]:
-        """Offer what becomes of writers that meet a pending clustering. When: a write has been planned.
-        Default: ``reject``.
+PLANS = Family(
+    "hoodoo_clustering_plans",
+    """Offer ways to group file slices. When: a clustering is scheduled. Default: ``size``.
 
-        Names and aliases are looked up with ``hoodie.clustering.updates.strategy``. The factory returns a
-        :class:`ClusteringUpdates`.
-        """
+    Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
+    a :class:`ClusteringPlanner`.""",
+    (ClusteringPlanner,),
+)
+
+
+UPDATES = Family(
+    "hoodoo_clustering_updates",
+    """Offer what becomes of writers that meet a pending clustering. When: a write has been planned.
+    Default: ``reject``.
+
+    Names and aliases are looked up with ``hoodie.clustering.updates.strategy``. The factory returns a
+    :class:`ClusteringUpdates`.""",
+    (ClusteringUpdates,),
+)

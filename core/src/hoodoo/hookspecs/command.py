@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from hoodoo.hookspecs.family import Family
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+FAMILY = Family(
+    "hoodoo_commands",
+    """Offer subcommands. When: the command line starts. Default: those of hoodoo-cli, and of the
+    distributions whose services they run.
 
-
-class CommandHooks:
-    @hookspec
-    def hoodoo_commands(self) -> Iterable[Registration]:
-        """Offer subcommands. When: the command line starts. Default: those of hoodoo-cli, and of the
-        distributions whose services they run.
-
-        ``name`` is what is typed, ``summary`` its line in ``hoodoo --help``. Unlike other factories, ``factory``
-        is what runs, and gets no settings: a function whose arguments typer understands, or a ``typer.Typer``
-        with subcommands of its own. As a text ``package.module:name`` it is imported when the subcommand runs or
-        shows its help: give a text, as ``hoodoo --help`` has to be fast, and core never imports typer. A
-        subcommand that can't be imported is named in an error when it is run; the others work.
-        """
+    ``name`` is what is typed, ``summary`` its line in ``hoodoo --help``. Unlike other factories, ``factory``
+    is what runs, and gets no settings: a function whose arguments typer understands, or a ``typer.Typer``
+    with subcommands of its own. As a text ``package.module:name`` it is imported when the subcommand runs or
+    shows its help: give a text, as ``hoodoo --help`` has to be fast, and core never imports typer. A
+    subcommand that can't be imported is named in an error when it is run; the others work.""",
+)

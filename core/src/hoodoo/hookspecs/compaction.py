@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import Some, answers
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.filegroup import FileSlice
 
 
@@ -40,6 +40,7 @@ class Candidate:
 class CompactionStrategy(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.compaction``."""
 
+    @answers(Some("candidates", "candidates"))
     def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """Those of ``candidates`` to compact now, the most urgent first; none is right, too.
 
@@ -48,11 +49,11 @@ class CompactionStrategy(Protocol):
         """
 
 
-class CompactionHooks:
-    @hookspec
-    def hoodoo_compactions(self) -> Iterable[Registration]:
-        """Offer compaction strategies. When: a compaction is scheduled. Default: ``log_size``.
+FAMILY = Family(
+    "hoodoo_compactions",
+    """Offer compaction strategies. When: a compaction is scheduled. Default: ``log_size``.
 
-        Names and aliases are looked up with ``hoodie.compaction.strategy``. The factory returns a
-        :class:`CompactionStrategy`.
-        """
+    Names and aliases are looked up with ``hoodie.compaction.strategy``. The factory returns a
+    :class:`CompactionStrategy`.""",
+    (CompactionStrategy,),
+)

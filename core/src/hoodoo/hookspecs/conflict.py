@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.commit import Operation
 
 Group = tuple[str, str]  # partition path, file id (or "bucket <n>" where the index computes it)
@@ -63,12 +61,12 @@ class ConflictStrategy(Protocol):
         """
 
 
-class ConflictHooks:
-    @hookspec
-    def hoodoo_conflicts(self) -> Iterable[Registration]:
-        """Offer conflict strategies. When: another write was published meanwhile. Default:
-        ``file_groups``.
+FAMILY = Family(
+    "hoodoo_conflicts",
+    """Offer conflict strategies. When: another write was published meanwhile. Default:
+    ``file_groups``.
 
-        Names and aliases are looked up with ``hoodie.write.lock.conflict.resolution.strategy``. The
-        factory returns a :class:`ConflictStrategy`.
-        """
+    Names and aliases are looked up with ``hoodie.write.lock.conflict.resolution.strategy``. The
+    factory returns a :class:`ConflictStrategy`.""",
+    (ConflictStrategy,),
+)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
@@ -56,3 +57,6 @@ class CreationHooks:
         When: a table can't be opened or created there. Default: files and tables of other formats (hoodoo-standard).
         None where that can't be told. Looks only, at a few directories.
         """
+
+
+FAMILY = Family(None, more=CreationHooks)

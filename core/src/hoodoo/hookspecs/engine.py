@@ -8,14 +8,15 @@ number. Steps never generate names, times or random numbers (see docs/architectu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import PluginRef, Registration
+from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
 
@@ -160,15 +161,6 @@ class KnowsStorage(Protocol):
 
 class EngineHooks:
     @hookspec
-    def hoodoo_engines(self) -> Iterable[Registration]:
-        """Offer engines. When: first use of a table. Default: ``local`` (hoodoo-core).
-
-        The factory returns an :class:`Engine`. An alias
-        ``source:<package>`` says that data whose class comes from that Python package is for this
-        engine unless the user names another one.
-        """
-
-    @hookspec
     def hoodoo_arrow_schema(self, schema: Any) -> pa.Schema | None:
         """Turn an engine's own kind of schema (a Spark StructType) into Arrow's; None if it is none
         of yours. When: a table is created with such a schema. Default: pyarrow schemas only. The
@@ -181,3 +173,16 @@ class EngineHooks:
         ``session`` is what the user gave, or None. When: ``scan.to_spark()``. Default: nobody can.
         The first plugin that answers something wins.
         """
+
+
+FAMILY = Family(
+    "hoodoo_engines",
+    """Offer engines. When: first use of a table. Default: ``local`` (hoodoo-core).
+
+    The factory returns an :class:`Engine`. An alias
+    ``source:<package>`` says that data whose class comes from that Python package is for this
+    engine unless the user names another one.""",
+    (Engine,),
+    optional=(KnowsStorage,),
+    more=EngineHooks,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from attrs import Factory, frozen
 
 from hoodoo.files import record_keys
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import Column, answers
+from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.storage.api import Storage
 
@@ -52,6 +52,7 @@ class BaseFileReader(Protocol):
 class MembershipFilter(Protocol):
     """Which record keys a base file may have, such as a bloom filter of them."""
 
+    @answers(Column(pa.bool_(), like="keys", what="flags"))
     def might_contain(self, keys: pa.Array | pa.ChunkedArray) -> pa.BooleanArray:
         """As long as ``keys`` (strings): false where the file certainly lacks the key."""
 
@@ -199,6 +200,15 @@ class HasBaseRanges(Protocol):
         CorruptTableError names a file that is missing or can't be read."""
 
 
+@runtime_checkable
+class FormatTraits(Protocol):
+    """Optional for a :class:`BaseFileFormat`."""
+
+    @property
+    def plain_parquet(self) -> bool:
+        """See :func:`is_plain_parquet`."""
+
+
 def is_plain_parquet(file_format: object) -> bool:
     """Whether any reader of Parquet reads the files: the format has an attribute ``plain_parquet`` that
     is True: Spark reads them itself then. The extension does not say
@@ -206,12 +216,20 @@ def is_plain_parquet(file_format: object) -> bool:
     return getattr(file_format, "plain_parquet", False) is True
 
 
-class FileFormatHooks:
-    @hookspec
-    def hoodoo_file_formats(self) -> Iterable[Registration]:
-        """Offer base file formats. When: base files are read or written. Default: ``PARQUET``
-        (hoodoo-formats).
+FAMILY = Family(
+    "hoodoo_file_formats",
+    """Offer base file formats. When: base files are read or written. Default: ``PARQUET``
+    (hoodoo-formats).
 
-        Names are those of ``hoodie.table.base.file.format``. The factory returns a
-        :class:`BaseFileFormat`.
-        """
+    Names are those of ``hoodie.table.base.file.format``. The factory returns a
+    :class:`BaseFileFormat`.""",
+    (BaseFileFormat,),
+    optional=(FormatTraits, HasColumnRanges, HasBaseRanges),
+    lacking={"plain_parquet": Optional(False)},
+    parts={
+        "reader": (BaseFileReader, KnowsKeys, FindsValues),
+        "membership_filter": (MembershipFilter,),
+        "writer": (BaseFileWriter,),
+    },
+    travels=True,
+)

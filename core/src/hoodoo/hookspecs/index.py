@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.hookspecs.answers import Column, Rows, Whole, answers
 from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.participant import ActionChange
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.participant import ActionChange, KeysCheck, TableState
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.publish import CoupledCommit
@@ -69,6 +70,7 @@ class Index(Protocol):
 class LookupIndex(Index, Protocol):
     """An index that must look keys up."""
 
+    @answers(Rows(LOCATIONS_SCHEMA, "LOCATIONS_SCHEMA"))
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         """Where the keys lie.
 
@@ -76,9 +78,28 @@ class LookupIndex(Index, Protocol):
         LOCATIONS_SCHEMA, one per found key; ``partition_path`` is where the key lies. A non-global
         index answers only locations in the asked partition path.
 
-        An index that answers for keys which only log files have, too, says so by an attribute
-        ``knows_logs`` that is true; for others core looks there.
+        Of keys which only log files have core finds the place itself, unless :attr:`IndexTraits.knows_logs`.
         """
+
+
+@runtime_checkable
+class IndexTraits(Protocol):
+    """What a lookup index may have in addition, each member by itself; :class:`LearningIndex` says when the last
+    three are called."""
+
+    @property
+    def knows_logs(self) -> bool:
+        """Whether it answers for keys which only log files have, too."""
+
+    def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        """Forget what was learned of the instant ``requested``. Without it such entries stay, and never count."""
+
+    def rebuild(self, state: TableState) -> None:
+        """Replace at once all that it knows of the instants of ``state.timeline`` by the keys of ``state.slices``
+        (``state.keys_of``), and leave what it learned of others."""
+
+    def verify(self, storage: Storage, timeline: Timeline) -> KeysCheck:
+        """What compares its entries with the rows."""
 
 
 @runtime_checkable
@@ -86,6 +107,7 @@ class StoredIndex(Protocol):
     """An index that stores where keys lie, beside the files. What a lookup index may have in addition: it
     lets stale entries be found, of keys that the table does not have (any more)."""
 
+    @answers(Rows(LOCATIONS_SCHEMA, "LOCATIONS_SCHEMA"))
     def entries(self, context: IndexContext) -> Stream:
         """LOCATIONS_SCHEMA of all entries, one for each key and place."""
 
@@ -100,11 +122,8 @@ class LearningIndex(Protocol):
     youngest completion (``context.timeline.completion_time``) counts. Its factory goes by the properties of the
     table alone: an action is undone by a writer who does not know the options of the one before.
 
-    Members beyond ``written`` may be missing: ``undone(storage, config, requested)`` forgets what was learned of
-    an instant (without it such entries stay, and never count); ``rebuild(state)`` replaces at once all that it
-    knows of the instants of ``state.timeline`` by the keys of ``state.slices`` (``state.keys_of``), and leaves
-    what it learned of others: it is what ``table.rebuild_index(name)`` and ``table.switch_index(name)`` call;
-    ``verify(storage, timeline)`` answers a :class:`~hoodoo.hookspecs.participant.KeysCheck`.
+    Of the optional members of :class:`IndexTraits` ``rebuild`` is what ``table.rebuild_index(name)`` and
+    ``table.switch_index(name)`` call.
     """
 
     def written(self, change: ActionChange) -> CoupledCommit | None:
@@ -119,15 +138,18 @@ class ComputedIndex(Index, Protocol):
     """An index where the file group follows from the key alone (a bucket index)."""
 
     @property
+    @answers(Whole(1))
     def buckets(self) -> int:
         """Number of buckets in each partition path."""
 
+    @answers(Column(pa.int32(), like="record_keys", what="buckets", least=0, below="buckets"))
     def bucket(self, record_keys: pa.Array) -> pa.Array:
         """The bucket of each key: int32 array, ``0 <= bucket < buckets``."""
 
     def file_id(self, bucket: int, uuid: str) -> str:
         """The full file id of a new file group of ``bucket``; ``uuid`` is its random part."""
 
+    @answers(Whole(below="buckets"))
     def bucket_of(self, file_id: str) -> int:
         """The inverse of :meth:`file_id`. Raises CorruptTableError for a foreign file id."""
 
@@ -144,15 +166,18 @@ class Tees(Protocol):
     def second(self) -> LookupIndex: ...
 
 
-class IndexHooks:
-    @hookspec
-    def hoodoo_indexes(self) -> Iterable[Registration]:
-        """Offer indexes. When: a write must find keys. Default: ``simple``.
+FAMILY = Family(
+    "hoodoo_indexes",
+    """Offer indexes. When: a write must find keys. Default: ``simple``.
 
-        Names and aliases are looked up with the argument ``index`` of create and open, and the options
-        ``hoodie.index.class`` (first, as in Hudi) and ``hoodie.index.type``. The factory returns a
-        :class:`LookupIndex` or a :class:`ComputedIndex`.
+    Names and aliases are looked up with the argument ``index`` of create and open, and the options
+    ``hoodie.index.class`` (first, as in Hudi) and ``hoodie.index.type``. The factory returns a
+    :class:`LookupIndex` or a :class:`ComputedIndex`.
 
-        An index that is global, or computed, binds the table: it is noted in its properties, and writers
-        that name another one are refused.
-        """
+    An index that is global, or computed, binds the table: it is noted in its properties, and writers
+    that name another one are refused.""",
+    (LookupIndex, ComputedIndex),
+    optional=(IndexTraits, StoredIndex, LearningIndex, Tees),
+    lacking={"knows_logs": Optional(False)},
+    travels=True,
+)

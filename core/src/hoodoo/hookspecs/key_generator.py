@@ -1,27 +1,14 @@
-"""Key generator: record key and partition path of each row.
-
-Beside its Protocol a generator may have more, each of which is asked for only where it is there:
-
-* an attribute ``can_be_virtual`` that is true (:func:`can_be_virtual`);
-* an attribute ``deletes_only`` that is true (:func:`deletes_only`);
-* ``table_properties()`` (:func:`table_properties`);
-* ``generated_keys`` (:class:`GeneratesKeys`);
-* ``settled`` (:class:`Settles`);
-* ``refuse_ambiguous(batch)`` (:func:`refuse_ambiguous`);
-* ``deleted_keys(keys)`` and ``delete_block_keys(keys)``, where Hudi's delete blocks name virtual keys in
-  another form than ``record_keys`` makes them: the made forms of keys found in a block (one array or
-  several), and what a new block names (one array).
-"""
+"""Key generator: record key and partition path of each row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import Names, answers
+from hoodoo.hookspecs.family import Family, Optional
 
 
 @runtime_checkable
@@ -29,10 +16,12 @@ class KeyGenerator(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.key_generator``. Vectorized; picklable."""
 
     @property
+    @answers(Names())
     def record_key_fields(self) -> tuple[str, ...]:
         """Columns that the record key is made of."""
 
     @property
+    @answers(Names())
     def partition_fields(self) -> tuple[str, ...]:
         """Columns that the partition path is made of; empty if the table is not partitioned."""
 
@@ -49,6 +38,32 @@ class KeyGenerator(Protocol):
         """The column values of every row that :meth:`partition_paths` gives ``path``, as Python values
         of the columns' types, or None where the path doesn't tell. Readers prune with them where all
         rows are known to lie there, so a value that is not certain must be left out."""
+
+
+@runtime_checkable
+class KeyTraits(Protocol):
+    """What a key generator may have in addition, each member by itself."""
+
+    @property
+    def can_be_virtual(self) -> bool:
+        """See :func:`can_be_virtual`."""
+
+    @property
+    def deletes_only(self) -> bool:
+        """See :func:`deletes_only`."""
+
+    def table_properties(self) -> Mapping[str, str]:
+        """See :func:`table_properties`."""
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        """See :func:`refuse_ambiguous`."""
+
+    def deleted_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray | Sequence[pa.ChunkedArray]:
+        """Where Hudi's delete blocks name virtual keys in another form than ``record_keys`` makes them: the made
+        forms of the keys found in a block, one array or several."""
+
+    def delete_block_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
+        """What a new delete block names for ``keys``."""
 
 
 @runtime_checkable
@@ -108,12 +123,19 @@ def table_properties(generator: KeyGenerator) -> Mapping[str, str]:
     return told
 
 
-class KeyGeneratorHooks:
-    @hookspec
-    def hoodoo_key_generators(self) -> Iterable[Registration]:
-        """Offer key generators. When: a table is created or opened. Default: by the key and
-        partition columns (SIMPLE, COMPLEX, NON_PARTITION; CUSTOM where these are ``column:TYPE``).
+FAMILY = Family(
+    "hoodoo_key_generators",
+    """Offer key generators. When: a table is created or opened. Default: by the key and
+    partition columns (SIMPLE, COMPLEX, NON_PARTITION; CUSTOM where these are ``column:TYPE``).
 
-        Names and aliases are looked up with ``hoodie.table.keygenerator.type`` and
-        ``hoodie.table.keygenerator.class``. The factory returns a :class:`KeyGenerator`.
-        """
+    Names and aliases are looked up with ``hoodie.table.keygenerator.type`` and
+    ``hoodie.table.keygenerator.class``. The factory returns a :class:`KeyGenerator`.""",
+    (KeyGenerator,),
+    optional=(KeyTraits, GeneratesKeys, Settles),
+    lacking={
+        "can_be_virtual": Optional(False),
+        "deletes_only": Optional(False),
+        "table_properties": Optional(lambda generator: {}),
+    },
+    travels=True,
+)

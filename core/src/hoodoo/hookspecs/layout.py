@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 from hoodoo.model.filegroup import FileSlice
 
 # Role of a registration: never touches an existing file.
@@ -43,11 +42,11 @@ class Layout(Protocol):
         """
 
 
-class LayoutHooks:
-    @hookspec
-    def hoodoo_layouts(self) -> Iterable[Registration]:
-        """Offer layouts. When: inserts are planned. Default: ``small_file``; ``append`` never fills
-        existing files.
+FAMILY = Family(
+    "hoodoo_layouts",
+    """Offer layouts. When: inserts are planned. Default: ``small_file``; ``append`` never fills
+    existing files.
 
-        The factory returns a :class:`Layout`.
-        """
+    The factory returns a :class:`Layout`.""",
+    (Layout,),
+)

@@ -5,17 +5,15 @@ The protocols, ``Lock`` and ``Held``, are in :mod:`hoodoo.storage.lock`, beside 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from hoodoo.hookspecs.family import Family
+from hoodoo.storage.lock import Held, Lock
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+FAMILY = Family(
+    "hoodoo_locks",
+    """Offer locks. When: a table is opened with a lock, or its writers take turns. Default: none.
 
-
-class LockHooks:
-    @hookspec
-    def hoodoo_locks(self) -> Iterable[Registration]:
-        """Offer locks. When: a table is opened with a lock, or its writers take turns. Default: none.
-
-        Names and aliases are looked up with ``hoodie.write.lock.provider``. The factory returns a
-        :class:`~hoodoo.storage.lock.Lock`.
-        """
+    Names and aliases are looked up with ``hoodie.write.lock.provider``. The factory returns a
+    :class:`~hoodoo.storage.lock.Lock`.""",
+    (Lock,),
+    parts={"held": (Held,)},
+)

@@ -8,8 +8,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from hoodoo.files.log.content import BlockContent
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 
 
 @runtime_checkable
@@ -38,12 +37,13 @@ class LogBlockFormat(Protocol):
         stored."""
 
 
-class LogBlockHooks:
-    @hookspec
-    def hoodoo_log_blocks(self) -> Iterable[Registration]:
-        """Offer formats of log blocks. When: log files are read or written; for a kind of block that several
-        offer, the first one named counts. Default: ``parquet``, ``avro``, ``change_data`` (hoodoo-formats).
+FAMILY = Family(
+    "hoodoo_log_blocks",
+    """Offer formats of log blocks. When: log files are read or written; for a kind of block that several
+    offer, the first one named counts. Default: ``parquet``, ``avro``, ``change_data`` (hoodoo-formats).
 
-        Names are those of ``hoodie.logfile.data.block.format``. The factory returns a
-        :class:`LogBlockFormat`.
-        """
+    Names are those of ``hoodie.logfile.data.block.format``. The factory returns a
+    :class:`LogBlockFormat`.""",
+    (LogBlockFormat,),
+    travels=True,
+)

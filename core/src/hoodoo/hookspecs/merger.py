@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import OneOf, answers
+from hoodoo.hookspecs.family import Family, Optional
 
 
 @frozen
@@ -33,6 +32,7 @@ class Merger(Protocol):
     """
 
     @property
+    @answers(OneOf(("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM")))
     def merge_mode(self) -> str:
         """``COMMIT_TIME_ORDERING``, ``EVENT_TIME_ORDERING`` or ``CUSTOM``, stored in the table."""
 
@@ -51,19 +51,31 @@ class Merger(Protocol):
         """
 
 
+@runtime_checkable
+class MergesPartly(Protocol):
+    """Optional for a :class:`Merger`."""
+
+    @property
+    def keeps_absent(self) -> bool:
+        """See :func:`keeps_absent`."""
+
+
 def keeps_absent(merger: Merger) -> bool:
     """Whether columns that incoming rows lack keep their stored values (partial update). A merger says
     so with an attribute ``keeps_absent`` that is true; without it, they become null."""
     return bool(getattr(merger, "keeps_absent", False))
 
 
-class MergerHooks:
-    @hookspec
-    def hoodoo_mergers(self) -> Iterable[Registration]:
-        """Offer mergers. When: a table is created or opened. Default: ``event_time`` if the table
-        has ordering fields, else ``commit_time``.
+FAMILY = Family(
+    "hoodoo_mergers",
+    """Offer mergers. When: a table is created or opened. Default: ``event_time`` if the table
+    has ordering fields, else ``commit_time``.
 
-        Names and aliases are looked up with ``hoodie.record.merge.mode``,
-        ``hoodie.record.merge.strategy.id`` and ``hoodie.compaction.payload.class``. The factory
-        returns a :class:`Merger`.
-        """
+    Names and aliases are looked up with ``hoodie.record.merge.mode``,
+    ``hoodie.record.merge.strategy.id`` and ``hoodie.compaction.payload.class``. The factory
+    returns a :class:`Merger`.""",
+    (Merger,),
+    optional=(MergesPartly,),
+    lacking={"keeps_absent": Optional(False)},
+    travels=True,
+)

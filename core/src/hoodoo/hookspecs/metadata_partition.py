@@ -8,9 +8,9 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 from attrs import field, frozen
 
-from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.answers import Column, Whole, answers
+from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.participant import ActionChange, TableState
-from hoodoo.hookspecs.registration import Registration
 
 # What a file group holds: keys in the order of their bytes, each once.
 PARTITION_ENTRIES = pa.schema([("key", pa.binary()), ("value", pa.binary())])
@@ -31,11 +31,11 @@ class MetadataPartition(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.metadata_partition``. Picklable: workers merge its values.
 
     What it answers is put into log files and base files of HFiles, decided together with each action, undone with
-    it and compacted. The newest entry of a key counts, unless it has a method ``merge(older, newer)``, which gets
-    two arrays of values, as long as each other, and answers what they say together.
+    it and compacted. The newest entry of a key counts, unless it :class:`MergesValues`.
     """
 
     @property
+    @answers(Whole(1))
     def groups(self) -> int:
         """Number of its file groups; it stays so for a table."""
 
@@ -51,12 +51,23 @@ class MetadataPartition(Protocol):
         went on while :meth:`begin` was at work it is asked later, with the record keys of all of them together."""
 
 
-class MetadataPartitionHooks:
-    @hookspec
-    def hoodoo_metadata_partitions(self) -> Iterable[Registration]:
-        """Offer partitions of the metadata table. When: it is kept, made or compacted. Default: those of Hudi, and
-        Hoodoo's own, alone.
+@runtime_checkable
+class MergesValues(Protocol):
+    """Optional for a :class:`MetadataPartition`: several entries of a key count together."""
 
-        A table gets it by ``table.rebuild_index(name)``, the name of the registration. The factory returns a
-        :class:`MetadataPartition`.
-        """
+    @answers(Column(pa.binary(), like="newer"))
+    def merge(self, older: pa.Array, newer: pa.Array) -> pa.Array:
+        """What the values of pairs of entries say together."""
+
+
+FAMILY = Family(
+    "hoodoo_metadata_partitions",
+    """Offer partitions of the metadata table. When: it is kept, made or compacted. Default: those of Hudi, and
+    Hoodoo's own, alone.
+
+    A table gets it by ``table.rebuild_index(name)``, the name of the registration. The factory returns a
+    :class:`MetadataPartition`.""",
+    (MetadataPartition,),
+    optional=(MergesValues,),
+    travels=True,
+)

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import Factory, field, frozen
 
+from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookspec
 
 # The last step of an action -> its outcome. Every other step is on the way there.
@@ -66,3 +67,6 @@ class ObserverHooks:
         structlog line (hoodoo-standard). An observer that fails is reported once as a warning and
         never fails the action.
         """
+
+
+FAMILY = Family(None, more=ObserverHooks)

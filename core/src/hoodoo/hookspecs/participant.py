@@ -12,10 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 from attrs import Factory, frozen
 
+from hoodoo.hookspecs.answers import Names, answers
 from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.commit import Operation, WriteStat
@@ -207,6 +207,7 @@ class ParticipantServices(Protocol):
 
     # --- properties -------------------------------------------------------------------------------
     @property
+    @answers(Names())
     def properties(self) -> tuple[str, ...]:
         """Table properties that it answers for. A table that has one of them which nobody answers for is not
         written. Default: none."""
@@ -332,11 +333,14 @@ class KnowsRanges(Protocol):
         """Those of ``columns`` (fields of structs: ``outer.inner``) that it knows of some of ``files``."""
 
 
-class ParticipantHooks:
-    @hookspec
-    def hoodoo_participants(self) -> Iterable[Registration]:
-        """Offer participants. When: a table is opened, each of them is made for it; :meth:`Participant.join` says
-        whether it has anything to do there. Default: none.
+FAMILY = Family(
+    "hoodoo_participants",
+    """Offer participants. When: a table is opened, each of them is made for it; :meth:`Participant.join` says
+    whether it has anything to do there. Default: none.
 
-        Options of the registration are honoured on every table. The factory returns a :class:`Participant`.
-        """
+    Options of the registration are honoured on every table. The factory returns a :class:`Participant`.""",
+    (Participant,),
+    optional=(ParticipantServices, ListsFiles, KnowsRanges),
+    lacking={"properties": Optional(())},
+    parts={"participation": (Participation,)},
+)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from hoodoo.hookspecs.answers import Some, answers
+from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
@@ -37,17 +37,18 @@ class PruneRequest:
 class Pruner(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.pruner``. Asked on the driver alone."""
 
+    @answers(Some("slices", "slices"))
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         """Those of ``slices`` that may hold a row for which the filter is true; all of them where it does not
         know. A slice that is left out on a guess is a wrong answer. CorruptTableError where what it goes by
         can't be read."""
 
 
-class PrunerHooks:
-    @hookspec
-    def hoodoo_pruners(self) -> Iterable[Registration]:
-        """Offer pruners. When: a read with a filter is planned, each of them is asked, about what those before it
-        left. Default: none, partition paths alone are pruned.
+FAMILY = Family(
+    "hoodoo_pruners",
+    """Offer pruners. When: a read with a filter is planned, each of them is asked, about what those before it
+    left. Default: none, partition paths alone are pruned.
 
-        The factory returns a :class:`Pruner`.
-        """
+    The factory returns a :class:`Pruner`.""",
+    (Pruner,),
+)

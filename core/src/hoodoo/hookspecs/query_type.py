@@ -3,13 +3,12 @@ to each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 
 if TYPE_CHECKING:
     from hoodoo.read.source import ReadSource
@@ -64,12 +63,13 @@ class QueryType(Protocol):
         :class:`hoodoo.read.plan.ScanPlan`, which engines read as they read a snapshot."""
 
 
-class QueryTypeHooks:
-    @hookspec
-    def hoodoo_query_types(self) -> Iterable[Registration]:
-        """Offer query types. When: ``table.query(name, ...)`` is called, or a method that stands for one:
-        ``table.incremental(...)``, ``table.changes(...)``. Default: ``incremental``, ``changes`` (hoodoo-history);
-        snapshots, those of older moments too, and read optimized ones are core's.
+FAMILY = Family(
+    "hoodoo_query_types",
+    """Offer query types. When: ``table.query(name, ...)`` is called, or a method that stands for one:
+    ``table.incremental(...)``, ``table.changes(...)``. Default: ``incremental``, ``changes`` (hoodoo-history);
+    snapshots, those of older moments too, and read optimized ones are core's.
 
-        The factory returns a :class:`QueryType`; its settings have the options that the table was opened with.
-        """
+    The factory returns a :class:`QueryType`; its settings have the options that the table was opened with.""",
+    (QueryType,),
+    parts={"query_plan": (QueryPlan,), "unit_reader": (UnitReader,)},
+)

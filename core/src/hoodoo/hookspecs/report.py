@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family
 
 if TYPE_CHECKING:
     from hoodoo.read.source import ReadSource
@@ -25,11 +23,11 @@ class Reporter(Protocol):
         """
 
 
-class ReportHooks:
-    @hookspec
-    def hoodoo_reports(self) -> Iterable[Registration]:
-        """Offer reports. When: ``table.report(name)`` is called, or a method that stands for one, such as
-        ``table.verify()``. Default: ``timeline``, ``files``, ``stats``, ``layout``, ``verify`` (hoodoo-cli).
+FAMILY = Family(
+    "hoodoo_reports",
+    """Offer reports. When: ``table.report(name)`` is called, or a method that stands for one, such as
+    ``table.verify()``. Default: ``timeline``, ``files``, ``stats``, ``layout``, ``verify`` (hoodoo-cli).
 
-        The factory returns a :class:`Reporter`; its settings have the options that the table was opened with.
-        """
+    The factory returns a :class:`Reporter`; its settings have the options that the table was opened with.""",
+    (Reporter,),
+)

@@ -6,13 +6,12 @@ once for each stream: by the bound object where both ends have it, by its header
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.answers import Whole, answers
+from hoodoo.hookspecs.family import Family
 
 
 @runtime_checkable
@@ -28,6 +27,7 @@ class BoundSerializer(Protocol):
         Columns that are constants of the stream may be left out of messages."""
 
     @property
+    @answers(Whole(-1))
     def length(self) -> int:
         """Bytes of one row, where every row takes the same and a message nothing else; or -1."""
 
@@ -71,11 +71,13 @@ class Serializer(Protocol):
         """For a stream with this header. EngineError if it is none of this serializer's."""
 
 
-class SerializerHooks:
-    @hookspec
-    def hoodoo_serializers(self) -> Iterable[Registration]:
-        """Offer serializers. When: rows are exchanged. Default: ``arrow`` (hoodoo-core), or what the
-        option ``hoodoo.serializer`` names. ``bulk_insert`` and ``append`` exchange nothing.
+FAMILY = Family(
+    "hoodoo_serializers",
+    """Offer serializers. When: rows are exchanged. Default: ``arrow`` (hoodoo-core), or what the
+    option ``hoodoo.serializer`` names. ``bulk_insert`` and ``append`` exchange nothing.
 
-        The factory returns a :class:`Serializer`.
-        """
+    The factory returns a :class:`Serializer`.""",
+    (Serializer,),
+    parts={"bound_serializer": (BoundSerializer,)},
+    travels=True,
+)

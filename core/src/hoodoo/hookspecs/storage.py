@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.storage.api import Storage
 
-__all__ = ["Storage", "StorageHooks"]
+__all__ = ["FAMILY", "Storage", "StoreTraits"]
 
 
-class StorageHooks:
-    @hookspec
-    def hoodoo_storages(self) -> Iterable[Registration]:
-        """Offer stores. When: a table is opened or created. Default: ``file`` (hoodoo-core).
+@runtime_checkable
+class StoreTraits(Protocol):
+    """What a store may say besides, each member by itself."""
 
-        Name and aliases are URI schemes. The factory's settings carry the option
-        ``hoodoo.storage.uri``, the absolute URI of the table; it returns a
-        :class:`~hoodoo.storage.api.Storage`.
-        """
+    @property
+    def shared(self) -> bool:
+        """Whether other processes see what one puts there (:func:`hoodoo.storage.api.is_shared`)."""
+
+    @property
+    def plain_files(self) -> bool:
+        """Whether any program finds the bytes at its URI (:func:`hoodoo.storage.api.has_plain_files`)."""
+
+    def sweep(self) -> None:
+        """Remove what processes that are dead left in its scratch places."""
+
+
+FAMILY = Family(
+    "hoodoo_storages",
+    """Offer stores. When: a table is opened or created. Default: ``file`` (hoodoo-core).
+
+    Name and aliases are URI schemes. The factory's settings carry the option ``hoodoo.storage.uri``, the absolute
+    URI of the table; it returns a :class:`~hoodoo.storage.api.Storage`.""",
+    (Storage,),
+    optional=(StoreTraits,),
+    lacking={"shared": Optional(True), "plain_files": Optional(False)},
+    travels=True,
+)

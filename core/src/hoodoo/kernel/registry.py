@@ -12,7 +12,7 @@ import pluggy
 from attrs import frozen
 
 from hoodoo.errors import HoodooWarning, PluginError
-from hoodoo.hookspecs import APIS, FAMILIES, Option, Registration
+from hoodoo.hookspecs import FAMILIES, Option, Registration
 from hoodoo.hookspecs.marks import PROJECT
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
@@ -60,16 +60,12 @@ class Kernel:
         self._old = old_names("hook")
         # family -> its hooks that take nothing and return registrations
         self._registering: dict[str, list[str]] = {}
-        for family, specs in FAMILIES.items():
-            self._manager.add_hookspecs(specs)
-            old = {n: getattr(specs, e.new) for n, e in self._old.items() if hasattr(specs, e.new)}
-            if old:
-                self._manager.add_hookspecs(type("Old", (), old))
-            self._registering[family] = [
-                name
-                for name in sorted({*vars(specs), *old})
-                if name in self._specified and not self._caller(name).spec.argnames
-            ]
+        for name, specs in FAMILIES.items():
+            old = {n: specs.hooks[e.new] for n, e in self._old.items() if e.new in specs.hooks}
+            specified = {**specs.hooks, **old}
+            self._manager.add_hookspecs(type("Hooks", (), specified))
+            older = [n for n in old if self._old[n].new == specs.hook]
+            self._registering[name] = sorted([specs.hook, *older]) if specs.hook else []
         fitting: dict[Plugin, dict[str, list[Registration]]] = {}
         found_broken = list(broken)
         for plugin in plugins:
@@ -256,7 +252,7 @@ def _registrations(
                 f"the factory of {one.name!r} is {one.factory!r}.",
                 'Give a callable, or the text "package.module:name" of one.',
             )
-        known = APIS[family]
+        known = FAMILIES[family].api
         if one.api not in known:
             raise PluginError(
                 f"{family} {one.name!r} of {plugin}",

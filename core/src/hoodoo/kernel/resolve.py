@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
 from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
-from hoodoo.hookspecs import BRINGS_NAMED, USUAL, Option, PluginRef, Settings
+from hoodoo.hookspecs import BRINGS_NAMED, FAMILIES, USUAL, Option, PluginRef, Settings
+from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Checked, Who, checked, plain
+from hoodoo.kernel.deprecations import old_names
 from hoodoo.kernel.discover import DISABLE
-from hoodoo.kernel.optional import missing
-from hoodoo.kernel.protocols import PROTOCOLS
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.options.core import CORE_OPTIONS
 
@@ -128,9 +129,10 @@ def make(offer: Offer, settings: Settings) -> Any:
 def check(family: str, obj: object, label: str, api: int = 1) -> None:
     """Raise PluginError, listing the missing members, unless ``obj`` obeys the family's Protocol, as far as it was
     there in its ``api``."""
-    if family not in PROTOCOLS:
+    known = [name for name, one in FAMILIES.items() if one.protocols]
+    if family not in known:
         raise PluginError(
-            label, f"family {family!r} takes no objects.", f"Families: {', '.join(PROTOCOLS)}."
+            label, f"family {family!r} takes no objects.", f"Families: {', '.join(known)}."
         )
     if isinstance(obj, type):
         raise PluginError(
@@ -144,8 +146,41 @@ def check(family: str, obj: object, label: str, api: int = 1) -> None:
             label,
             f"{type(obj).__module__}.{type(obj).__qualname__} is no {protocol}: "
             f"it lacks {', '.join(sorted(lacking))}.",
-            f"See {PROTOCOLS[family][0].__module__} for what each member answers.",
+            f"See {FAMILIES[family].protocols[0].__module__} for what each member answers.",
         )
+
+
+def missing(family: str, obj: object, api: int = 1) -> tuple[str, list[str]]:
+    """The Protocol of ``family`` that ``obj``, written for its ``api``, comes nearest to, and the members it lacks."""
+    of, answers = FAMILIES[family], []
+    optional = of.may_lack
+    older = {entry.new: old for old, entry in old_names("member", family).items()}
+    for protocol in of.protocols:
+        wanted = {
+            name: method
+            for name, method in members(protocol).items()
+            if name not in optional or 0 < optional[name].required_from <= api
+        }
+        lacking = [
+            name
+            for name, method in wanted.items()
+            if _lacks(obj, name, method) and (name not in older or _lacks(obj, older[name], method))
+        ]
+        answers.append((len(lacking), -len(wanted), protocol.__name__, lacking))
+    _, _, name, lacking = min(answers)
+    return name, lacking
+
+
+def _lacks(obj: Any, name: str, method: bool) -> bool:
+    try:  # statically, because a property may compute, or fail before the object is in use
+        found = inspect.getattr_static(obj, name)
+    except AttributeError:  # an object that answers through __getattr__
+        try:
+            return not hasattr(obj, name)
+        except Exception:  # it is there, and says what it lacks when it is asked
+            return False
+    # A slot or a property that holds the method is looked through; anything else must be callable.
+    return method and not callable(found) and not callable(getattr(obj, name, None))
 
 
 def _name_of(obj: object) -> str:

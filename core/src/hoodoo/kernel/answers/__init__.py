@@ -7,13 +7,12 @@ distribution, the member, what came and what was wanted. What a plugin raises on
 
 from __future__ import annotations
 
-from hoodoo.kernel.answers.families import KINDS, checked
+from hoodoo.kernel.answers.families import checked, kind_of
 from hoodoo.kernel.answers.indexes import check_asked, check_groups, check_locations
 from hoodoo.kernel.answers.seam import Checked, plain, who_is
 from hoodoo.kernel.answers.wrong import Who, excuse, excused
 
 __all__ = [
-    "KINDS",
     "Checked",
     "Who",
     "check_asked",
@@ -22,6 +21,7 @@ __all__ = [
     "checked",
     "excuse",
     "excused",
+    "kind_of",
     "plain",
     "who_is",
 ]

@@ -7,15 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from hoodoo.hookspecs.clustering import Clusterable, Clustering, ClusteringGroup, GroupSizes
+from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, may_travel, wrapped
+from hoodoo.kernel.answers.declared import part, rule
+from hoodoo.kernel.answers.seam import Ask
 from hoodoo.kernel.answers.wrong import Wrong, says
-from hoodoo.kernel.protocols import members
 
 Key = tuple[str, str]
 
 
+@rule("ClusteringPlanner.group")
 def _group(
     answer: Any, ask: Ask, candidates: Sequence[Clusterable], sizes: GroupSizes
 ) -> tuple[ClusteringGroup, ...]:
@@ -39,23 +40,9 @@ def _group(
     return groups
 
 
-def _choose(
-    answer: Any, ask: Ask, groups: Sequence[ClusteringGroup]
-) -> tuple[ClusteringGroup, ...]:
-    wanted = "some of the groups given, each once"
-    found: tuple[ClusteringGroup, ...] = shapes.items(answer, ClusteringGroup, wanted)
-    left = {_keys(group): group for group in groups}
-    for group in found:
-        if left.pop(_keys(group), None) != group:
-            raise Wrong("a group that was not given, or one twice", wanted)
-    return found
-
-
+@rule("Clustering.fitted")
 def _fitted(answer: Any, ask: Ask, sample: pa.Table) -> Any:
-    if answer is None or any(not hasattr(answer, name) for name in members(Clustering)):
-        raise Wrong(says(answer), "a Clustering")
-    may_travel(answer, ask.who)
-    made = wrapped(ORDER, answer, ask.who)
+    made = part(answer, ask, "clustering")
     if made.columns != shapes.names(ask.inner.columns):
         raise Wrong(
             f"a Clustering of {made.columns}", f"one of the columns {tuple(ask.inner.columns)}"
@@ -63,6 +50,7 @@ def _fitted(answer: Any, ask: Ask, sample: pa.Table) -> Any:
     return made
 
 
+@rule("Clustering.keys")
 def _order(answer: Any, ask: Ask, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, ...]:
     wanted = f"one array or more of {rows.num_rows} values each, of types that Arrow sorts"
     keys: tuple[Any, ...] = shapes.items(answer, pa.Array | pa.ChunkedArray, wanted)
@@ -79,33 +67,3 @@ def _order(answer: Any, ask: Ask, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.
 
 def _key(item: Clusterable) -> Key:
     return item.slice.partition_path, item.slice.file_id
-
-
-def _keys(group: ClusteringGroup) -> tuple[Key, ...]:
-    return tuple(_key(item) for item in group.slices)
-
-
-PLAN = Kind(
-    "clustering_plan",
-    properties={"bounds_of": lambda answer, ask: shapes.names(answer)},
-    methods={"group": _group, "choose": _choose},
-)
-
-ORDER = Kind(
-    "clustering",
-    properties={
-        "columns": lambda answer, ask: shapes.names(answer),
-        "sample_rows": lambda answer, ask: shapes.whole(answer, 0),
-    },
-    methods={
-        "fitted": _fitted,
-        "keys": _order,
-        "told": lambda answer, ask, groups: shapes.texts(answer),
-    },
-    travels=True,
-)
-
-UPDATES = Kind(
-    "clustering_updates",
-    methods={"refuse": lambda answer, ask, plan, touched: shapes.reason(answer)},
-)

@@ -1,80 +1,70 @@
-"""Every family, and what its plugins make that answers in their place: one table of rules.
-
-Each public member of a Protocol in :mod:`hoodoo.hookspecs` has a rule here; a test compares them.
-"""
+"""Every family, and what its plugins make that answers in their place, as the seam needs it."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from hoodoo.kernel.answers import (
-    change_logs,
-    clustering,
+from hoodoo.hookspecs import FAMILIES
+from hoodoo.hookspecs.family import WITHOUT, Optional, members
+from hoodoo.kernel.answers import (  # their rules
+    clustering,  # noqa: F401
     engines,
-    file_formats,
-    indexes,
-    keys,
-    log_blocks,
-    merging,
-    participants,
-    planning,
-    querying,
-    serializing,
-    stores,
+    file_formats,  # noqa: F401
+    indexes,  # noqa: F401
+    keys,  # noqa: F401
+    log_blocks,  # noqa: F401
+    merging,  # noqa: F401
+    participants,  # noqa: F401
+    planning,  # noqa: F401
+    querying,  # noqa: F401
+    serializing,  # noqa: F401
+    stores,  # noqa: F401
 )
+from hoodoo.kernel.answers.declared import PREPARED, rule_of
 from hoodoo.kernel.answers.seam import Checked, Kind, may_travel, wrapped
 from hoodoo.kernel.answers.wrong import Who
 
-KINDS: dict[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        stores.STORAGE,
-        engines.ENGINE,
-        engines.SIDE,
-        engines.METER,
-        keys.KEY_GENERATOR,
-        merging.MERGER,
-        indexes.INDEX,
-        keys.INDEX_HASH,
-        planning.LAYOUT,
-        serializing.SERIALIZER,
-        serializing.BOUND,
-        file_formats.FILE_FORMAT,
-        file_formats.READER,
-        file_formats.MEMBERSHIP_FILTER,
-        file_formats.WRITER,
-        log_blocks.LOG_BLOCK,
-        change_logs.FORMAT,
-        change_logs.LOG,
-        planning.CONFLICT,
-        stores.LOCK,
-        stores.HELD,
-        participants.PARTICIPANT,
-        participants.PARTICIPATION,
-        participants.METADATA_PARTITION,
-        participants.PRUNER,
-        querying.QUERY_TYPE,
-        querying.QUERY_PLAN,
-        querying.UNIT_READER,
-        planning.ACTION,
-        planning.ARCHIVED_TIMELINE,
-        planning.COMPACTION,
-        clustering.PLAN,
-        clustering.ORDER,
-        clustering.UPDATES,
-        planning.CLEANING,
-        Kind("report", methods={"report": None}),  # whatever it is called for
-    )
-}
+_BY_HAND = {kind.name: kind for kind in (engines.ENGINE, engines.SIDE, engines.METER)}
+# Members that say by a FileNotFoundError that something is not there.
+_SAYS_MISSING = {"storage": frozenset({"get", "open"}), "participant": frozenset({"list_files"})}
 # A store may be one that this process alone can see; it is no fault until a worker needs it.
 _STAYS = frozenset({"storage"})
+
+
+@cache
+def kind_of(name: str) -> Kind:
+    """The family, or the part of what plugins make, of this name."""
+    if name in _BY_HAND:
+        return _BY_HAND[name]
+    if name in FAMILIES:
+        family = FAMILIES[name]
+        protocols, lacking = (*family.protocols, *family.optional), family.may_lack
+        return _made(name, protocols, family.travels, lacking)
+    family = next(found for found in FAMILIES.values() if name in found.parts)
+    return _made(name, family.parts[name], False, {})
+
+
+def _made(
+    name: str, protocols: tuple[type, ...], travels: bool, lacking: dict[str, Optional]
+) -> Kind:
+    says_missing = _SAYS_MISSING.get(name, frozenset())
+    kind = Kind(name, says_missing=says_missing, travels=travels, protocols=protocols)
+    for protocol in protocols:
+        for member, is_method in members(protocol).items():
+            rules = kind.methods if is_method else kind.properties
+            rules[member] = rule_of(protocol, member)
+            if (prepare := PREPARED.get(f"{protocol.__name__}.{member}")) is not None:
+                kind.prepare[member] = prepare
+    kind.defaults.update((n, o.default) for n, o in lacking.items() if o.default is not WITHOUT)
+    return kind
 
 
 def checked(family: str, obj: Any, who: Who) -> Any:
     """``obj``, a plugin of ``family``, behind the seam. PluginError if workers need it and it can't travel."""
     if isinstance(obj, Checked):
         return obj
-    kind = KINDS[family]
+    kind = kind_of(family)
     if kind.travels and family not in _STAYS:
         may_travel(obj, who)
     return wrapped(kind, obj, who)

@@ -11,12 +11,10 @@ from attrs import define
 
 from hoodoo.hookspecs.file_format import BaseRanges, ColumnBounds
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, iterated, judged, wrapped
+from hoodoo.kernel.answers.declared import part, rule
+from hoodoo.kernel.answers.seam import Ask, iterated, judged
 from hoodoo.kernel.answers.wrong import Wrong, says
 from hoodoo.model.column_range import ColumnRange
-
-_READER = ("schema", "num_rows", "metadata", "batches", "close")
-_WRITER = ("write", "written", "flush", "close")
 
 
 @define
@@ -27,6 +25,7 @@ class _Seen:
     rows: int = 0
 
 
+@rule("BaseFileFormat.extension")
 def _extension(answer: Any, ask: Ask) -> str:
     found = shapes.text(answer, "an extension with its dot")
     if not found.startswith(".") or "/" in found or "_" in found or len(found) < 2:
@@ -34,13 +33,7 @@ def _extension(answer: Any, ask: Ask) -> str:
     return found
 
 
-def _reader(answer: Any, ask: Ask, storage: Any, path: str) -> Any:
-    # The class first: properties of a reader may cost a look at the file.
-    if any(not hasattr(type(answer), n) and not hasattr(answer, n) for n in _READER):
-        raise Wrong(says(answer), "a BaseFileReader")
-    return wrapped(READER, answer, ask.who)
-
-
+@rule("BaseFileFormat.writer")
 def _writer(
     answer: Any,
     ask: Ask,
@@ -49,17 +42,10 @@ def _writer(
     expected_rows: int | None = None,
     base: Any = None,
 ) -> Any:
-    if answer is None or any(not hasattr(answer, name) for name in _WRITER):
-        raise Wrong(says(answer), "a BaseFileWriter")
-    return wrapped(WRITER, answer, ask.who, local)
+    return part(answer, ask, "writer", local)
 
 
-def _schema(answer: Any, ask: Ask) -> pa.Schema:
-    if not isinstance(answer, pa.Schema):
-        raise Wrong(says(answer), "a pyarrow.Schema")
-    return answer
-
-
+@rule("BaseFileReader.batches")
 def _batches(
     answer: Any,
     ask: Ask,
@@ -132,6 +118,7 @@ def _all_rows(rows: int, ask: Ask) -> int:
     return rows
 
 
+@rule("BaseFileWriter.close")
 def _close(answer: Any, ask: Ask) -> int:
     size = shapes.whole(answer, 0)
     local: str = ask.terms
@@ -141,6 +128,7 @@ def _close(answer: Any, ask: Ask) -> int:
     return size
 
 
+@rule("HasColumnRanges.column_ranges")
 def _column_ranges(
     answer: Any, ask: Ask, storage: Any, path: str, columns: Sequence[str]
 ) -> Mapping[str, ColumnBounds]:
@@ -157,6 +145,7 @@ def _column_ranges(
     return answer
 
 
+@rule("HasBaseRanges.base_ranges")
 def _base_ranges(
     answer: Any, ask: Ask, storage: Any, path: str, columns: Sequence[str]
 ) -> BaseRanges:
@@ -172,6 +161,7 @@ def _base_ranges(
     return answer
 
 
+@rule("KnowsKeys.key_range")
 def _key_range(answer: Any, ask: Ask) -> tuple[str, str] | None:
     if answer is None:
         return None
@@ -180,66 +170,9 @@ def _key_range(answer: Any, ask: Ask) -> tuple[str, str] | None:
     return answer
 
 
-def _key_filter(answer: Any, ask: Ask) -> Any:
-    if answer is not None and not hasattr(answer, "might_contain"):
-        raise Wrong(says(answer), "a MembershipFilter, which has might_contain, or None")
-    return None if answer is None else wrapped(MEMBERSHIP_FILTER, answer, ask.who)
-
-
-def _might_contain(answer: Any, ask: Ask, keys: Any) -> pa.BooleanArray:
-    if not isinstance(answer, pa.BooleanArray) or len(answer) != len(keys):
-        raise Wrong(says(answer), f"a pyarrow.BooleanArray of {len(keys)} values")
-    if answer.null_count:
-        raise Wrong(f"{answer.null_count} nulls", "true or false for each key")
-    return answer
-
-
+@rule("FindsValues.batches_near")
 def _batches_near(answer: Any, ask: Ask, column: str, values: Any) -> Iterator[pa.RecordBatch]:
     if not hasattr(answer, "__iter__"):
         raise Wrong(says(answer), "an iterator of record batches")
     whole, names = ask.inner.schema, frozenset({column})
     return _counted(answer, ask, whole, names, None, False, all_rows=False)
-
-
-MEMBERSHIP_FILTER = Kind("membership_filter", methods={"might_contain": _might_contain})
-
-FILE_FORMAT = Kind(
-    "file_format",
-    properties={
-        "extension": _extension,
-        "plain_parquet": lambda answer, ask: shapes.flag(answer),
-    },
-    methods={
-        "reader": _reader,
-        "writer": _writer,
-        "column_ranges": _column_ranges,
-        "base_ranges": _base_ranges,
-    },
-    travels=True,
-)
-
-READER = Kind(
-    "reader",
-    properties={
-        "schema": _schema,
-        "num_rows": lambda answer, ask: shapes.whole(answer, 0),
-        "metadata": lambda answer, ask: shapes.texts(answer),
-    },
-    methods={
-        "batches": _batches,
-        "key_range": _key_range,
-        "key_filter": _key_filter,
-        "batches_near": _batches_near,
-        "close": None,
-    },
-)
-
-WRITER = Kind(
-    "writer",
-    properties={"written": lambda answer, ask: shapes.whole(answer, 0)},
-    methods={
-        "write": None,
-        "flush": lambda answer, ask: shapes.whole(answer, 0),
-        "close": _close,
-    },
-)

@@ -18,10 +18,10 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, IndexContext
 from hoodoo.kernel.answers import shapes
+from hoodoo.kernel.answers.declared import prepare, rule
 from hoodoo.kernel.answers.engines import ENGINE
-from hoodoo.kernel.answers.seam import Ask, Kind, plain, who_is, wrapped
+from hoodoo.kernel.answers.seam import Ask, plain, who_is, wrapped
 from hoodoo.kernel.answers.wrong import Who, Wrong, says
-from hoodoo.timeline.publish import CoupledCommit
 
 _ONCE = "rows that differ: one for each key and file group that holds it"
 # More locations than this are looked through by a sample of the keys.
@@ -88,23 +88,7 @@ def _chosen(keys: pa.Array) -> pa.Array:
     return pa.array(mixed % _SAMPLE == 0)
 
 
-# --- members ----------------------------------------------------------------------------------------
-def _locate(answer: Any, ask: Ask, keys: Stream, context: IndexContext) -> Any:
-    return _locations(answer)
-
-
-def _entries(answer: Any, ask: Ask, context: IndexContext) -> Any:
-    return _locations(answer)
-
-
-def _locations(answer: Any) -> Any:
-    schema = getattr(answer, "schema", None)
-    if schema is None or isinstance(answer, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        raise Wrong(says(answer), "a stream of the context's engine")
-    shapes.schema(schema, LOCATIONS_SCHEMA, "a stream of LOCATIONS_SCHEMA")
-    return answer
-
-
+@prepare("LookupIndex.locate")
 def _prepare_locate(
     ask: Ask, keys: Stream, context: IndexContext
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -112,6 +96,7 @@ def _prepare_locate(
     return (keys, _on_behalf(ask, context)), {}
 
 
+@prepare("StoredIndex.entries")
 def _prepare_entries(ask: Ask, context: IndexContext) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (_on_behalf(ask, context),), {}
 
@@ -122,23 +107,7 @@ def _on_behalf(ask: Ask, context: IndexContext) -> IndexContext:
     return evolve(context, engine=wrapped(ENGINE, engine, who, (ask.who, ask.member)))
 
 
-def _index(answer: Any, ask: Ask) -> Any:
-    if not (hasattr(answer, "locate") or hasattr(answer, "bucket")):
-        raise Wrong(says(answer), "a LookupIndex or a ComputedIndex")
-    return wrapped(INDEX, answer, ask.who)
-
-
-def _written(answer: Any, ask: Ask, change: Any) -> CoupledCommit | None:
-    if answer is not None and not isinstance(answer, CoupledCommit):
-        raise Wrong(says(answer), "a CoupledCommit, or None")
-    return answer
-
-
-def _bucket(answer: Any, ask: Ask, record_keys: pa.Array) -> pa.Array:
-    found = shapes.array(answer, pa.int32(), len(record_keys), "buckets")
-    return shapes.between(found, 0, ask.inner.buckets)
-
-
+@rule("ComputedIndex.file_id")
 def _file_id(answer: Any, ask: Ask, bucket: int, uuid: str) -> str:
     wanted = f"a file id of which bucket_of answers {bucket}"
     made = shapes.text(answer, wanted)
@@ -152,33 +121,3 @@ def _file_id(answer: Any, ask: Ask, bucket: int, uuid: str) -> str:
     if back != bucket:
         raise Wrong(f"{made!r}, of which bucket_of answers {says(back)}", wanted)
     return made
-
-
-def _bucket_of(answer: Any, ask: Ask, file_id: str) -> int:
-    return shapes.whole(answer, 0, ask.inner.buckets)
-
-
-INDEX = Kind(
-    "index",
-    properties={
-        "is_global": lambda answer, ask: shapes.flag(answer),
-        "moves_partitions": lambda answer, ask: shapes.flag(answer),
-        "knows_logs": lambda answer, ask: shapes.flag(answer),
-        "first": _index,
-        "second": _index,
-        "buckets": lambda answer, ask: shapes.whole(answer, 1),
-    },
-    methods={
-        "locate": _locate,
-        "entries": _entries,
-        "written": _written,
-        "undone": None,
-        "rebuild": None,
-        "verify": None,
-        "bucket": _bucket,
-        "file_id": _file_id,
-        "bucket_of": _bucket_of,
-    },
-    prepare={"locate": _prepare_locate, "entries": _prepare_entries},
-    travels=True,
-)

@@ -1,4 +1,4 @@
-"""What key generators and key hashes answer."""
+"""What key generators answer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoodoo.errors import DataError, NullKeyError
-from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, may_travel, wrapped
+from hoodoo.kernel.answers.declared import prepare, rule
+from hoodoo.kernel.answers.seam import Ask
 from hoodoo.kernel.answers.wrong import Wrong, excused, says
-from hoodoo.kernel.protocols import members
 
 _FILL = "fill the column or filter these rows out before writing."
 # A directory outside of the table; one that listings pass over, as its name is one of Hudi's own; and what no
@@ -21,10 +20,12 @@ _FILL = "fill the column or filter these rows out before writing."
 _UNFIT = r"^/|//|/$|\x00|(^|/)(\.\.?|\.hoodie[^/]*)(/|$)"
 
 
+@rule("KeyGenerator.record_keys")
 def _record_keys(answer: Any, ask: Ask, batch: pa.RecordBatch) -> pa.Array:
     return _filled_keys(answer, batch.num_rows, lambda bad: _blame_keys(ask, batch, bad))
 
 
+@rule("GeneratesKeys.generated_keys")
 def _generated_keys(
     answer: Any, ask: Ask, rows: int, instant: str, task: int, first_row: int
 ) -> pa.Array:
@@ -34,6 +35,7 @@ def _generated_keys(
     return keys
 
 
+@rule("KeyTraits.delete_block_keys")
 def _delete_block_keys(answer: Any, ask: Ask, keys: pa.Array) -> pa.Array:
     if not isinstance(answer, pa.Array | pa.ChunkedArray) or answer.type != pa.string():
         raise Wrong(says(answer), "an array of strings")
@@ -42,6 +44,7 @@ def _delete_block_keys(answer: Any, ask: Ask, keys: pa.Array) -> pa.Array:
     return answer
 
 
+@rule("KeyTraits.deleted_keys")
 def _deleted_keys(answer: Any, ask: Ask, keys: Any) -> Any:
     """One array or several."""
     for found in answer if isinstance(answer, tuple | list) else (answer,):
@@ -50,6 +53,7 @@ def _deleted_keys(answer: Any, ask: Ask, keys: Any) -> Any:
     return answer
 
 
+@rule("KeyGenerator.partition_paths")
 def _partition_paths(answer: Any, ask: Ask, batch: pa.RecordBatch) -> pa.Array:
     rows = batch.num_rows
     if isinstance(answer, pa.Array) and answer.type == pa.string() and len(answer) == rows:
@@ -61,6 +65,7 @@ def _partition_paths(answer: Any, ask: Ask, batch: pa.RecordBatch) -> pa.Array:
     return shapes.array(answer, pa.string(), rows, "partition paths")
 
 
+@rule("KeyGenerator.partition_values")
 def _partition_values(answer: Any, ask: Ask, path: str, schema: pa.Schema) -> Any:
     wanted = "a mapping of columns of the table to values of their types, or None"
     if answer is None:
@@ -78,25 +83,13 @@ def _partition_values(answer: Any, ask: Ask, path: str, schema: pa.Schema) -> An
     return answer
 
 
-def _settled(answer: Any, ask: Ask, stored: Any) -> Any:
-    lacking = [name for name in members(KeyGenerator) if not hasattr(type(answer), name)]
-    lacking = [name for name in lacking if not hasattr(answer, name)]
-    if lacking:
-        raise Wrong(says(answer), "a KeyGenerator")
-    may_travel(answer, ask.who)
-    return wrapped(KEY_GENERATOR, answer, ask.who)
-
-
+@prepare("Settles.settled")
 def _prepare_settled(ask: Ask, stored: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     def read() -> Any:
         with excused():
             return stored()
 
     return (read,), {}
-
-
-def _spread(answer: Any, ask: Ask, keys: pa.Array) -> pa.Array:
-    return shapes.between(shapes.array(answer, pa.int64(), len(keys), "numbers"), 0)
 
 
 # --- inside -----------------------------------------------------------------------------------------
@@ -184,29 +177,3 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return False
     return True
-
-
-KEY_GENERATOR = Kind(
-    "key_generator",
-    properties={
-        "record_key_fields": lambda answer, ask: shapes.names(answer),
-        "partition_fields": lambda answer, ask: shapes.names(answer),
-        "can_be_virtual": lambda answer, ask: shapes.flag(answer),
-        "deletes_only": lambda answer, ask: shapes.flag(answer),
-    },
-    methods={
-        "record_keys": _record_keys,
-        "partition_paths": _partition_paths,
-        "partition_values": _partition_values,
-        "generated_keys": _generated_keys,
-        "settled": _settled,
-        "table_properties": lambda answer, ask: shapes.texts(answer),
-        "deleted_keys": _deleted_keys,
-        "delete_block_keys": _delete_block_keys,
-        "refuse_ambiguous": None,
-    },
-    prepare={"settled": _prepare_settled},
-    travels=True,
-)
-
-INDEX_HASH = Kind("index_hash", methods={"spread": _spread}, travels=True)

@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from hoodoo.files.log.blocks import BlockKind
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, iterated
+from hoodoo.kernel.answers.declared import rule
+from hoodoo.kernel.answers.seam import Ask, iterated
 from hoodoo.kernel.answers.wrong import Wrong, says
 
 _WITHOUT_ROWS = (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.CORRUPT)
 
 
+@rule("LogBlockFormat.kind")
 def _kind(answer: Any, ask: Ask) -> int:
     found = shapes.whole(answer, 0)
     if found in _WITHOUT_ROWS or found >= 1 << 31:
@@ -22,6 +24,7 @@ def _kind(answer: Any, ask: Ask) -> int:
     return found
 
 
+@rule("LogBlockFormat.decode")
 def _rows(
     answer: Any,
     ask: Ask,
@@ -38,6 +41,7 @@ def _rows(
     return answer
 
 
+@rule("LogBlockFormat.encode")
 def _content(answer: Any, ask: Ask, *given: Any) -> Iterator[bytes | pa.Buffer]:
     if not hasattr(answer, "__iter__") or isinstance(answer, str | bytes):
         raise Wrong(says(answer), "bytes and buffers, in pieces")
@@ -48,11 +52,3 @@ def _piece(piece: Any, ask: Ask) -> bytes | pa.Buffer:
     if not isinstance(piece, bytes | pa.Buffer):
         raise Wrong(says(piece), "bytes and buffers, in pieces")
     return piece
-
-
-LOG_BLOCK = Kind(
-    "log_block",
-    properties={"kind": _kind},
-    methods={"decode": _rows, "encode": _content},
-    travels=True,
-)

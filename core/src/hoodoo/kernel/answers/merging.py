@@ -9,18 +9,20 @@ import pyarrow.compute as pc
 
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind
+from hoodoo.kernel.answers.declared import rule
+from hoodoo.kernel.answers.seam import Ask
 from hoodoo.kernel.answers.wrong import Wrong, says
 from hoodoo.model.meta import RECORD_KEY
 
-_MODES = ("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM")
 _EITHER = "a Merged with either newer_wins or rows"
 
 
+@rule("Merger.columns")
 def _columns(answer: Any, ask: Ask) -> tuple[str, ...] | None:
     return None if answer is None else shapes.names(answer)
 
 
+@rule("Merger.merge")
 def _merge(answer: Any, ask: Ask, older: pa.Table, newer: pa.Table) -> Merged:
     if not isinstance(answer, Merged):
         raise Wrong(says(answer), _EITHER)
@@ -55,16 +57,3 @@ def _check_rows(rows: Any, older: pa.Table) -> None:
         same = pc.equal(rows.column(RECORD_KEY), older.column(RECORD_KEY))
         if same.null_count > older.column(RECORD_KEY).null_count or not pc.all(same).as_py():
             raise Wrong("rows of other record keys", f"{wanted}, row i with the key of pair i")
-
-
-MERGER = Kind(
-    "merger",
-    properties={
-        "merge_mode": lambda answer, ask: shapes.one_of(answer, _MODES),
-        "strategy_id": lambda answer, ask: shapes.text(answer),
-        "columns": _columns,
-        "keeps_absent": lambda answer, ask: shapes.flag(answer),
-    },
-    methods={"merge": _merge},
-    travels=True,
-)

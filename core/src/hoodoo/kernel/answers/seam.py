@@ -29,9 +29,10 @@ Prepare = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
 @frozen
 class Kind:
-    """The members of one Protocol. ``properties`` and ``methods``: rule of each; None: it answers nothing.
-    An object may lack some of them. ``prepare``: of methods whose arguments are changed. ``says_missing``:
-    methods that say by a FileNotFoundError that something is not there. ``travels``: workers need it."""
+    """The members of objects of one family, or of what its plugins make. ``properties`` and ``methods``: rule of
+    each; None: it answers nothing. An object may lack some of them: ``defaults`` stand for these. ``prepare``: of
+    methods whose arguments are changed. ``says_missing``: methods that say by a FileNotFoundError that something is
+    not there. ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first."""
 
     name: str
     properties: dict[str, Rule | None] = Factory(dict)
@@ -39,6 +40,8 @@ class Kind:
     prepare: dict[str, Prepare] = Factory(dict)
     says_missing: frozenset[str] = frozenset()
     travels: bool = False
+    defaults: dict[str, Any] = Factory(dict)
+    protocols: tuple[type, ...] = ()
 
 
 class Ask:
@@ -191,7 +194,7 @@ Names = frozenset[tuple[str, str]]
 def _on_class(kind_name: str, made: type) -> tuple[Names, frozenset[str], bool]:
     """The members that objects of a class have, those that it lacks, and whether objects answer more names than
     can be seen (by a ``__getattr__``)."""
-    kind = _kind(kind_name)
+    kind = kind_of(kind_name)
     names = frozenset((*kind.properties, *kind.methods))
     # The class and not the object: a property may compute, or fail before the object is in use.
     found = frozenset(name for name in names if hasattr(made, name))
@@ -220,7 +223,7 @@ def _older(kind_name: str, obj: Any, who: Who, there: set[str]) -> Names:
 @cache
 def _class(kind_name: str, found: Names) -> type[Checked]:
     """The seam of objects that have the members ``found``."""
-    kind, there = _kind(kind_name), dict(found)
+    kind, there = kind_of(kind_name), dict(found)
     members: dict[str, Any] = {"__slots__": (), "_checked_kind": kind}
     for name, rule in kind.properties.items():
         if name in there:
@@ -229,25 +232,11 @@ def _class(kind_name: str, found: Names) -> type[Checked]:
         if name in there:
             prepare = kind.prepare.get(name)
             members[name] = _method(there[name], rule, prepare, name in kind.says_missing)
-    for name, default in _defaults(kind).items():
+    for name, default in kind.defaults.items():
         if name not in there:
-            members[name] = default
+            make = _default_method if name in kind.methods else _default_value
+            members[name] = make(default)
     return type(f"Checked_{kind_name}", (Checked,), members)
-
-
-def _defaults(kind: Kind) -> dict[str, Any]:
-    """What stands for members that an object lacks."""
-    from hoodoo.kernel.optional import OPTIONAL, WITHOUT  # it knows the families, which make seams
-
-    found: dict[str, Any] = {}
-    for name, optional in OPTIONAL.get(kind.name, {}).items():
-        if optional.default is WITHOUT:
-            continue
-        if name in kind.methods:
-            found[name] = _default_method(optional.default)
-        else:
-            found[name] = _default_value(optional.default)
-    return found
 
 
 def _default_value(default: Any) -> property:
@@ -302,14 +291,15 @@ def _method(
     return call
 
 
-def _kind(name: str) -> Kind:
-    from hoodoo.kernel.answers.families import KINDS  # they wrap what plugins make, by this module
+def kind_of(name: str) -> Kind:
+    """The family, or the part of what plugins make, of this name."""
+    from hoodoo.kernel.answers import families  # they wrap what plugins make, by this module
 
-    return KINDS[name]
+    return families.kind_of(name)
 
 
 def _again(kind: str, inner: Any, who: Who, terms: Any) -> Any:
-    return wrapped(_kind(kind), inner, who, terms)
+    return wrapped(kind_of(kind), inner, who, terms)
 
 
 # --- what travels -----------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, guarded, judged, may_travel, wrapped
+from hoodoo.kernel.answers.declared import rule
+from hoodoo.kernel.answers.seam import Ask, guarded, judged, kind_of, may_travel, wrapped
 from hoodoo.kernel.answers.wrong import Wrong, says
 
 _SAMPLED = 64
@@ -27,10 +28,12 @@ class Stream:
         return Stream, (self.schema,)
 
 
+@rule("Serializer.bind")
 def _bind(answer: Any, ask: Ask, schema: pa.Schema, near: bool = False) -> Any:
     return _bound(answer, ask, schema)
 
 
+@rule("Serializer.open")
 def _open(answer: Any, ask: Ask, header: bytes) -> Any:
     return _bound(answer, ask, None)
 
@@ -41,13 +44,15 @@ def _bound(answer: Any, ask: Ask, schema: pa.Schema | None) -> Any:
             raise Wrong(says(answer), "a BoundSerializer")
     may_travel(answer, ask.who)
     own = shapes.schema(answer.schema, schema or answer.schema, "the schema that was bound")
-    return wrapped(BOUND, answer, ask.who, Stream(own))
+    return wrapped(kind_of("bound_serializer"), answer, ask.who, Stream(own))
 
 
+@rule("BoundSerializer.schema")
 def _schema(answer: Any, ask: Ask) -> pa.Schema:
     return shapes.schema(answer, ask.terms.schema, "the schema that was bound")
 
 
+@rule("BoundSerializer.serialize")
 def _serialize(answer: Any, ask: Ask, rows: pa.RecordBatch) -> pa.Buffer:
     wanted = "a pyarrow.Buffer"
     if not isinstance(answer, pa.Buffer):
@@ -77,6 +82,7 @@ def _read(inner: Any, message: pa.Buffer) -> Any:
     return inner.deserialize(message)
 
 
+@rule("BoundSerializer.deserialize")
 def _deserialize(answer: Any, ask: Ask, message: Any, reuse: Any = None) -> pa.RecordBatch:
     if not isinstance(answer, pa.RecordBatch):
         raise Wrong(says(answer), "a pyarrow.RecordBatch")
@@ -86,12 +92,7 @@ def _deserialize(answer: Any, ask: Ask, message: Any, reuse: Any = None) -> pa.R
     return answer
 
 
-def _header(answer: Any, ask: Ask) -> bytes:
-    if not isinstance(answer, bytes):
-        raise Wrong(says(answer), "bytes")
-    return answer
-
-
+@rule("BoundSerializer.copy")
 def _copied(answer: Any, ask: Ask, rows: Any, reuse: Any = None) -> Any:
     if type(answer) is not type(rows):
         raise Wrong(says(answer), f"a copy: a {type(rows).__name__}")
@@ -100,25 +101,3 @@ def _copied(answer: Any, ask: Ask, rows: Any, reuse: Any = None) -> Any:
             raise Wrong(says(answer), f"a copy of {rows.num_rows} rows")
         shapes.schema(answer.schema, rows.schema, "a copy")
     return answer
-
-
-BOUND = Kind(
-    "bound_serializer",
-    properties={"schema": _schema, "length": _length},
-    methods={
-        "header": _header,
-        "serialize": _serialize,
-        "deserialize": _deserialize,
-        "copy": _copied,
-        "copy_stream": lambda answer, ask, source, target: shapes.whole(answer, 0),
-        "create": None,
-    },
-    travels=True,
-)
-
-SERIALIZER = Kind(
-    "serializer",
-    properties={"name": lambda answer, ask: shapes.text(answer)},
-    methods={"bind": _bind, "open": _open},
-    travels=True,
-)
