@@ -9,6 +9,7 @@ from attrs import frozen
 
 from hoodoo.hookspecs.answers import OneOf, answers
 from hoodoo.hookspecs.family import Family, Optional
+from hoodoo.options.table import MERGE_MODES
 
 
 @frozen
@@ -32,7 +33,7 @@ class Merger(Protocol):
     """
 
     @property
-    @answers(OneOf(("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM")))
+    @answers(OneOf(MERGE_MODES))
     def merge_mode(self) -> str:
         """``COMMIT_TIME_ORDERING``, ``EVENT_TIME_ORDERING`` or ``CUSTOM``, stored in the table."""
 

@@ -28,11 +28,12 @@ URL_ENCODE = Option(
     table_property=True,
     kind=FLAG,
 )
+MERGE_MODES = ("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM")
 MERGE_MODE = Option(
     "hoodie.record.merge.mode",
     "How rows of one key are merged.",
     table_property=True,
-    kind=Choice("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"),
+    kind=Choice(*MERGE_MODES),
 )
 MERGE_STRATEGY = Option(
     "hoodie.record.merge.strategy.id", "The id of a custom merger.", table_property=True
