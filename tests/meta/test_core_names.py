@@ -31,7 +31,7 @@ WORDS = {
     "size",
 }
 # Families whose members are called by their names from methods of the same name.
-BY_METHOD = {"command", "query_type", "report"}
+BY_METHOD = {"command", "report"}
 
 KNOWN: dict[str, set[str]] = {
     "actions/rollback/files.py": {"clustering", "compaction"},

@@ -53,13 +53,6 @@ def shaped(batches: Iterable[pa.RecordBatch], spec: RowSpec, path: str) -> Itera
             yield rows if rows.schema.names == columns else rows.select(columns)
 
 
-def or_untimed(where: pc.Expression) -> pc.Expression:
-    """``where``, and rows without a commit time besides. Spark Hudi stores null in tables with virtual
-    keys, and its row writer an empty text."""
-    time = pc.field(COMMIT_TIME)
-    return where | time.is_null() | (time == "")
-
-
 def _check_times(rows: pa.RecordBatch, path: str) -> None:
     times = rows.column(COMMIT_TIME)
     if times.null_count or pc.any(pc.equal(times, "")).as_py():

@@ -8,7 +8,6 @@ from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -46,15 +45,6 @@ def check_readable(source: ReadSource) -> BaseFileFormat:
     if source.file_format is None:
         raise no_format(f"table {config.name}", config.base_file_format)
     return source.file_format
-
-
-def keyed_format(source: ReadSource) -> BaseFileFormat:
-    """The same, for reads that need record keys: made where they are virtual. UnsupportedTableError too
-    where no plugin offers the key generator."""
-    found = check_readable(source)
-    if source.config.populate_meta_fields:
-        return found
-    return VirtualKeys(found, check_generator(source))
 
 
 def check_generator(source: ReadSource) -> KeyGenerator:

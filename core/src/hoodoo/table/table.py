@@ -89,8 +89,6 @@ class Table:
     # Reading: hoodoo.table.reads
     file_slices = verb(reads.file_slices)
     read = verb(reads.read)
-    incremental = verb(reads.incremental)
-    changes = verb(reads.changes)
     query = verb(reads.query)
 
     # Writing: hoodoo.table.writes
@@ -111,7 +109,9 @@ class Table:
     rollback = verb(running.rollback)
     check_rollback = verb(running.check_rollback)
 
-    # Brought by plugins, with the actions and reports that they call
+    # Brought by plugins, with the query types, actions and reports that they call
+    incremental = Offered("hoodoo-history")
+    changes = Offered("hoodoo-history")
     compact = Offered("hoodoo-services")
     schedule_compaction = Offered("hoodoo-services")
     schedule_compact = Offered("hoodoo-services")

@@ -15,12 +15,11 @@ from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.listing import is_known
 from hoodoo.participants.lost import refuse_lost
 from hoodoo.read.plan import ScanPlan, plan_scan
-from hoodoo.read.project import or_untimed
 from hoodoo.read.source import ReadSource
 from hoodoo.timeline.view import FileSystemView, from_files
 
 from hoodoo_history.cleaned import CleanedFiles, Key, check_stats
-from hoodoo_history.window import TimelineRange, check_commit_times, is_change
+from hoodoo_history.window import TimelineRange, check_commit_times, is_change, or_untimed
 
 INCREMENTAL = "incremental"
 

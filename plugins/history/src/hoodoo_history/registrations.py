@@ -30,10 +30,12 @@ def hoodoo_query_types() -> Iterable[Registration]:
             "incremental",
             "hoodoo_history.incremental:Incremental.from_settings",
             summary="The rows that commits of a stretch of the timeline wrote, as they stand at its end.",
+            verbs={"incremental": "hoodoo_history.verbs:incremental"},
         ),
         Registration(
             "changes",
             "hoodoo_history.changes.plan:Changes.from_settings",
             summary="What each commit did: inserted, updated and deleted rows, before and after it.",
+            verbs={"changes": "hoodoo_history.verbs:changes"},
         ),
     ]

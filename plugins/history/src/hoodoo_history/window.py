@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.model.commit import CommitMetadata, Operation
@@ -126,3 +127,10 @@ def check_commit_times(source: ReadSource) -> None:
             f"compare two reads with as_of, or make tables with {VIRTUAL}=true, which keeps the commit "
             "time.",
         )
+
+
+def or_untimed(where: pc.Expression) -> pc.Expression:
+    """``where``, and rows without a commit time besides. Spark Hudi stores null in tables with virtual
+    keys, and its row writer an empty text."""
+    time = pc.field(COMMIT_TIME)
+    return where | time.is_null() | (time == "")

@@ -23,12 +23,12 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
 from hoodoo.produce.spread import part_of
 from hoodoo.read.open import read_slice
-from hoodoo.read.project import or_untimed
 from hoodoo.read.spec import RowSpec, let_through, referenced
 from hoodoo.storage.api import Storage
 
 from hoodoo_history.changes.change_data import logged_changes, looked_up
 from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
+from hoodoo_history.window import or_untimed
 
 # Rows that are looked up together: a call hashes all keys of the other side.
 _TOGETHER = 1 << 19

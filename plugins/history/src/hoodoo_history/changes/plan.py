@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs import Settings
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.filegroup import FileSlice, LogFile, path_of
@@ -21,7 +23,7 @@ from hoodoo.read import prune
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.plan import merge_rule
 from hoodoo.read.schema import stored_schema
-from hoodoo.read.source import ReadSource, check_extension, check_readable, keyed_format
+from hoodoo.read.source import ReadSource, check_extension, check_generator, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.placement import rows_follow_columns
@@ -68,7 +70,7 @@ class ChangesPlan:
         return sum(unit.size for unit in self.units)
 
     def reader(self, source: ReadSource) -> Comparison:
-        return Comparison(source.storage, keyed_format(source), self.spec, self.rule)
+        return Comparison(source.storage, _keyed_format(source), self.spec, self.rule)
 
     def brief(self) -> str:
         """The plan in few words."""
@@ -158,6 +160,15 @@ def plan_changes(
         commits=tuple(dict.fromkeys(unit.instant for unit in units)),
         rule=merge_rule(schema_of, stored, spec.rows, None) if logged else None,
     )
+
+
+def _keyed_format(source: ReadSource) -> BaseFileFormat:
+    """The format of the base files with their record keys, which are made where they are virtual.
+    UnsupportedTableError where no plugin offers the key generator."""
+    found = check_readable(source)
+    if source.config.populate_meta_fields:
+        return found
+    return VirtualKeys(found, check_generator(source))
 
 
 def _read_spec(stored: pa.Schema, asked: RowSpec, timed: bool) -> RowSpec:

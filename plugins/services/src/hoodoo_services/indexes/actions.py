@@ -11,7 +11,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.outcome import Comparison
-from hoodoo.table.reads import incremental
+from hoodoo.table.reads import query
 
 from hoodoo_services.indexes.compare import compared, compared_whole
 from hoodoo_services.indexes.lookup import KEYED, all_keys
@@ -42,7 +42,8 @@ class CompareIndexes:
         one, other = (resolve("index", index, table.settings).instance for index in (a, b))
         if since is None:
             return compared_whole(target, one, other, all_keys(target))
-        changed = incremental(table, since, until, [RECORD_KEY, PARTITION_PATH]).to_arrow()
+        keys = [RECORD_KEY, PARTITION_PATH]
+        changed = query(table, "incremental", since=since, until=until, columns=keys).to_arrow()
         return compared(target, one, other, target.engine.source(changed.cast(KEYED)))
 
 
