@@ -17,10 +17,9 @@ from attrs import frozen
 from crash_trials import COUNT, SEED, VERSIONS, State, copied, opened, state
 from effort import ALL, effort
 from hoodoo.errors import CorruptTableError, HoodooWarning, SchemaError
-from hoodoo.files.log.blocks import Header, LogBlock
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.filegroup import LogFile
+from hoodoo.model.log_block import Header, LogBlock
 from hoodoo.storage.local import LocalStorage
 from merge_on_read import INDEXES, log_paths, logs, rows, with_options
 
@@ -52,7 +51,7 @@ def _victim(merged: Tables, tmp_path: Path, version: int, block: str = "PARQUET"
     with_options(opened(path), {FORMAT: block.lower()}).upsert(rows({1: "a", 7: "a"}, "new", 5))
     (name,) = set(log_paths(path)) - before
     (log,) = (log for log in logs(path) if log.path == name)
-    with LogReader(LocalStorage(str(path)), name, formats=log_formats()) as reader:
+    with log_files().reader(LocalStorage(str(path)), name) as reader:
         (found,) = reader.blocks
     assert found.kind.name == block
     return Victim(path, log, found, (path / name).read_bytes(), state(path), without)

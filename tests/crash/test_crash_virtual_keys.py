@@ -30,8 +30,7 @@ from crash_trials import (
     write_next,
 )
 from effort import ALL, effort
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.local import LocalStorage
@@ -88,7 +87,7 @@ def keys(path: Path) -> set[str | None]:
             file = pq.ParquetFile(path / slice_.base_file.path)
             found.update(file.read(columns=[RECORD_KEY]).column(0).to_pylist())
         for log in slice_.log_files:
-            with LogReader(storage, log.path, log.size or None, log_formats()) as reader:
+            with log_files().reader(storage, log.path, log.size or None) as reader:
                 for block in reader.blocks:
                     if block.is_data:
                         rows = reader.rows(block, [RECORD_KEY])

@@ -29,12 +29,10 @@ from crash_trials import (
     state,
     write_next,
 )
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.reader import LogReader
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.engine import Step, Stream, Task
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.instant import Instant
+from hoodoo.model.log_block import BlockKind
 from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.instants import next_instant
 from hoodoo_services.compaction.merge_slice import CompactSlices
@@ -103,11 +101,11 @@ def _share(path: Path, damaged: bool = False) -> tuple[str, str]:
     )
     log = next(log for log in reversed(logs(path)) if log.partition_path == "a")
     storage = LocalStorage(str(path), durable=False)
-    with LogReader(storage, log.path, formats=log_formats()) as reader:
+    with log_files().reader(storage, log.path) as reader:
         (block,) = reader.blocks
         found = reader.rows(block)
     made = path / ".hoodie" / "block"
-    with LogWriter(str(made), log_formats()) as writer:
+    with log_files().writer(str(made)) as writer:
         writer.data_block(BlockKind.AVRO, found, instant=instant, table_name="t")
     before = (path / log.path).read_bytes()
     if damaged:
@@ -135,7 +133,7 @@ def test_a_shared_log_file_gets_a_rollback_block(
     assert opened(target).rollback() == (instant,)
     assert (target / shared).read_bytes() == data
     (added,) = set(log_paths(target)) - files
-    with LogReader(LocalStorage(str(target)), added, formats=log_formats()) as reader:
+    with log_files().reader(LocalStorage(str(target)), added) as reader:
         (block,) = reader.blocks
     assert block.is_rollback
     assert block.target_instant == instant
@@ -169,7 +167,7 @@ def test_a_crash_while_a_block_is_taken_back(merged: Tables, tmp_path: Path, whe
 def _rollback_blocks(path: Path, instant: str) -> int:
     found = 0
     for log in log_paths(path):
-        with LogReader(LocalStorage(str(path)), log, formats=log_formats()) as reader:
+        with log_files().reader(LocalStorage(str(path)), log) as reader:
             found += sum(b.is_rollback and b.target_instant == instant for b in reader.blocks)
     return found
 

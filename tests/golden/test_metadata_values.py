@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from golden_tables import LANCE, READ
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.column_range import ColumnRange, partition_range
+from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.parquet.ranges import file_ranges
@@ -103,7 +102,7 @@ def log_parts(
     storage: LocalStorage, partition: str, path: str, completed: dict[str, str]
 ) -> Iterator[Part]:
     group = path.rsplit("/", 1)[1][1:].split("_")[0]
-    with LogReader(storage, path, formats=log_formats()) as reader:
+    with log_files().reader(storage, path) as reader:
         assert not reader.damages
         for block in reader.blocks:
             moment = completed[block.instant]
@@ -314,9 +313,7 @@ def in_data(path: Path, file: Path) -> bool:
 
 
 def log_rows(path: Path, file: Path) -> pa.Table:
-    with LogReader(
-        LocalStorage(str(path)), str(file.relative_to(path)), formats=log_formats()
-    ) as reader:
+    with log_files().reader(LocalStorage(str(path)), str(file.relative_to(path))) as reader:
         blocks = [block for block in reader.blocks if block.kind is BlockKind.AVRO]
         return pa.concat_tables([reader.rows(block) for block in blocks] or [pa.table({})])
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.storage.local import LocalStorage
 from hoodoo_history.changes import plan as changes_plan
 from small_histories import SCHEMA, Change, History, Kind, Row
@@ -198,7 +197,7 @@ def logs_of(path: Path) -> dict[str, list[dict[str, Any]]]:
     storage, found = LocalStorage(str(path)), {}
     for log in sorted(path.rglob(".*.cdc")):
         name = log.relative_to(path).as_posix()
-        with LogReader(storage, name, formats=log_formats()) as reader:
+        with log_files().reader(storage, name) as reader:
             assert not reader.damages
             found[name] = [row for block in reader.blocks for row in reader.rows(block).to_pylist()]
     return found

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo.files.record_keys import KeyFilter
+from hoodoo_formats.record_keys import key_filter
 
 
 def rows(*ids: int) -> pa.Table:
@@ -42,7 +42,7 @@ def test_a_small_file_that_is_filled_gets_a_larger_filter(tmp_path: Path, operat
     (slice_,) = table.file_slices()
     assert slice_.base_file is not None
     footer = pq.read_metadata(tmp_path / "t" / slice_.base_file.path).metadata
-    found = KeyFilter.from_footer({k.decode(): v.decode() for k, v in footer.items()}).filter
+    found = key_filter({k.decode(): v.decode() for k, v in footer.items()})
     assert found is not None
     assert all(found.might_contain(pa.array([str(i) for i in range(20_000)])).to_pylist())
     strange = pa.array([str(i) for i in range(10**6, 10**6 + 5000)])

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import DuplicateKeyError
-from hoodoo.files.log.blocks import BlockKind, LogBlock
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind, LogBlock
 from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
@@ -83,7 +82,7 @@ def bases(path: Path) -> dict[str, bytes]:
 def blocks(path: Path, files: Sequence[str]) -> list[LogBlock]:
     found: list[LogBlock] = []
     for file in files:
-        with LogReader(LocalStorage(str(path)), file, formats=log_formats()) as reader:
+        with log_files().reader(LocalStorage(str(path)), file) as reader:
             assert not reader.damages
             found += reader.blocks
     return found

@@ -10,9 +10,8 @@ import hudi
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
-from hoodoo.files.log.blocks import LogBlock
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import LogBlock
 from hoodoo.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
@@ -49,7 +48,7 @@ def _blocks(path: Path) -> list[LogBlock]:
     storage = LocalStorage(str(path))
     found: list[LogBlock] = []
     for file in sorted(path.glob(".*.log.*")):
-        with LogReader(storage, file.name, formats=log_formats()) as reader:
+        with log_files().reader(storage, file.name) as reader:
             found += reader.blocks
     return found
 

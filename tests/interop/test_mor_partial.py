@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 from attrs import define, frozen
 from both import Both
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files as installed
 from hoodoo.storage.local import LocalStorage
 from hoodoo_standard.merge.event_time import EventTimeMerger
 from model import Model, table
@@ -107,7 +106,7 @@ def partial_columns(both: Both) -> list[set[str]]:
     storage = LocalStorage(str(both.path))
     found = []
     for path in log_files(both):
-        with LogReader(storage, str(path.relative_to(both.path)), formats=log_formats()) as reader:
+        with installed().reader(storage, str(path.relative_to(both.path))) as reader:
             for block in reader.blocks:
                 if block.is_partial:
                     names = reader.rows(block).schema.names

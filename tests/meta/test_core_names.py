@@ -18,6 +18,7 @@ JAVA = "org.apache.hudi."
 # Names of registrations that are also words of the format, or names of columns, fields and members: said in core,
 # they mean these.
 WORDS = {
+    "HOODIE_LOG",
     "PARQUET",
     "avro",
     "parquet",
@@ -38,8 +39,6 @@ KNOWN: dict[str, set[str]] = {
     "actions/rollback/recovery.py": {"restore"},
     "actions/rollback/validation.py": {"clean", "compaction"},
     "engine/no_arrow.py": {"pyspark"},
-    "files/bloom.py": {"SIMPLE"},
-    "files/record_keys.py": {"org.apache.hudi.bloomfilter"},
     "hookspecs/__init__.py": {"clustering", "compaction"},
     "hookspecs/cleaning.py": {
         "KEEP_LATEST_BY_HOURS",
@@ -50,7 +49,6 @@ KNOWN: dict[str, set[str]] = {
     "kernel/answers/clustering.py": {"clustering"},
     "merge/slice.py": {"COMMIT_TIME_ORDERING"},
     "model/action.py": {"clean", "clustering", "compaction", "restore", "savepoint"},
-    "options/files.py": {"SIMPLE"},
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
     "participants/lost.py": {"clean"},
     "read/scan.py": {"spark"},

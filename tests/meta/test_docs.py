@@ -30,6 +30,8 @@ from hoodoo.hookspecs import conflict as conflict_family
 from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
+from hoodoo.hookspecs import log_block as block_family
+from hoodoo.hookspecs import log_format as log_family
 from hoodoo.hookspecs import metadata_partition as partition_family
 from hoodoo.hookspecs import participant as participant_family
 from hoodoo.hookspecs import pruner as pruner_family
@@ -39,7 +41,6 @@ from hoodoo.hookspecs.creation import Found, NewTable
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
-from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
@@ -363,7 +364,17 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.FindsValues,
         format_family.BaseFileWriter,
     ),
-    "log_block": (LogBlockFormat,),
+    "log_format": (
+        log_family.LogFormat,
+        log_family.LogFileReader,
+        log_family.LogFileWriter,
+    ),
+    "log_block": (
+        block_family.LogBlockFormat,
+        block_family.BlockContent,
+        block_family.ReadsRecords,
+        block_family.RecordColumns,
+    ),
     "change_log": (change_family.ChangeLogFormat, change_family.ChangeLog),
     "conflict": (conflict_family.ConflictStrategy, conflict_family.Change),
     "lock": (Lock, Held),

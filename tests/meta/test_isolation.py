@@ -36,7 +36,6 @@ ROOMS = (
     "options",
     "model",
     "storage",
-    "files",
     "timeline",
     "hookspecs",
     "kernel",

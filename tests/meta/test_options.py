@@ -56,7 +56,7 @@ ALLOWED = {
         "plugins/standard/src/hoodoo_standard/creation/properties.py",
         _NAMES,
     ): "a property that only new tables of version 6 have",
-    ("core/src/hoodoo/files/log/blocks.py", _FLAGS): "a header of log blocks",
+    ("core/src/hoodoo/model/log_block.py", _FLAGS): "a header of log blocks",
     (
         "plugins/metadata/src/hoodoo_metadata/definitions.py",
         _FLAGS,

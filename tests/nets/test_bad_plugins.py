@@ -47,6 +47,9 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "Serializer": ("serializer", None, "upsert"),
     "BoundSerializer": ("serializer", "bind", "upsert"),
     "BaseFileFormat": ("file_format", None, "upsert"),
+    "LogFormat": ("log_format", None, "compaction"),
+    "LogFileReader": ("log_format", "reader", "compaction"),
+    "LogFileWriter": ("log_format", "writer", "log_upsert"),
     "LogBlockFormat": ("log_block", None, "compaction"),
     "HasColumnRanges": ("file_format", None, "upsert"),
     "HasBaseRanges": ("file_format", None, "upsert"),
@@ -72,6 +75,7 @@ SCENE_OF = {
     ("Engine", "meter"): "metered",
     ("Clustering", "keys"): "linear",
     ("LogBlockFormat", "encode"): "log_upsert",
+    ("LogFormat", "writer"): "log_upsert",
     ("ComputedIndex", "file_id"): "new_bucket",
 }
 
@@ -117,6 +121,8 @@ def test_each_member_of_each_protocol_has_wrong_answers() -> None:
                 "TableState",
                 "KeysCheck",
                 "QueryUnit",
+                "BlockContent",
+                "RecordColumns",
             ):
                 lacking.append(f"{name}.{member} has no rule at the seam")
     assert not lacking

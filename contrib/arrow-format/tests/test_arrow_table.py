@@ -100,12 +100,10 @@ def test_the_bloom_index_opens_no_keys_that_a_filter_denies(
 def test_verify_finds_a_filter_that_denies_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo.files.record_keys import KeyStats
+    from hoodoo_arrow_format.key_filter import Keys
 
-    footer = KeyStats.footer
-    monkeypatch.setattr(
-        KeyStats, "footer", lambda self: footer(self) | {"hoodie_max_record_key": "0"}
-    )
+    add = Keys.add
+    monkeypatch.setattr(Keys, "add", lambda self, keys: add(self, pa.array(["another"])))
     table = created(tmp_path / "t", "COPY_ON_WRITE")
     table.insert(rows(range(10)))
     assert any(f.kind == "key.filter" for f in table.verify().findings)

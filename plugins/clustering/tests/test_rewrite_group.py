@@ -12,15 +12,14 @@ import pyarrow.compute as pc
 import pytest
 from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, with_meta
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.local import LocalStorage
@@ -114,7 +113,7 @@ class Group:
         (self.home / "p").mkdir(exist_ok=True)
         if log is not None:
             logs = (LogFile("p", file_id, OLD, 1, "0-0-0"),)
-            with LogWriter(str(self.home / logs[0].path), log_formats()) as out:
+            with log_files().writer(str(self.home / logs[0].path)) as out:
                 out.data_block(BlockKind.PARQUET, log, instant=OLD, table_name="t")
                 out.close()
         made = FileSlice("p", file_id, OLD, evolve(file, size=size) if base else None, logs)

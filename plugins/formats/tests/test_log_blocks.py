@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError, UnsupportedTableError
-from hoodoo.files.log.content import BlockContent, Undecodable, decoding
-from hoodoo.files.log.reader import LogReader
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.log_block import LogBlockFormat
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.log_block import LogBlockContract
 from hoodoo.testing.log_builders import small_rows
 from hoodoo_formats.log.avro import AvroBlocks, ChangeBlocks
+from hoodoo_formats.log.content import BlockContent, Undecodable, decoding
 from hoodoo_formats.log.parquet import ParquetBlocks
+from hoodoo_formats.log.reader import LogReader
+from hoodoo_formats.log.writer import LogWriter
 
 # The shortest change data, as Spark Hudi has it.
 CHANGES = pa.schema([("op", pa.string()), ("record_key", pa.string())])
@@ -97,7 +97,7 @@ class TestOfNobodyElse(LogBlockContract):
 def test_blocks_of_a_kind_that_nobody_reads(tmp_path: Path) -> None:
     """Their rows are refused in a sentence, where the kind is Hudi's; bytes of another kind are no block."""
     mine = ArrowBlocks()
-    with LogWriter(str(tmp_path / "x.log"), {**log_formats(), mine.kind: mine}) as writer:
+    with LogWriter(str(tmp_path / "x.log"), {**log_files().blocks, mine.kind: mine}) as writer:
         for kind in (5, mine.kind):
             writer.data_block(kind, small_rows(), instant="1", table_name="t", meta=False)
         with pytest.raises(UnsupportedTableError, match="kind HFILE"):

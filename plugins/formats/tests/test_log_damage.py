@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, HoodooError
-from hoodoo.files.log.blocks import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
-from hoodoo.files.log.scan import scan
-from hoodoo.files.log.writer import LogWriter
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
 from hoodoo.testing.log_builders import INSTANT, opened, small_log, small_rows
 from hoodoo_formats.log.parquet import ParquetBlocks
+from hoodoo_formats.log.scan import scan
+from hoodoo_formats.log.writer import LogWriter
 
 # One bit at each end of a byte, all bits, and the whole byte to zero or 0xFF.
 PATTERNS = ("low", "high", "all", "zero", "ones")
@@ -153,7 +153,7 @@ def blob_log(path: Path, inner: bytes) -> tuple[LogBlock, ...]:
     """Parquet and Avro blocks whose rows hold ``inner``, uncompressed."""
     rows = pa.table({"k": ["a"], "blob": [inner]})
     plain = ParquetBlocks("none", None)
-    writer = LogWriter(str(path), {**log_formats(), plain.kind: plain})
+    writer = LogWriter(str(path), {**log_files().blocks, plain.kind: plain})
     made = tuple(
         writer.data_block(kind, rows, instant=INSTANT, table_name="t", meta=False)
         for kind in (BlockKind.PARQUET, BlockKind.AVRO)
@@ -188,7 +188,7 @@ def test_a_log_inside_a_content_is_no_log(tmp_path: Path) -> None:
 
 def test_one_scan_reads_frames_only(tmp_path: Path) -> None:
     rows = pa.table({"k": ["a"], "blob": [bytes(8 << 20)]})
-    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
+    writer = LogWriter(str(tmp_path / "x.log"), log_files().blocks)
     for _ in range(3):
         writer.data_block(BlockKind.AVRO, rows, instant=INSTANT, table_name="t")
     size = writer.close()
@@ -241,15 +241,15 @@ def test_a_missing_file_and_one_that_shrank(tmp_path: Path) -> None:
     with pytest.raises(CorruptTableError, match=r"nope\.log"):
         opened(tmp_path / "nope.log")
     blocks = small_log(tmp_path / "x.log")
-    from hoodoo.files.log.reader import LogReader
     from hoodoo.storage.local import LocalStorage
+    from hoodoo_formats.log.reader import LogReader
 
     storage = LocalStorage(str(tmp_path))
     size = (tmp_path / "x.log").stat().st_size
-    with LogReader(storage, "x.log", size + 10, log_formats()) as reader:
+    with LogReader(storage, "x.log", size + 10, log_files().blocks) as reader:
         assert reader.blocks == blocks
         assert [(d.offset, d.size) for d in reader.damages] == [(size, 10)]
-    with LogReader(storage, "x.log", blocks[1].offset, log_formats()) as reader:
+    with LogReader(storage, "x.log", blocks[1].offset, log_files().blocks) as reader:
         assert reader.blocks == blocks[:1] and not reader.damages
 
 
@@ -288,7 +288,7 @@ def test_contents_flipped(log: tuple[bytes, tuple[LogBlock, ...]], tmp_path: Pat
 
 
 def content_of(reader: object, block: LogBlock) -> pa.Table:
-    from hoodoo.files.log.reader import LogReader
+    from hoodoo_formats.log.reader import LogReader
 
     assert isinstance(reader, LogReader)
     if block.kind is BlockKind.DELETE:

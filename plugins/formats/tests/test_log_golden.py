@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hoodoo.errors import UnsupportedTableError
-from hoodoo.files.log.blocks import BlockKind, Header
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind, Header
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import opened
+from hoodoo_formats.log.reader import LogReader
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
@@ -97,7 +97,7 @@ def test_every_log_of_a_table(archive: Path, tmp_path: Path) -> None:
         zipped.extractall(tmp_path, names)
     storage = LocalStorage(str(tmp_path))
     for name in names:
-        with LogReader(storage, name, formats=log_formats()) as log:
+        with LogReader(storage, name, formats=log_files().blocks) as log:
             assert not log.damages
             assert sum(block.size for block in log.blocks) == (tmp_path / name).stat().st_size
             for block in log.blocks:

@@ -15,21 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, StorageError, UnsupportedTableError
-from hoodoo.files.log.avro_decode import flat_fields
-from hoodoo.files.log.avro_encode import zigzag
-from hoodoo.files.log.blocks import BlockKind, Header
-from hoodoo.files.log.content import Undecodable
-from hoodoo.files.log.writer import LogWriter
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind, Header
 from hoodoo.model.meta import META_COLUMNS, repeated
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.testing.log_builders import opened
 from hoodoo_formats.log import avro_read as log_avro
+from hoodoo_formats.log.avro_decode import flat_fields
+from hoodoo_formats.log.avro_encode import zigzag
 from hoodoo_formats.log.avro_generic import encode_generic
 from hoodoo_formats.log.avro_offsets import _many, row_starts
 from hoodoo_formats.log.avro_read import avro_rows
 from hoodoo_formats.log.avro_write import encode_rows
+from hoodoo_formats.log.content import Undecodable
 from hoodoo_formats.log.parquet import ParquetBlocks
+from hoodoo_formats.log.writer import LogWriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,7 +119,7 @@ def test_random_tables_survive_a_log(table: pa.Table) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.log"
-        writer = LogWriter(str(path), log_formats())
+        writer = LogWriter(str(path), log_files().blocks)
         for kind in BOTH:
             writer.data_block(kind, table, instant=INSTANT, table_name="t", meta=False)
         assert writer.close() == path.stat().st_size
@@ -255,7 +255,7 @@ def test_what_can_not_be_decoded_is_an_error(rows: int) -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_meta_columns_come_first_and_partial_is_marked(kind: BlockKind, tmp_path: Path) -> None:
-    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
+    writer = LogWriter(str(tmp_path / "x.log"), log_files().blocks)
     table = pa.table(
         {
             "n": pa.array([1, 2, None]),
@@ -287,7 +287,7 @@ def test_meta_columns_come_first_and_partial_is_marked(kind: BlockKind, tmp_path
 
 def test_a_parquet_block_is_a_parquet_file(tmp_path: Path) -> None:
     rows = pa.table({"_hoodie_record_key": [f"k{i}" for i in range(3000)], "n": range(3000)})
-    formats = dict(log_formats())
+    formats = dict(log_files().blocks)
     writer = LogWriter(str(tmp_path / "x.log"), formats)
     writer.rollback_block(INSTANT, INSTANT)
     block = writer.data_block(BlockKind.PARQUET, rows, instant=INSTANT, table_name="t")
@@ -312,7 +312,7 @@ def test_a_parquet_block_is_a_parquet_file(tmp_path: Path) -> None:
 
 
 def test_blocks_that_have_no_rows(tmp_path: Path) -> None:
-    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
+    writer = LogWriter(str(tmp_path / "x.log"), log_files().blocks)
     empty = pa.table({"n": pa.array([], pa.int64())})
     for kind in BOTH:
         writer.data_block(kind, empty, instant=INSTANT, table_name="t", meta=False)
@@ -330,7 +330,7 @@ def test_blocks_that_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_a_block_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    with LogWriter(str(tmp_path / "x.log"), log_formats()) as writer:
+    with LogWriter(str(tmp_path / "x.log"), log_files().blocks) as writer:
         first = writer.rollback_block(INSTANT, INSTANT)
         keys = pa.array(["k"])
         with pytest.raises(SchemaError):
@@ -344,11 +344,11 @@ def test_a_block_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     with opened(tmp_path / "x.log") as reader:
         assert reader.blocks == (first, second) and not reader.damages
     with pytest.raises(StorageError):
-        LogWriter(str(tmp_path / "none" / "x.log"), log_formats())
+        LogWriter(str(tmp_path / "none" / "x.log"), log_files().blocks)
 
 
 def test_a_content_that_can_not_be_decoded_is_named(tmp_path: Path) -> None:
-    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
+    writer = LogWriter(str(tmp_path / "x.log"), log_files().blocks)
     table = pa.table({"n": range(100)})
     blocks = [
         writer.data_block(kind, table, instant=INSTANT, table_name="t", meta=False) for kind in BOTH

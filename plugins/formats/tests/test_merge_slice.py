@@ -15,10 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, field, frozen
 from hoodoo.errors import HoodooWarning
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.merge import slice as merging
 from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import KeyJoin
@@ -26,10 +24,12 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.read.project import pushed_filter, shaped
 from hoodoo.read.spec import row_spec
 from hoodoo.storage.local import LocalStorage
+from hoodoo_formats.log.writer import LogWriter
 from hoodoo_formats.parquet.format import ParquetFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,7 +147,7 @@ class Slice:
     ) -> Slice:
         instant = f"{int(FIRST) + len(self.logs) + 1}"
         with LogWriter(
-            str(self.home / f".{FILE_ID}_{instant}.log.1_0-0-0"), log_formats()
+            str(self.home / f".{FILE_ID}_{instant}.log.1_0-0-0"), log_files().blocks
         ) as writer:
             if rows is not None:
                 writer.data_block(

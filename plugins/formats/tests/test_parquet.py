@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, StorageError
-from hoodoo.files.record_keys import KeyFilter
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.config import TableConfig
@@ -20,6 +19,7 @@ from hoodoo.model.schema.avro import arrow_schema, avro_text
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
 from hoodoo_formats.parquet.format import ParquetFormat
+from key_filters import KeyFilter
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))

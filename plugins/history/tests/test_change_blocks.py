@@ -11,10 +11,8 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.reader import LogReader
-from hoodoo.files.log.writer import LogWriter
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind
 from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.log.changes import encode_changes
 from hoodoo_history.change_logs.schema import arrow_columns, change_schema
@@ -75,11 +73,11 @@ def test_an_independent_reader_reads_the_rows(mode: str, nested: bool) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_log_of_changes(tmp_path: Path, mode: str) -> None:
-    with LogWriter(str(tmp_path / "log"), log_formats()) as writer:
+    with log_files().writer(str(tmp_path / "log")) as writer:
         text = change_schema(mode, IMAGES, "t")
         writer.change_block([batch(mode)], INSTANT, text)
         writer.close()
-    with LogReader(LocalStorage(str(tmp_path)), "log", formats=log_formats()) as reader:
+    with log_files().reader(LocalStorage(str(tmp_path)), "log") as reader:
         (block,) = reader.blocks
         assert block.kind is BlockKind.CDC and block.instant == INSTANT
         assert block.schema_text == text and not reader.damages

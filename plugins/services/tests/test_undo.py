@@ -10,14 +10,12 @@ from hoodoo.actions.rollback import run as rollback
 from hoodoo.actions.rollback.files import absolute
 from hoodoo.actions.rollback.validation import data_files, refuse_missing
 from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError, HoodooWarning
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.reader import LogReader
-from hoodoo.files.log.writer import LogWriter
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.model.log_block import BlockKind
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import small_rows
 from hoodoo.timeline import create, timeline
@@ -123,7 +121,7 @@ class Table:
             self.store.put(path, b"1")
             return
         local = Path(self.store.scratch()) / "log"
-        with LogWriter(str(local), log_formats()) as writer:
+        with log_files().writer(str(local)) as writer:
             for number in writers:
                 writer.data_block(
                     BlockKind.AVRO, small_rows(), instant=t(number), table_name="t", meta=False
@@ -399,9 +397,9 @@ def test_blocks_among_others(tmp_path: Path) -> None:
         "a_0-0-0_00001.parquet",
         "b_0-0-0_00001.parquet",
     ]
-    (block,) = LogReader(
-        table.store, f"p/.a_{t(1)}.log.2_0-0-{int(found.rollback[8:])}", formats=log_formats()
-    ).blocks
+    (block,) = (
+        log_files().reader(table.store, f"p/.a_{t(1)}.log.2_0-0-{int(found.rollback[8:])}").blocks
+    )
     assert block.is_rollback and (block.instant, block.target_instant) == (found.rollback, t(3))
     done = next(i for i in table.line.completed() if i.action == "rollback")
     told = table.line.contents(table.store, done)["partitionMetadata"]["p"]

@@ -11,9 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import field, frozen
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.files import bloom as filters
-from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.record_keys import FILTER, FILTER_TYPE, FOOTER_KEYS, MAX_KEY, MIN_KEY
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
@@ -21,8 +18,12 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import LookupIndexContract, file_id
+from hoodoo_formats import bloom as filters
+from hoodoo_formats import record_keys
+from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions
+from hoodoo_formats.record_keys import FILTER, FILTER_TYPE, FOOTER_KEYS, MAX_KEY, MIN_KEY
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import sieve
 from hoodoo_standard.index.bloom import BloomIndex, global_from_settings
@@ -130,6 +131,12 @@ class SpyReader:
     @property
     def metadata(self) -> Mapping[str, str]:
         return self.spy.edit(self.path, dict(self.inner.metadata))
+
+    def key_range(self) -> tuple[str, str] | None:
+        return record_keys.key_range(self.metadata)
+
+    def key_filter(self) -> Any:
+        return record_keys.key_filter(self.metadata, f"base file {self.path}")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return self._noted(self.inner.batches(columns))

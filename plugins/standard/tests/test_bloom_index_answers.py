@@ -13,12 +13,12 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.files.bloom import DYNAMIC, SIMPLE, BloomOptions
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import ColumnKeys, file_id
+from hoodoo_formats.bloom import DYNAMIC, SIMPLE, BloomOptions
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions
 from hoodoo_standard.engine.local import LocalEngine

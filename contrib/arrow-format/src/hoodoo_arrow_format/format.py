@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.record_keys import KeyStats
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileReader, ColumnBounds
 from hoodoo.storage.api import Storage
@@ -21,11 +19,9 @@ _COMPRESSIONS = {"zstd": "zstd", "lz4": "lz4", "none": None}
 
 @frozen
 class ArrowFormat:
-    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileFormat` and ``HasColumnRanges``. ``bloom``:
-    how the filter of record keys is made."""
+    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileFormat` and ``HasColumnRanges``."""
 
     compression: str | None = "zstd"
-    bloom: BloomOptions = BloomOptions()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ArrowFormat:
@@ -37,7 +33,7 @@ class ArrowFormat:
                 "is no compression of Arrow files.",
                 f"Name one of {', '.join(_COMPRESSIONS)}.",
             )
-        return cls(_COMPRESSIONS[named], BloomOptions.from_settings(settings))
+        return cls(_COMPRESSIONS[named])
 
     @property
     def extension(self) -> str:
@@ -53,8 +49,7 @@ class ArrowFormat:
         expected_rows: int | None = None,
         base: BaseFileReader | None = None,
     ) -> ArrowWriter:
-        keys = KeyStats.begin(self.bloom, expected_rows, base)
-        return ArrowWriter(local, schema, self.compression, keys)
+        return ArrowWriter(local, schema, self.compression)
 
     def column_ranges(
         self, storage: Storage, path: str, columns: Sequence[str]

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.file_format import ColumnBounds
+from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
 
+from hoodoo_arrow_format.key_filter import KeyFilter
 from hoodoo_arrow_format.ranges import read_ranges
 from hoodoo_arrow_format.writer import ROWS
 
@@ -20,8 +22,7 @@ _BATCH_ROWS = 1 << 16
 
 
 class ArrowReader:
-    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileReader`. What it knows of its keys is in
-    :attr:`metadata` under the names of Hudi's footers, so it needs no ``KnowsKeys``."""
+    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileReader` and ``KnowsKeys``."""
 
     def __init__(self, storage: Storage, path: str) -> None:
         self._obj = f"base file {path}"
@@ -61,6 +62,18 @@ class ArrowReader:
         """By column, without reading a row."""
         try:
             return read_ranges(self.metadata)
+        except _BROKEN as error:
+            raise self._corrupt(error) from error
+
+    def key_range(self) -> tuple[str, str] | None:
+        known = self.ranges().get(RECORD_KEY)
+        if known is None or known.least is None or known.greatest is None:
+            return None
+        return known.least.as_py(), known.greatest.as_py()
+
+    def key_filter(self) -> KeyFilter | None:
+        try:
+            return KeyFilter.read(self.metadata)
         except _BROKEN as error:
             raise self._corrupt(error) from error
 

@@ -11,10 +11,10 @@ import os
 
 import pyarrow as pa
 from hoodoo.errors import StorageError
-from hoodoo.files.record_keys import KeyStats
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.conform import conform
 
+from hoodoo_arrow_format.key_filter import Keys
 from hoodoo_arrow_format.ranges import Ranges
 
 ROWS = "hoodoo_arrow_format.rows"
@@ -26,12 +26,10 @@ _COLUMN_BYTES, _BLOCK_BYTES = 220, 24
 class ArrowWriter:
     """Implements :class:`hoodoo.hookspecs.file_format.BaseFileWriter`; holds the rows of one batch."""
 
-    def __init__(
-        self, local: str, schema: pa.Schema, compression: str | None, keys: KeyStats
-    ) -> None:
+    def __init__(self, local: str, schema: pa.Schema, compression: str | None) -> None:
         self._local = local
         self._schema = schema.remove_metadata()
-        self._keys = keys if RECORD_KEY in schema.names else None
+        self._keys = Keys() if RECORD_KEY in schema.names else None
         self._ranges = Ranges()
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = self._put = self._blocks = 0
@@ -48,7 +46,7 @@ class ArrowWriter:
             if not rows.num_rows:
                 continue
             if self._keys is not None:
-                self._keys.add(rows.column(RECORD_KEY), known)
+                self._keys.add(rows.column(RECORD_KEY))
             self._ranges.add(rows)
             each = max(1, rows.nbytes // rows.num_rows)
             step = max(1, min(_BATCH_ROWS, _BATCH_BYTES // each))
@@ -66,7 +64,7 @@ class ArrowWriter:
         if not self._put:
             return int(self._sink.tell())
         said = len(self._schema.names) * _COLUMN_BYTES + self._blocks * _BLOCK_BYTES
-        return int(self._sink.tell()) + said + (self._keys.filter_bytes if self._keys else 0)
+        return int(self._sink.tell()) + said + (self._keys.text_bytes if self._keys else 0)
 
     def flush(self) -> int:
         """The rows that wait are a record batch of their own."""
@@ -84,9 +82,9 @@ class ArrowWriter:
 
     def close(self) -> int:
         self.flush()
-        said: dict[str, str | bytes] = {ROWS: str(self._put), **self._ranges.texts()}
+        said: dict[str, str] = {ROWS: str(self._put), **self._ranges.texts()}
         if self._keys is not None:
-            said |= self._keys.footer()
+            said |= self._keys.texts()
         last = pa.RecordBatch.from_pylist([], schema=self._schema)
         try:
             self._file.write_batch(last, said)

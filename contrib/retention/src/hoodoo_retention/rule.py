@@ -9,8 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions
@@ -119,6 +118,6 @@ def _last_written(
     newest = max(order_key(i) for i in (*(s.instant for s in slices), *(g.instant for g in logs)))
     if newest < limit and timeline.layout.log_names_slice:
         for log in logs:
-            with LogReader(storage, log.path, log.size, log_formats()) as reader:
+            with log_files().reader(storage, log.path, log.size) as reader:
                 newest = max([newest, *(order_key(b.instant) for b in reader.blocks if b.instant)])
     return newest

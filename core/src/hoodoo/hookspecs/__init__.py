@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> creation -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> log block format -> change log -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> log format -> log block format -> change log -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
 -> command -> observer
 """
 
@@ -32,6 +32,7 @@ from hoodoo.hookspecs import (
     layout,
     lock,
     log_block,
+    log_format,
     merger,
     metadata_partition,
     observer,
@@ -57,6 +58,7 @@ FAMILIES: dict[str, Family] = {
     "layout": layout.FAMILY,
     "serializer": serializer.FAMILY,
     "file_format": file_format.FAMILY,
+    "log_format": log_format.FAMILY,
     "log_block": log_block.FAMILY,
     "change_log": change_log.FAMILY,
     "conflict": conflict.FAMILY,
@@ -80,7 +82,7 @@ FAMILIES: dict[str, Family] = {
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
 _BRINGS = {
     "hoodoo-core": ("storage",),
-    "hoodoo-formats": ("file_format", "log_block"),
+    "hoodoo-formats": ("file_format", "log_format", "log_block"),
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),

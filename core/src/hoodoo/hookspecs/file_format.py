@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, frozen
 
-from hoodoo.files import record_keys
 from hoodoo.hookspecs.answers import Column, answers
 from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.model.column_range import ColumnRange
@@ -62,8 +61,7 @@ class KnowsKeys(Protocol):
     """Optional for a :class:`BaseFileReader`: it knows its record keys without reading rows.
 
     Keys that were taken out of a file which this one replaces may still count; never the reverse. Without
-    these members :attr:`BaseFileReader.metadata` is looked at under the names that Hudi's footers have: a
-    writer that puts :meth:`hoodoo.files.record_keys.KeyStats.footer` there needs nothing else.
+    these members nothing is known of the keys: whoever looks for some reads them.
     """
 
     def key_range(self) -> tuple[str, str] | None:
@@ -87,17 +85,12 @@ class FindsValues(Protocol):
 
 def key_range(reader: BaseFileReader) -> tuple[str, str] | None:
     """The least and the greatest record key of an open base file, as far as they are known."""
-    if isinstance(reader, KnowsKeys):
-        return reader.key_range()
-    return record_keys.key_range(reader.metadata)
+    return reader.key_range() if isinstance(reader, KnowsKeys) else None
 
 
-def key_filter(reader: BaseFileReader, obj: str = "base file") -> MembershipFilter | None:
-    """The filter of its record keys, if it has one. Raises CorruptTableError naming ``obj`` for one that
-    can't be read."""
-    if isinstance(reader, KnowsKeys):
-        return reader.key_filter()
-    return record_keys.key_filter(reader.metadata, obj)
+def key_filter(reader: BaseFileReader) -> MembershipFilter | None:
+    """The filter of its record keys, if it has one. Raises CorruptTableError for one that can't be read."""
+    return reader.key_filter() if isinstance(reader, KnowsKeys) else None
 
 
 class BaseFileWriter(Protocol):

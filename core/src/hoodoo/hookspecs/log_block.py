@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from hoodoo.files.log.content import BlockContent
 from hoodoo.hookspecs.family import Family
+
+
+class BlockContent(Protocol):
+    """The content of one block."""
+
+    def whole(self) -> pa.Buffer:
+        """All bytes. CorruptTableError, or an error that becomes one, where there are fewer."""
+
+    def opened(self, sparsely: bool = False) -> pa.NativeFile:
+        """The bytes as a file of their own; ``sparsely``: a large one is read by what is asked of it."""
 
 
 @runtime_checkable
 class LogBlockFormat(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.log_block``. Picklable. The frame of a block, its headers, and
-    blocks without rows (deletes, commands) are core's."""
+    blocks without rows (deletes, commands) are the log format's."""
 
     @property
     def kind(self) -> int:
-        """The type of its blocks on disk: one of :class:`hoodoo.files.log.blocks.BlockKind` that holds rows, or
+        """The type of its blocks on disk: one of :class:`hoodoo.model.log_block.BlockKind` that holds rows, or
         a number from 7 on, which no other reader of Hudi knows."""
 
     def decode(
@@ -26,8 +37,7 @@ class LogBlockFormat(Protocol):
     ) -> pa.Table:
         """The rows of a block, in their order, in plain types; of ``columns`` (None: all) those that it has.
         ``schema_text`` is the Avro schema in its header. CorruptTableError naming ``obj`` for bytes that are
-        not as they should be (:func:`hoodoo.files.log.content.decoding` makes it), SchemaError for a type that
-        no table holds."""
+        not as they should be, SchemaError for a type that no table holds."""
 
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
@@ -35,6 +45,34 @@ class LogBlockFormat(Protocol):
         """The content of a block, in pieces. ``rows`` have the columns of ``schema``, which is plain: those of
         strings may be dictionaries; ``schema_text`` is the same as Avro. SchemaError for a type that can't be
         stored."""
+
+
+class RecordColumns(Protocol):
+    """Records of flat fields, all at the same field: read from the first field to the last."""
+
+    def column(self, field: Any, kind: pa.DataType | None) -> pa.Array | None:
+        """The values of the field at hand, which is ``field``, as ``kind``, and on to the next; None: passed over.
+        ValueError for bytes that are no such value."""
+
+    def finish(self) -> None:
+        """ValueError where a record is longer than its fields."""
+
+
+@runtime_checkable
+class ReadsRecords(Protocol):
+    """Optional for a :class:`LogBlockFormat`: it reads single records in the encoding of its rows, wherever they
+    lie, all records a column at a time. The index of record keys has its values so, in Avro."""
+
+    def fields(self, schema: Mapping[str, Any]) -> Sequence[Any] | None:
+        """How each field of a record of ``schema`` is stored; None where one is nested."""
+
+    def records(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+    ) -> RecordColumns:
+        """The records of ``data`` that begin and end there. Some 32 bytes have to follow the last one."""
 
 
 FAMILY = Family(
@@ -45,5 +83,6 @@ FAMILY = Family(
     Names are those of ``hoodie.logfile.data.block.format``. The factory returns a
     :class:`LogBlockFormat`.""",
     (LogBlockFormat,),
+    optional=(ReadsRecords,),
     travels=True,
 )

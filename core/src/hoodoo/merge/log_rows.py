@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.files.log.blocks import BlockKind, Damage, Header, LogBlock
-from hoodoo.files.log.reader import LogReader
+from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.merge.virtual import made_deletes
 from hoodoo.model.filegroup import LogFile
+from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
 from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
@@ -42,11 +42,11 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
     """
     with ExitStack() as stack:
         readers = [
-            (log, stack.enter_context(LogReader(storage, log.path, log.size or None, rule.blocks)))
+            (log, stack.enter_context(rule.logs.reader(storage, log.path, log.size)))
             for log in logs
             if not log.suffix
         ]
-        found: list[tuple[LogReader, LogBlock]] = []
+        found: list[tuple[LogFileReader, LogBlock]] = []
         damages: list[Damage] = []
         for log, reader in readers:
             named, foreign = _named(log, reader, rule.visible)
@@ -61,7 +61,7 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
 
 
 def _named(
-    log: LogFile, reader: LogReader, visible: Visible
+    log: LogFile, reader: LogFileReader, visible: Visible
 ) -> tuple[list[LogBlock], list[Damage]]:
     """The blocks of ``log`` as of the instant that wrote them, and those that say another one.
 
@@ -81,14 +81,14 @@ def _named(
 
 
 def _counting(
-    found: Iterable[tuple[LogReader, LogBlock]], visible: Visible
-) -> Iterator[tuple[LogReader, LogBlock]]:
+    found: Iterable[tuple[LogFileReader, LogBlock]], visible: Visible
+) -> Iterator[tuple[LogFileReader, LogBlock]]:
     """The data and delete blocks that count, in the order in which they apply (format page 4.4).
 
     A rollback block takes the earlier blocks of its target away. A block made by log compaction
     stands for the blocks of the instants that it names, at the place of the last of them.
     """
-    kept: list[tuple[LogReader, LogBlock]] = []
+    kept: list[tuple[LogFileReader, LogBlock]] = []
     for reader, block in found:
         if block.is_rollback:
             kept = [pair for pair in kept if pair[1].instant != block.target_instant]
@@ -111,7 +111,7 @@ def _counting(
             yield kept[at]
 
 
-def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
+def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> Piece:
     if block.kind == BlockKind.DELETE:
         return Piece(_with_keys(_deletes(reader, block, rule), reader, block))
     rows = _data(reader, block, rule)
@@ -133,7 +133,7 @@ def _piece(reader: LogReader, block: LogBlock, rule: MergeRule) -> Piece:
     )
 
 
-def _with_keys(rows: pa.Table, reader: LogReader, block: LogBlock) -> pa.Table:
+def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Table:
     if rows.column(RECORD_KEY).null_count:
         raise CorruptTableError(
             f"log file {reader.path}, block at offset {block.offset}",
@@ -143,7 +143,7 @@ def _with_keys(rows: pa.Table, reader: LogReader, block: LogBlock) -> pa.Table:
     return rows
 
 
-def _data(reader: LogReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+def _data(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
     try:
         return reader.rows(block, rule.schema.names)
     except SchemaError as error:  # of a damaged schema, or a type that no table holds
@@ -161,7 +161,7 @@ def _operations(rows: pa.Table) -> pa.Array:
     return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
 
 
-def _deletes(reader: LogReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+def _deletes(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
     """A row for each deleted key: its ordering values are in their columns, the others are null."""
     kinds = [rule.schema.field(name).type for name in rule.ordering]
     found = reader.deletes(block, kinds)

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.kernel.log_blocks import LogFormats, log_formats
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import IS_DELETED, RECORD_KEY
 from hoodoo.timeline.instants import order_key
@@ -60,8 +60,8 @@ class MergeRule:
     keys: KeyGenerator | None = None
     needed: frozenset[str] = frozenset()
     gives_keys: bool = True
-    # What reads the rows of log blocks.
-    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
+    # What reads the log files.
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @classmethod
     def of(
@@ -84,7 +84,8 @@ class MergeRule:
         schema = pa.schema([f for f in stored if f.name in needed or f.name in wanted.names])
         ordering = tuple(n for n in config.ordering_fields if n in schema.names)
         gives_keys = RECORD_KEY in wanted.names or merger.columns is None
-        return cls(merger, schema, visible, ordering, keys, frozenset(needed), gives_keys)
+        logs = log_files(config)
+        return cls(merger, schema, visible, ordering, keys, frozenset(needed), gives_keys, logs)
 
     @property
     def out_schema(self) -> pa.Schema:

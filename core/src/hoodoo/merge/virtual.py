@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from attrs import define, frozen
 
 from hoodoo.errors import ConfigError
-from hoodoo.files.record_keys import FOOTER_KEYS
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     BaseFileReader,
@@ -73,7 +72,8 @@ class VirtualKeys:
 
 @frozen
 class KeyedReader:
-    """A base file whose record keys and partition path are made when they are asked for."""
+    """A base file whose record keys and partition path are made when they are asked for. It is no
+    :class:`~hoodoo.hookspecs.file_format.KnowsKeys`: what the inner one knows is of stored keys."""
 
     inner: BaseFileReader
     generator: KeyGenerator
@@ -91,8 +91,7 @@ class KeyedReader:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """The footer's, without what it says of stored keys."""
-        return {k: v for k, v in self.inner.metadata.items() if k not in FOOTER_KEYS}
+        return self.inner.metadata
 
     def batches(
         self,

@@ -149,6 +149,10 @@ class TableConfig:
         return self._value(table.BASE_FORMAT).upper()
 
     @property
+    def log_file_format(self) -> str:
+        return self._value(table.LOG_FORMAT).upper()
+
+    @property
     def populate_meta_fields(self) -> bool:
         return self._value(virtual.POPULATE)
 

@@ -14,6 +14,13 @@ BASE_FORMAT = Option(
     table_property=True,
     kind=PluginName("file_format"),
 )
+LOG_FORMAT = Option(
+    "hoodie.table.log.file.format",
+    "The format of log files.",
+    "HOODIE_LOG",
+    table_property=True,
+    kind=PluginName("log_format"),
+)
 HIVE_STYLE = Option(
     "hoodie.datasource.write.hive_style_partitioning",
     "Partition directories are named column=value.",
@@ -85,6 +92,7 @@ STORAGE_URI = Option("hoodoo.storage.uri", "The URI that a storage is opened for
 TABLE_OPTIONS: tuple[Option, ...] = (
     DATABASE,
     BASE_FORMAT,
+    LOG_FORMAT,
     HIVE_STYLE,
     URL_ENCODE,
     MERGE_MODE,

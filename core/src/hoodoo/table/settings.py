@@ -14,7 +14,6 @@ from hoodoo.errors import (
     OptionConflictError,
     PluginError,
 )
-from hoodoo.files.log.blocks import BlockKind
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.key_generator import (
     KeyGenerator,
@@ -29,6 +28,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, declared_options, default_name, resolve
 from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
+from hoodoo.model.log_block import BlockKind
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
@@ -127,6 +127,7 @@ def load_plugins(
         )
     refs: tuple[PluginRef, ...] = (generator_ref, merger_ref, index_ref, format_ref)
     if config.table_type == "MERGE_ON_READ":  # whose workers read log files
+        refs += (resolve("log_format", config.log_file_format, settings).ref,)
         names = (offer.name for offer in kernel().offers("log_block"))
         refs += tuple(resolve("log_block", name, settings).ref for name in names)
     return Plugins(generator, merger, index, file_format, refs)
@@ -157,10 +158,11 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
             f"option {LOG_BLOCKS.key}", f"names {wanted!r}, whose blocks hold changes, not rows.",
             "Name another one, or leave it out.",
         )  # fmt: skip
+    log_format = resolve("log_format", table.log_file_format, settings).instance
     marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
     wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
-    return LogSettings(table.name, marker, blocks, filled=filled, deletes_win=wins)
+    return LogSettings(table.name, marker, log_format, blocks, filled=filled, deletes_win=wins)
 
 
 def change_logs(settings: Settings) -> Resolved | None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hoodoo.files.log.blocks import BlockKind, LogBlock
-from hoodoo.files.log.reader import LogReader
-from hoodoo.files.log.writer import LogWriter
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind, LogBlock
 from hoodoo.storage.local import LocalStorage
 
 INSTANT = "20250101000000001"
@@ -26,7 +25,7 @@ def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]
     """Write a log file with Avro, delete, Parquet, command and Avro block, of ``rows`` without meta
     columns of its own; what was written."""
     rows = small_rows() if rows is None else rows
-    writer = LogWriter(str(local), log_formats())
+    writer = log_files().writer(str(local))
     keys = rows.column(0).combine_chunks()
 
     def data(kind: BlockKind) -> LogBlock:
@@ -43,6 +42,6 @@ def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]
     return blocks
 
 
-def opened(local: Path) -> LogReader:
+def opened(local: Path) -> LogFileReader:
     """A reader of the local file ``local``."""
-    return LogReader(LocalStorage(str(local.parent)), local.name, formats=log_formats())
+    return log_files().reader(LocalStorage(str(local.parent)), local.name)

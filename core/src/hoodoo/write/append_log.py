@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, frozen
 
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
@@ -93,7 +92,8 @@ class AppendLog:
         schema = pa.schema([f for f in self.schema if f.name in there])
         blocks = settings.blocks
         formats = {} if blocks is None else {blocks.kind: blocks}
-        with LogWriter(local, formats) as writer:
+        assert settings.format is not None
+        with settings.format.writer(local, formats) as writer:
             partial = len(schema) < len(self.schema)
             start = 0
             for rows, whole in self._pieces(data, target) if partial else [(data, True)]:

@@ -15,18 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
-from hoodoo.files.log.blocks import LogBlock
-from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
-from hoodoo.kernel.log_blocks import LogFormats, log_formats
+from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.log_block import LogBlock
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
@@ -97,7 +97,7 @@ class ReadLogKeys:
 
     storage: Storage
     virtual: KeyGenerator | None = None
-    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -106,12 +106,12 @@ class ReadLogKeys:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for slice_ in _slices(batches):
             for log in slice_.log_files:
-                with LogReader(self.storage, log.path, log.size or None, self.blocks) as reader:
+                with self.logs.reader(self.storage, log.path, log.size) as reader:
                     for block in reader.blocks:
                         if block.is_data:
                             yield _located(slice_, pc.unique(self._keys(reader, block)))
 
-    def _keys(self, reader: LogReader, block: LogBlock) -> pa.ChunkedArray:
+    def _keys(self, reader: LogFileReader, block: LogBlock) -> pa.ChunkedArray:
         if self.virtual is None:
             return reader.rows(block, [RECORD_KEY]).column(RECORD_KEY)
         names = record_key_columns(self.virtual)

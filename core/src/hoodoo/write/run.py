@@ -18,7 +18,6 @@ from hoodoo.errors import (
     CorruptTableError,
     StorageError,
 )
-from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.kernel.events import ActionEvents, action_events, running
@@ -30,6 +29,7 @@ from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
+from hoodoo.storage.opening import NOT_THERE
 from hoodoo.timeline import partitions, placement, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro

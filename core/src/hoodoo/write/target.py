@@ -16,6 +16,7 @@ from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.log_block import LogBlockFormat
+from hoodoo.hookspecs.log_format import LogFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.participant import Participation
 from hoodoo.hookspecs.registration import PluginRef
@@ -37,6 +38,7 @@ class LogSettings:
 
     table_name: str
     marker: str = "CREATE"
+    format: LogFormat | None = None
     blocks: LogBlockFormat | None = None
     schema_text: str | None = None
     # The meta columns that rows store; None: all.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo.options.files import BLOOM_ENTRIES, BLOOM_FPP, BLOOM_MOST, BLOOM_TYPE
-from hoodoo.options.kinds import FLAG, Choice, Size
+from hoodoo.options.kinds import FLAG, Choice, Number, Size, Whole
 from hoodoo.options.option import Option
 
 CODEC = Option(
@@ -36,6 +35,25 @@ DICTIONARY = Option(
 )
 BLOOM_FILTER = Option(
     "hoodie.parquet.bloom.filter.enabled", "Put a bloom filter in the footer.", "true", kind=FLAG
+)
+BLOOM_TYPE = Option(
+    "hoodie.bloom.index.filter.type",
+    "SIMPLE: bloom filters of one size; DYNAMIC_V0: filters that grow with their keys.",
+    "DYNAMIC_V0",
+    kind=Choice("SIMPLE", "DYNAMIC_V0"),
+)
+BLOOM_FPP = Option(
+    "hoodie.index.bloom.fpp", "Rate of false positives.", "1e-09", kind=Number(above=0, below=1)
+)
+BLOOM_ENTRIES = Option(
+    "hoodie.index.bloom.num_entries",
+    "Keys that a bloom filter is made for at first; by default those that there are.",
+    kind=Whole(1),
+)
+BLOOM_MOST = Option(
+    "hoodie.bloom.index.filter.dynamic.max.entries",
+    "Keys that a filter of the type DYNAMIC_V0 may grow to.",
+    kind=Whole(1),
 )
 
 PARQUET_OPTIONS: tuple[Option, ...] = (

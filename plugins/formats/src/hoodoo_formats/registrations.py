@@ -23,6 +23,17 @@ def hoodoo_file_formats() -> Iterable[Registration]:
 
 
 @hookimpl
+def hoodoo_log_formats() -> Iterable[Registration]:
+    return [
+        Registration(
+            "HOODIE_LOG",
+            "hoodoo_formats.log.log_format:HudiLog.from_settings",
+            summary="Hudi's log files: blocks of rows, deletes and commands.",
+        )
+    ]
+
+
+@hookimpl
 def hoodoo_log_blocks() -> Iterable[Registration]:
     return [
         Registration(

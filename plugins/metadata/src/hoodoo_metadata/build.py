@@ -15,7 +15,6 @@ from datetime import timedelta
 from attrs import evolve
 from hoodoo.actions.life import Life
 from hoodoo.errors import CommitConflictError, HoodooError
-from hoodoo.files.opening import NOT_THERE
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.kernel.events import action_events
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
@@ -24,6 +23,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.storage.below import Below
+from hoodoo.storage.opening import NOT_THERE
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness

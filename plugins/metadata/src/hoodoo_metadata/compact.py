@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from hoodoo.hookspecs.engine import Engine, Task
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
@@ -216,6 +217,8 @@ class _CompactGroups:
     pending: Pending
     schema_text: str
     partitions: Mapping[str, Partition]
+    # For the task: it reads the log files of the metadata table.
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:

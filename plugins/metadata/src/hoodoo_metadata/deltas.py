@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
+from hoodoo.model.log_block import BlockKind
 from hoodoo.produce.markers import NO_MARKER
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.scratch import scratch_file
@@ -52,7 +52,7 @@ def put_delta(
     """
     instant = pending.requested
     with scratch_file(storage) as local:
-        with LogWriter(local) as writer:
+        with log_files().writer(local) as writer:
             if delta.entries.num_rows:
                 batches = delta.entries.to_batches()
 

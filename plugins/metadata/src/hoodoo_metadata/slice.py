@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.log.blocks import BlockKind, LogBlock, kind_name
-from hoodoo.files.log.reader import LogReader
+from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.log_block import BlockKind, LogBlock, kind_name
 from hoodoo.storage.api import Storage
 
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
@@ -99,7 +100,7 @@ def layers(
 
 
 def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:
-    with LogReader(storage, log.path, log.size or None) as reader:
+    with log_files().reader(storage, log.path, log.size) as reader:
         if reader.damages:
             raise CorruptTableError(f"{storage.root}/{log.path}", str(reader.damages[0]), FIX)
         if not reader.blocks:  # who commits a log file has written one
@@ -118,7 +119,7 @@ def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:
                 )
 
 
-def _deleted(reader: LogReader, block: LogBlock) -> pa.Array:
+def _deleted(reader: LogFileReader, block: LogBlock) -> pa.Array:
     rows = reader.deletes(block, ())
     return rows.column("record_key").combine_chunks().cast(pa.binary())
 

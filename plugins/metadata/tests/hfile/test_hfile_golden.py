@@ -14,9 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind
 from hoodoo.storage.local import LocalStorage
 from hoodoo_metadata.hfile import FileWindow, HFile, write_hfile
 from hoodoo_metadata.hfile.blocks import Stored, contents
@@ -149,7 +148,7 @@ def _windows(storage: LocalStorage, names: list[str]) -> Iterator[FileWindow]:
         if name.endswith(".hfile"):
             yield FileWindow.of(storage, name)
         elif not name.endswith(".crc"):
-            with LogReader(storage, name, formats=log_formats()) as log:
+            with log_files().reader(storage, name) as log:
                 for block in log.blocks:
                     if block.kind is BlockKind.HFILE:
                         yield FileWindow.of(storage, name, block.content_start, block.content_size)
@@ -166,16 +165,15 @@ def _plain(file: HFile, data: bytes) -> list[bytes]:
 
 
 def test_an_hfile_in_a_log_file(tmp_path: Path, made: Any) -> None:
-    from hoodoo.files.log.writer import LogWriter
 
     first, second = {b"a": b"1", b"b": b"2"}, {b"c": b"3"}
-    with LogWriter(str(tmp_path / "log"), log_formats()) as log:
+    with log_files().writer(str(tmp_path / "log")) as log:
         for model in (first, second):
             content = partial(write_hfile, batches=[made.batch(model)], schema_text='"bytes"')
             log.block(BlockKind.HFILE, "20260101000000000", '"bytes"', content)
         log.rollback_block("20260101000000002", "20260101000000001")
     storage = LocalStorage(str(tmp_path))
-    with LogReader(storage, "log", formats=log_formats()) as reader:
+    with log_files().reader(storage, "log") as reader:
         assert not reader.damages
         blocks = reader.blocks
     assert [b.kind for b in blocks] == [BlockKind.HFILE, BlockKind.HFILE, BlockKind.COMMAND]

@@ -12,6 +12,7 @@ from hoodoo.actions.rollback.validation import data_files, refuse_missing
 from hoodoo.errors import CommitConflictError, CommitUnknownError, ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
@@ -150,7 +151,7 @@ def _without_later(
     the savepoint would miss it."""
     kept = []
     for log in slice_.log_files:
-        found = writers(storage, log)
+        found = writers(storage, log, log_files(timeline.config))
         if found is None:
             continue
         known = {i for i in found if order_key(i) <= order_key(requested)}

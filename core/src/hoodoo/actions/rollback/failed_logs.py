@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.markers import MARKERS
@@ -62,7 +61,9 @@ def _marked(storage: Storage, instant: str) -> list[str]:
     return [match[1] for name in names if (match := _MARKER.fullmatch(name.strip()))]
 
 
-def failed_logs(storage: Storage, groups: frozenset[Group], instant: str) -> FailedLogs:
+def failed_logs(
+    storage: Storage, groups: frozenset[Group], instant: str, opener: LogFiles
+) -> FailedLogs:
     """Those log files of ``groups`` that hold blocks of ``instant`` which no rollback took back."""
     logs: dict[tuple[str, str, str], list[LogFile]] = {}
     for partition in sorted({partition for partition, _ in groups}):
@@ -76,7 +77,7 @@ def failed_logs(storage: Storage, groups: frozenset[Group], instant: str) -> Fai
         files.sort(key=lambda log: (log.version, log.write_token))
         mixed = False
         for file in files:
-            written = _writers(storage, file, instant)
+            written = _writers(storage, file, instant, opener)
             if written == {instant}:
                 whole.append(file)
             elif instant in written:
@@ -88,7 +89,9 @@ def failed_logs(storage: Storage, groups: frozenset[Group], instant: str) -> Fai
     return FailedLogs(tuple(whole), tuple(shared))
 
 
-def left_behind(storage: Storage, files: Iterable[LogFile], undone: set[str]) -> list[LogFile]:
+def left_behind(
+    storage: Storage, files: Iterable[LogFile], undone: set[str], opener: LogFiles
+) -> list[LogFile]:
     """Those of ``files`` that a task of Hoodoo's put after its write, one of the instants ``undone``,
     had been rolled back.
 
@@ -97,14 +100,16 @@ def left_behind(storage: Storage, files: Iterable[LogFile], undone: set[str]) ->
     """
     by_token = {str(int(i[8:])): i for i in undone if i[8:].isdigit()}
     named = ((file, by_token.get(file.write_token.rpartition("-")[2])) for file in files)
-    return [f for f, instant in named if instant and _writers(storage, f, instant) == {instant}]
+    return [
+        f for f, instant in named if instant and _writers(storage, f, instant, opener) == {instant}
+    ]
 
 
-def writers(storage: Storage, file: LogFile) -> frozenset[str] | None:
+def writers(storage: Storage, file: LogFile, opener: LogFiles) -> frozenset[str] | None:
     """The instants of the blocks of ``file``, if it is certain that there are no others: empty where it
     takes something back, or has bytes that no block can be read from. None if it went away meanwhile."""
     try:
-        with LogReader(storage, file.path, file.size, log_formats()) as reader:
+        with opener.reader(storage, file.path, file.size) as reader:
             blocks = list(reader.blocks)
             if reader.damages or any(block.is_rollback for block in blocks):
                 return frozenset()
@@ -119,11 +124,11 @@ _ROLLED_BACK = "rolled back"
 _UNKNOWN = "unknown"
 
 
-def _writers(storage: Storage, file: LogFile, instant: str) -> set[str]:
+def _writers(storage: Storage, file: LogFile, instant: str, opener: LogFiles) -> set[str]:
     """The instants of the file's data and delete blocks; or that it takes ``instant`` back. Bytes
     that no block can be read from may be anybody's. Empty if the file went away meanwhile."""
     try:
-        with LogReader(storage, file.path, file.size, log_formats()) as reader:
+        with opener.reader(storage, file.path, file.size) as reader:
             if any(b.is_rollback and b.target_instant == instant for b in reader.blocks):
                 return {_ROLLED_BACK}
             lost = {_UNKNOWN for damage in reader.damages if damage.size}

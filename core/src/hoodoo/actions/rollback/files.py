@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from hoodoo.actions.rollback.failed_logs import FailedLogs, Group, failed_logs, touched_groups
-from hoodoo.files.log.writer import LogWriter
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
@@ -90,7 +90,9 @@ def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFi
         return Found(tuple(named))
     # Here the name of a log file says its slice, and not who wrote it; but for change data.
     whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
-    left = failed_logs(storage, where.groups, requested) if where.groups else FailedLogs()
+    left = FailedLogs()
+    if where.groups:
+        left = failed_logs(storage, where.groups, requested, log_files(timeline.config))
     whole += [log for log in left.whole if log not in whole]
     shared = [log for log in left.shared if not (where.own_slices and log.instant == requested)]
     return Found(tuple(whole), tuple(shared))
@@ -118,7 +120,7 @@ def take_away(
     gone = {f.path for f in found.whole} | _planned(storage, requested, requests)
     for path in sorted(gone):
         storage.delete(path)
-    taken_back = tuple(_take_back(storage, log, mine, requested) for log in found.shared)
+    taken_back = tuple(_take_back(storage, timeline, log, mine, requested) for log in found.shared)
     # The inflight file first: without its requested file nobody could tell what it is.
     for pending in _pending_files(storage, timeline, instant):
         storage.delete(timeline.path(pending))
@@ -208,11 +210,13 @@ def _ask(
     }
 
 
-def _take_back(storage: Storage, log: LogFile, mine: str, target: str) -> LogFile:
+def _take_back(
+    storage: Storage, timeline: Timeline, log: LogFile, mine: str, target: str
+) -> LogFile:
     """Add a rollback block behind ``log``, in a log file of its own."""
     made = evolve(log, version=log.version + 1, write_token=f"0-0-{int(mine[8:])}")
     with scratch_file(storage) as local:
-        writer = LogWriter(local)
+        writer = log_files(timeline.config).writer(local)
         writer.rollback_block(mine, target)
         made = evolve(made, size=writer.close())
         storage.put_file_if_absent(made.path, local)

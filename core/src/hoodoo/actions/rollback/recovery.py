@@ -12,6 +12,7 @@ from hoodoo.errors import CommitConflictError, PluginError, StorageError
 from hoodoo.hookspecs.action import Recovers
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
+from hoodoo.kernel.log_files import log_files
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
@@ -183,7 +184,9 @@ def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list
     if not timeline.layout.log_names_slice:
         return [file.path for file in files if file.instant in undone]
     found = [f.path for f in files if isinstance(f, BaseFile) and f.instant in undone]
-    logs = left_behind(storage, (f for f in files if isinstance(f, LogFile)), undone)
+    logs = left_behind(
+        storage, (f for f in files if isinstance(f, LogFile)), undone, log_files(timeline.config)
+    )
     if not logs:
         return found
     # A compaction that was planned meanwhile names them (they change no row), and would miss them.

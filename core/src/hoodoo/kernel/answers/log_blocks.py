@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from hoodoo.files.log.blocks import BlockKind
 from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.declared import rule
 from hoodoo.kernel.answers.seam import Ask, iterated
 from hoodoo.kernel.answers.wrong import Wrong, says
+from hoodoo.model.log_block import BlockKind
 
 _WITHOUT_ROWS = (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.CORRUPT)
 

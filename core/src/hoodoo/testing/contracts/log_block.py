@@ -21,18 +21,31 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.files.log.blocks import BlockKind, Header, LogBlock
-from hoodoo.files.log.content import BlockContent
-from hoodoo.files.log.reader import LogReader
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs.log_block import LogBlockFormat
+from hoodoo.hookspecs.log_format import LogFileWriter
+from hoodoo.kernel.log_files import LogFiles, log_files
+from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, rows
 
 _INSTANT = "20250101000000001"
+
+
+@frozen
+class _Content:
+    """The content of a block that lies in memory."""
+
+    data: pa.Buffer
+
+    def whole(self) -> pa.Buffer:
+        return self.data
+
+    def opened(self, sparsely: bool = False) -> pa.NativeFile:
+        return pa.BufferReader(self.data)
 
 
 class LogBlockContract:
@@ -50,8 +63,7 @@ class LogBlockContract:
     def decoded(
         self, log_block: LogBlockFormat, content: bytes, text: str, columns: Sequence[str] | None
     ) -> pa.Table:
-        opened = BlockContent(pa.BufferReader(b"before" + content), 6, len(content))
-        return log_block.decode(opened, text, columns, "the block")
+        return log_block.decode(_Content(pa.py_buffer(content)), text, columns, "the block")
 
     def encoded(self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]) -> bytes:
         table, text = sample
@@ -114,15 +126,15 @@ class LogBlockContract:
     def test_lies_in_a_log_file(
         self, log_block: LogBlockFormat, sample: tuple[pa.Table, str], tmp_path: Path
     ) -> None:
-        """Between blocks of core's, found again by what scans the file."""
+        """Between other blocks, found again by what scans the file."""
         table, text = sample
-        formats = {int(log_block.kind): log_block}
-        with LogWriter(str(tmp_path / "x.log"), formats) as writer:
+        files = LogFiles(log_files().format, {int(log_block.kind): log_block})
+        with files.writer(str(tmp_path / "x.log")) as writer:
             writer.rollback_block(_INSTANT, _INSTANT)
             written = self.block(writer, log_block, table, text)
             writer.rollback_block(_INSTANT, _INSTANT)
             writer.close()
-        with LogReader(LocalStorage(str(tmp_path)), "x.log", formats=formats) as reader:
+        with files.reader(LocalStorage(str(tmp_path)), "x.log") as reader:
             assert not reader.damages and len(reader.blocks) == 3
             found = reader.blocks[1]
             assert found == written and found.has_rows
@@ -130,7 +142,7 @@ class LogBlockContract:
             assert reader.rows(found).equals(table)
 
     def block(
-        self, writer: LogWriter, log_block: LogBlockFormat, table: pa.Table, text: str
+        self, writer: LogFileWriter, log_block: LogBlockFormat, table: pa.Table, text: str
     ) -> LogBlock:
         if log_block.kind == BlockKind.CDC:
             return writer.change_block(table.to_batches(), _INSTANT, text)

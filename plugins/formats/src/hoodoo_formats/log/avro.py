@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.content import BlockContent, decoding
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.log_block import BlockKind
 from hoodoo.model.schema.normalize import conform
 
+from hoodoo_formats.log.avro_decode import FlatField, Rows, flat_fields
 from hoodoo_formats.log.avro_read import avro_rows
 from hoodoo_formats.log.avro_write import encode_rows
 from hoodoo_formats.log.changes import encode_changes
+from hoodoo_formats.log.content import BlockContent, decoding
+from hoodoo_formats.log.lanes import Bytes, Places
 
 
 @frozen
 class AvroBlocks:
-    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`."""
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat` and ``ReadsRecords``."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> AvroBlocks:
@@ -33,6 +36,12 @@ class AvroBlocks:
     ) -> pa.Table:
         with decoding(obj):
             return avro_rows(content.whole(), schema_text, columns, obj)
+
+    def fields(self, schema: Mapping[str, Any]) -> Sequence[FlatField] | None:
+        return flat_fields(schema)
+
+    def records(self, data: Bytes, starts: Places, ends: Places) -> Rows:
+        return Rows(data, starts, ends)
 
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str

@@ -14,7 +14,8 @@ from typing import Any
 import fastavro
 import numpy as np
 import pyarrow as pa
-from hoodoo.files.log.content import Undecodable
+
+from hoodoo_formats.log.content import Undecodable
 
 
 def generic_rows(content: pa.Buffer, rows: int, avro: Any, wanted: pa.Schema) -> pa.Table:

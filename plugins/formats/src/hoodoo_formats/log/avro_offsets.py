@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-from hoodoo.files.log.lanes import Bytes, Places, Walk, places_of
+
+from hoodoo_formats.log.lanes import Bytes, Places, Walk, places_of
 
 # So many rows are walked one by one in less time than lanes are laid out: a bound, not data's size.
 _FEW = 1024

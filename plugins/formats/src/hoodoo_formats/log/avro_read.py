@@ -1,7 +1,7 @@
 """The rows of an Avro data block: version, number of rows, and for each an int32 length and a datum.
 
 Flat schemas are decoded with NumPy, all rows of a column at a time: :mod:`~hoodoo_formats.log.avro_offsets`
-finds the rows, :mod:`hoodoo.files.log.avro_decode` reads them. Nested schemas are fastavro's
+finds the rows, :mod:`hoodoo_formats.log.avro_decode` reads them. Nested schemas are fastavro's
 (:mod:`~hoodoo_formats.log.avro_generic`).
 Measured in CPU seconds, for TPC-H lineitem rows with five meta columns, nullable, 251 bytes each:
 
@@ -29,14 +29,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from hoodoo.files.log.avro_decode import FlatField, Rows, flat_fields
-from hoodoo.files.log.content import Undecodable
-from hoodoo.files.log.lanes import Bytes, Places
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.normalize import plain_schema
 
+from hoodoo_formats.log.avro_decode import FlatField, Rows, flat_fields
 from hoodoo_formats.log.avro_generic import generic_rows
 from hoodoo_formats.log.avro_offsets import row_starts
+from hoodoo_formats.log.content import Undecodable
+from hoodoo_formats.log.lanes import Bytes, Places
 
 _HEAD = struct.Struct(">ii")
 # Rows decoded at a time: what a column needs stays in a core's cache.

@@ -1,5 +1,5 @@
 """Avro data blocks of Arrow columns, all rows of a column at a time, in the encoding of
-:mod:`hoodoo.files.log.avro_encode`. Figures are at :mod:`hoodoo_formats.log.avro_read`."""
+:mod:`hoodoo_formats.log.avro_encode`. Figures are at :mod:`hoodoo_formats.log.avro_read`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.files.log.avro_encode import Part, content, empty, fixed, join, value_parts, zero
 
+from hoodoo_formats.log.avro_encode import Part, content, empty, fixed, join, value_parts, zero
 from hoodoo_formats.log.avro_generic import encode_generic
 
 _HEAD = struct.Struct(">ii")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.files.log.avro_encode import Part, content, join
 
+from hoodoo_formats.log.avro_encode import Part, content, join
 from hoodoo_formats.log.avro_generic import encode_generic
 from hoodoo_formats.log.avro_write import column_parts, fixed_lengths
 

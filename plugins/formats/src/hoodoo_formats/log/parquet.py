@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.content import BlockContent, Undecodable, decoding
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 
+from hoodoo_formats.log.content import BlockContent, Undecodable, decoding
 from hoodoo_formats.options import CODEC, CODECS, LEVELS
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
 

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from attrs import Factory, frozen
-from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.record_keys import HasFooter, KeyStats
-from hoodoo.hookspecs.file_format import BaseRanges
+from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.option import OptionSource
 from hoodoo.options.table import INDEX_TYPE
@@ -16,9 +14,11 @@ from hoodoo.options.virtual import KEPT_META, POPULATE
 from hoodoo.storage.api import Storage
 
 from hoodoo_formats import options as keys
+from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
+from hoodoo_formats.record_keys import KeyStats
 
 
 @frozen
@@ -64,9 +64,11 @@ class ParquetFormat:
         local: str,
         schema: pa.Schema,
         expected_rows: int | None = None,
-        base: HasFooter | None = None,
+        base: BaseFileReader | None = None,
     ) -> ParquetWriter:
         """Start a file at ``local``; it is whole after ``close``."""
+        if not isinstance(base, KnowsKeys):  # one that makes its keys: its footer is of others
+            base = None
         keys = KeyStats.begin(self.options.bloom, expected_rows, base)
         return ParquetWriter(local, schema, self.options, keys if self.options.key_stats else None)
 

@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.opening import open_named
-from hoodoo.files.record_keys import MAX_KEY, MIN_KEY
 from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.range_values import Raw, is_comparable
 from hoodoo.storage.api import Storage
+from hoodoo.storage.opening import open_named
+
+from hoodoo_formats.record_keys import MAX_KEY, MIN_KEY
 
 
 def read_footer(storage: Storage, path: str) -> pq.FileMetaData:

@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hoodoo.errors import CorruptTableError
-from hoodoo.files import record_keys
-from hoodoo.files.bloom import BloomFilter
-from hoodoo.files.opening import open_named
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage
+from hoodoo.storage.opening import open_named
+
+from hoodoo_formats import record_keys
+from hoodoo_formats.bloom import BloomFilter
 
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30

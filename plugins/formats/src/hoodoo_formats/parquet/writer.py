@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import Factory, frozen
 from hoodoo.errors import StorageError
-from hoodoo.files.bloom import BloomOptions
-from hoodoo.files.record_keys import KeyStats
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import conform, plain_schema
 
+from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
+from hoodoo_formats.record_keys import KeyStats
 
 _MAX_ROWS = 1 << 20
 # What the footer says of one column of one row group. Measured on tables of 8 to 20 columns: 90 to 200.

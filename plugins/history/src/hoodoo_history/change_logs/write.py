@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
-from hoodoo.files.log.writer import LogWriter
 from hoodoo.hookspecs import Settings
-from hoodoo.kernel.log_blocks import LogFormats, log_formats
+from hoodoo.hookspecs.log_format import LogFileWriter
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.normalize import conform, plain_schema
 
@@ -35,11 +35,12 @@ class ChangeLogs:
 
     mode: str
     table: str
-    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
+    files: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ChangeLogs:
-        return cls(mode(settings.table) or BEFORE_AFTER, settings.table.name)
+        table = settings.table
+        return cls(mode(table) or BEFORE_AFTER, table.name, log_files(table))
 
     def begin(self, local: str, instant: str, schema: pa.Schema) -> ChangeLog:
         images = plain_schema(without_meta(schema))
@@ -56,7 +57,7 @@ class ChangeLog:
     instant: str
     images: pa.Schema  # the table's own columns in plain types
     text: str  # the schema of the blocks
-    _writer: LogWriter | None = None
+    _writer: LogFileWriter | None = None
     _held: list[pa.RecordBatch] = field(factory=list)
     _rows: int = 0
 
@@ -110,7 +111,7 @@ class ChangeLog:
 
     def _flush(self) -> None:
         if self._writer is None:
-            self._writer = LogWriter(self.local, self.logs.blocks)
+            self._writer = self.logs.files.writer(self.local)
         if self._held:
             self._writer.change_block(self._held, self.instant, self.text)
             self._held, self._rows = [], 0

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.log.blocks import BlockKind
-from hoodoo.files.log.reader import LogReader
-from hoodoo.kernel.log_blocks import LogFormats
+from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
+from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
@@ -72,13 +71,13 @@ def logged_changes(
     logs: Sequence[LogFile],
     spec: ChangeSpec,
     ops: Sequence[str],
-    blocks: LogFormats,
+    files: LogFiles,
 ) -> Iterator[Found]:
     """(operation, rows before, rows after, their keys) by block; ``after`` is None too where the log
     does not say it, and keys where the log does. Raises CorruptTableError for damaged logs."""
     image = pa.schema([f for f in spec.rows.schema if f.name in spec.needs])
     for log in logs:
-        with LogReader(storage, log.path, log.size or None, blocks) as reader:
+        with files.reader(storage, log.path, log.size) as reader:
             for damage in reader.damages:
                 raise CorruptTableError(
                     f"{storage.root}: {damage}".rstrip("."),

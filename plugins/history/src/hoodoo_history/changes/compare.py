@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.kernel.log_blocks import LogFormats, log_formats
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
@@ -45,7 +45,7 @@ class Comparison:
     file_format: BaseFileFormat
     spec: ChangeSpec
     rule: MergeRule | None = None
-    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     def rows(self, unit: ChangeUnit) -> Iterator[pa.RecordBatch]:
         """The changes of ``unit``, in the shape of ``spec.out_schema``: deletes, updates, inserts."""
@@ -108,7 +108,7 @@ class Comparison:
     def _noted(self, unit: ChangeUnit) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
         written: pa.Table | None = None
         for op, before, after, keys in logged_changes(
-            self.storage, unit.logs, self.spec, unit.ops, self.blocks
+            self.storage, unit.logs, self.spec, unit.ops, self.logs
         ):
             if keys is not None:
                 if written is None:

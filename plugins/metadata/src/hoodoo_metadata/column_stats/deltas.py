@@ -16,10 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
-from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.kernel.log_blocks import LogFormats, log_formats
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range
 from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.produce.base_ranges import base_ranges
@@ -120,7 +119,7 @@ class _ReadRanges:
     schema: pa.Schema
     columns: tuple[str, ...]
     version: int
-    blocks: LogFormats = field(factory=log_formats, eq=False, repr=False)
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -169,7 +168,7 @@ class _ReadRanges:
 
     def _of_log(self, file: LogFile) -> list[ColumnRange]:
         merged: dict[str, ColumnRange] = {}
-        with LogReader(self.storage, file.path, file.size or None, self.blocks) as reader:
+        with self.logs.reader(self.storage, file.path, file.size) as reader:
             for block in reader.blocks:
                 if not block.is_data:
                     continue

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
 from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -48,6 +49,8 @@ class RecordIndex:
     how: str = "auto"
     partitioned: bool = False
     hash: KeyHash | None = None
+    # For the task: it reads the log files of the metadata table.
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @classmethod
     def open(
@@ -222,6 +225,7 @@ class _Entries:
     """Step: payloads of the slices of a bucket in, its entries out."""
 
     storage: Storage
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -291,6 +295,7 @@ class _LookUp:
     how: str
     wanted: Side
     there: Side
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @property
     def out_schema(self) -> pa.Schema:

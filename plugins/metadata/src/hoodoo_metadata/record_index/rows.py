@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.produce.key_changes import INDEX_ROWS
@@ -64,6 +65,8 @@ class GroupFiles:
     cap: int = 0
     # File groups by slot, where it has to be told which keys lie elsewhere already.
     known: tuple[tuple[FileSlice, ...], ...] | None = None
+    # For the task: it reads the log files of the metadata table.
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     def file_id(self, slot: int) -> str:
         """The file group that takes what comes into ``slot``."""

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.log.avro_decode import FlatField, Rows, flat_fields
-from hoodoo.files.log.content import Undecodable
+from hoodoo.hookspecs.log_block import ReadsRecords
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind
 
 from hoodoo_metadata.schema import KEY_LOCATION, decode_row, fields_of
 
@@ -47,7 +48,8 @@ class _Step:
     """A field on the way through a value. ``branch``: it is a union of which this branch must be taken;
     what the branch holds are the next steps."""
 
-    field: FlatField
+    name: str
+    field: Any
     branch: int | None = None
 
 
@@ -68,33 +70,48 @@ def read_places(values: pa.Array, schema_text: str | None) -> tuple[pa.Array, pa
     return columns["partitionName"], _file_ids(columns), columns["instantTime"]
 
 
+def _avro() -> ReadsRecords | None:
+    """What reads Avro a column at a time, if it is installed."""
+    found = log_files().blocks.get(BlockKind.AVRO)
+    return found if isinstance(found, ReadsRecords) else None
+
+
 @functools.lru_cache(16)
 def _steps(schema_text: str | None) -> tuple[_Step, ...] | None:
     """How to walk through a value; None where a nested field can't be null."""
     steps: list[_Step] = []
+    avro = _avro()
+    if avro is None:
+        return None
     for field in fields_of(schema_text):
-        flat = flat_fields({"fields": [field]})
+        flat = avro.fields({"fields": [field]})
         if flat is not None:
-            steps.append(_Step(flat[0]))
+            steps.append(_Step(field["name"], flat[0]))
             continue
         union = field["type"]
         if not isinstance(union, list) or "null" not in union:
             return None
-        mark = FlatField(field["name"], "int")  # a branch is stored as an int
+        # A branch is stored as an int.
+        (mark,) = avro.fields({"fields": [{"name": field["name"], "type": "int"}]}) or (None,)
         if field["name"] != _LOCATION:
-            steps.append(_Step(mark, union.index("null")))
+            steps.append(_Step(field["name"], mark, union.index("null")))
             continue
         branch = next(i for i, member in enumerate(union) if member != "null")
-        within = flat_fields(union[branch])
+        within = avro.fields(union[branch])
         if within is None:
             return None
-        steps += [_Step(mark, branch), *(_Step(inner) for inner in within)]
-    named = [step.field.name for step in steps]
+        steps.append(_Step(field["name"], mark, branch))
+        names = [inner["name"] for inner in union[branch]["fields"]]
+        steps += map(_Step, names, within)
+    named = [step.name for step in steps]
     return tuple(steps) if _LOCATION in named and named.count("key") == 1 else None
 
 
 def _columns(values: pa.Array, steps: tuple[_Step, ...]) -> pa.RecordBatch | None:
     """None where a value has another shape than ``steps``."""
+    avro = _avro()
+    if avro is None:
+        return None
     offsets = np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, values.offset * 4)
     begin, end = int(offsets[0]), int(offsets[-1])
     data = np.zeros(end - begin + _PAD, np.uint8)
@@ -103,9 +120,9 @@ def _columns(values: pa.Array, steps: tuple[_Step, ...]) -> pa.RecordBatch | Non
     places = offsets.astype(np.int64) - begin
     columns: dict[str, pa.Array] = {}
     try:
-        rows = Rows(data, places[:-1], places[1:])
+        rows = avro.records(data, places[:-1], places[1:])
         for step in steps:
-            name = step.field.name
+            name = step.name
             if step.branch is not None:
                 taken = rows.column(step.field, pa.int32())
                 if not pc.all(pc.equal(taken, step.branch)).as_py():
@@ -119,7 +136,7 @@ def _columns(values: pa.Array, steps: tuple[_Step, ...]) -> pa.RecordBatch | Non
                 if name in _WANTED:
                     columns[name] = column
         rows.finish()
-    except (Undecodable, IndexError) as error:
+    except (ValueError, IndexError) as error:
         raise _corrupt(f"a value is not of its schema: {error}") from error
     if columns.keys() != _WANTED.keys():
         return None

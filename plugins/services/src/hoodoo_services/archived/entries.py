@@ -15,7 +15,7 @@ from typing import Any
 
 import fastavro
 from attrs import frozen
-from hoodoo.files.log.blocks import MAGIC, BlockKind, Header
+from hoodoo.model.log_block import MAGIC, BlockKind, Header
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec.errors import corrupt
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import asdict, define, frozen
-from hoodoo.files.log.blocks import Damage
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.merge.log_rows import LogRows, read_log_rows
@@ -18,6 +17,7 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.model.log_block import Damage
 from hoodoo.model.meta import FILE_NAME, repeated
 from hoodoo.produce.markers import CREATE, MERGE
 from hoodoo.produce.pending import Pending

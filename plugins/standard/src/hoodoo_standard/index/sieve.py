@@ -41,7 +41,7 @@ class Sieve:
         """
         if not self.filters or len(asked) * _FILTER_COST > opened.num_rows:
             return asked
-        known = key_filter(opened, f"base file {file.path}")
+        known = key_filter(opened)
         return asked if known is None else asked.filter(known.might_contain(asked))
 
 

@@ -7,9 +7,8 @@ from functools import partial
 
 from attrs import frozen
 from hoodoo.errors import HoodooError
-from hoodoo.files.log.reader import LogReader
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.read.prefetch import in_order
@@ -97,7 +96,7 @@ def _base(
 
 def _log(storage: Storage, says_writer: bool, log: LogFile) -> Iterator[_Opened]:
     try:
-        with LogReader(storage, log.path, log.size or None, log_formats()) as reader:
+        with log_files().reader(storage, log.path, log.size) as reader:
             blocks, damages = reader.blocks, reader.damages
     except HoodooError as error:
         yield _Opened(log, _unless_gone(storage, log, "log.damaged", error))

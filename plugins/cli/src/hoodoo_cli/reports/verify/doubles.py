@@ -11,18 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.files.murmur import rounds
 from hoodoo.hookspecs.key_generator import record_key_columns
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
+from hoodoo.produce.spread import key_hash
 from hoodoo.read.open import read_slice
 from hoodoo.read.plan import ScanPlan
 from hoodoo.read.source import ReadSource, check_readable
 
 Hashes = npt.NDArray[np.uint64]
 SHOWN = 3
+# Keys that are hashed at a time: it takes some bytes for each of their characters.
+_HASHED = 1 << 16
 _INSERTS = (
     Operation.INSERT,
     Operation.INSERT_PREPPED,
@@ -69,11 +71,11 @@ def repeated(keys: pa.ChunkedArray) -> pa.Array | None:
 
 
 def hashed(keys: pa.Array) -> Hashes:
-    """62 bits of each key: two rounds of the bloom filters' hash. ``keys``: strings without nulls."""
+    """A number for each key; that of two keys is the same by chance in one of 2**64 pairs. ``keys``: strings
+    without nulls."""
     found = np.empty(len(keys), np.uint64)
-    for block in rounds(keys):
-        high = block.next(1 << 31).astype(np.uint64)
-        found[block.rows] = high << np.uint64(31) | block.next(1 << 31).astype(np.uint64)
+    for start in range(0, len(keys), _HASHED):
+        found[start : start + _HASHED] = key_hash(keys.slice(start, _HASHED))
     return found
 
 

@@ -10,12 +10,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.errors import HoodooError
-from hoodoo.files.record_keys import KeyFilter
-from hoodoo.hookspecs.file_format import BaseFileFormat, key_filter, key_range
+from hoodoo.hookspecs.file_format import (
+    BaseFileFormat,
+    MembershipFilter,
+    key_filter,
+    key_range,
+)
 from hoodoo.hookspecs.participant import KeysCheck
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Checked, Finding, Found, Progress
@@ -144,7 +149,7 @@ def _base(
     denied: list[str] = []
     nulls = 0
     with file_format.reader(source.storage, base.path) as reader:
-        known = KeyFilter(key_range(reader), key_filter(reader, f"base file {base.path}"))
+        ends, known = key_range(reader), key_filter(reader)
         for batch in reader.batches([*said, RECORD_KEY], encoded=True):
             for name in said:
                 if name in batch.schema.names:
@@ -157,10 +162,22 @@ def _base(
             column = column.drop_null()
             keys.append(column)
             if len(column):
-                denied += column.filter(pc.invert(known.might_contain(column)))[
-                    : doubles.SHOWN
-                ].to_pylist()
+                denied += _denied(column, ends, known)[: doubles.SHOWN].to_pylist()
     return keys, list(_about(base, said, nulls, denied, instants))
+
+
+def _denied(
+    keys: pa.Array, ends: tuple[str, str] | None, known: MembershipFilter | None
+) -> pa.Array:
+    """Those of ``keys`` that the file says it lacks."""
+    lacks = pa.array(np.zeros(len(keys), bool))
+    # Writers compare in the order of bytes or in Java's, which agree on bounds without rare characters.
+    if ends is not None and all(char < "\ue000" for end in ends for char in end):
+        low, high = ends
+        lacks = pc.or_(pc.less(keys, low), pc.greater(keys, high))
+    if known is not None:
+        lacks = pc.or_(lacks, pc.invert(known.might_contain(keys)))
+    return keys.filter(lacks)
 
 
 def _about(

@@ -14,14 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import CorruptTableError
-from hoodoo.files import bloom, murmur
-from hoodoo.files.bloom import DYNAMIC, SIMPLE, BloomOptions
-from hoodoo.files.record_keys import KeyFilter, KeyStats, min_max
 from hoodoo.hookspecs import Settings
+from hoodoo_formats import bloom, murmur
+from hoodoo_formats.bloom import DYNAMIC, SIMPLE, BloomOptions
+from hoodoo_formats.record_keys import KeyStats, min_max
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from key_filters import KeyFilter
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
-
 from hoodoo.errors import CorruptTableError
-from hoodoo.files.murmur import Rounds, rounds
-from hoodoo.options import files as keys
 from hoodoo.options.option import OptionSource
+
+from hoodoo_formats import options as keys
+from hoodoo_formats.murmur import Rounds, rounds
 
 Bits = npt.NDArray[np.uint8]
 

@@ -11,12 +11,12 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import SchemaError, UnsupportedTableError
-from hoodoo.files.log.avro_encode import content, decimal_part, join, value_parts, zero, zigzag
-from hoodoo.files.log.content import Undecodable
-from hoodoo.files.log.delete_columns import delete_columns
-from hoodoo.files.log.lanes import Bytes
+
+from hoodoo_formats.log.avro_encode import content, decimal_part, join, value_parts, zero, zigzag
+from hoodoo_formats.log.content import Undecodable
+from hoodoo_formats.log.delete_columns import delete_columns
+from hoodoo_formats.log.lanes import Bytes
 
 _HEAD = struct.Struct(">ii")
 _VERSION = 3
@@ -78,7 +78,7 @@ _LONG = fastavro.parse_schema({"type": "long"})
 
 
 def decode_deletes(data: pa.Buffer, ordering: Sequence[pa.DataType], obj: str) -> pa.Table:
-    """See :meth:`hoodoo.files.log.reader.LogReader.deletes`. Raises Undecodable, and
+    """See :meth:`hoodoo_formats.log.reader.LogReader.deletes`. Raises Undecodable, and
     UnsupportedTableError naming ``obj`` for the Java objects of versions 1 and 2."""
     if data.size < _HEAD.size:
         raise Undecodable("it is too short")

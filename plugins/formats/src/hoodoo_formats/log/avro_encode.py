@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.model.schema.avro import decimal_bytes
 
 _LIMITS = np.array([1 << (7 * i) for i in range(1, 10)], np.uint64)

@@ -9,13 +9,13 @@ from types import MappingProxyType, TracebackType
 from typing import BinaryIO, Protocol
 
 import pyarrow as pa
-
 from hoodoo.errors import StorageError, UnsupportedTableError
-from hoodoo.files.log.blocks import MAGIC, ROLLBACK, BlockKind, Header, LogBlock, kind_name
-from hoodoo.files.log.deletes import encode_deletes
+from hoodoo.model.log_block import MAGIC, ROLLBACK, BlockKind, Header, LogBlock, kind_name
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import plain_schema
+
+from hoodoo_formats.log.deletes import encode_deletes
 
 _FORMAT = struct.Struct(">qii")
 _LONG = struct.Struct(">q")

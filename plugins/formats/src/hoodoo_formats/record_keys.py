@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, field
 
-from hoodoo.files import bloom
+from hoodoo_formats import bloom
 
 MIN_KEY = "hoodie_min_record_key"
 MAX_KEY = "hoodie_max_record_key"
@@ -127,55 +127,9 @@ def key_filter(footer: Mapping[str, str], obj: str = "base file") -> bloom.Bloom
     return None if text is None else bloom.parse(text, kind, obj)
 
 
-class _Filter(Protocol):
-    def might_contain(self, keys: pa.Array) -> pa.BooleanArray: ...
-
-
-@frozen(eq=False)
-class KeyFilter:
-    """Which keys a base file may hold, by the range and the filter of its keys, where it has them."""
-
-    range: tuple[str, str] | None = None
-    filter: _Filter | None = None
-
-    @staticmethod
-    def from_footer(footer: Mapping[str, str], obj: str = "base file") -> KeyFilter:
-        """Raises CorruptTableError naming ``obj`` for a filter that can't be read."""
-        return KeyFilter(key_range(footer), key_filter(footer, obj))
-
-    def might_contain(self, keys: pa.Array) -> pa.BooleanArray:
-        """False where the file certainly lacks the key. ``keys``: strings without nulls."""
-        inside = self._in_range(keys)
-        if self.filter is None or not inside.any():
-            return pa.array(inside)
-        places = np.flatnonzero(inside)
-        asked = keys if len(places) == len(keys) else keys.take(pa.array(places))
-        inside[places] = self.filter.might_contain(asked).to_numpy(zero_copy_only=False)
-        return pa.array(inside)
-
-    def _in_range(self, keys: pa.Array) -> npt.NDArray[np.bool_]:
-        # Hudi's two writers compare in different orders (Java's and the bytes'), which disagree on
-        # rare characters only: with those in play, the range says nothing.
-        ends = self.range or ()
-        if not ends or any(_is_rare(end.encode()) for end in ends) or _any_rare(keys):
-            return np.ones(len(keys), bool)
-        low, high = ends
-        inside = pc.and_(pc.greater_equal(keys, low), pc.less_equal(keys, high))
-        return np.array(pc.fill_null(inside, False), bool)
-
-
 def java_order(key: str) -> bytes:
     """Sorts strings as Java's String.compareTo does: by UTF-16 unit."""
     return key.encode("utf-16-be")
-
-
-def _is_rare(key: bytes) -> bool:
-    return bool(key) and max(key) >= 0xEE
-
-
-def _any_rare(keys: pa.Array) -> bool:
-    data = _data(keys)
-    return bool(len(data)) and int(data.max()) >= 0xEE
 
 
 def _data(keys: pa.Array) -> npt.NDArray[np.uint8]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.files.log.content import Undecodable
-from hoodoo.files.log.lanes import Bytes, Places
+from hoodoo_formats.log.content import Undecodable
+from hoodoo_formats.log.lanes import Bytes, Places
 
 _HIGH = np.uint64(0x8080808080808080)
 _F1, _T1 = np.uint64(0x007F007F007F007F), np.uint64(0x3F803F803F803F80)

@@ -2,7 +2,7 @@
 
 A block that is whole is jumped over, so that nothing in its content can be taken for a block. Only
 where no whole block begins, the next one is searched for, by its magic and by what
-:mod:`hoodoo.files.log.frames` demands of it. Hudi's own reader gives a block up if anything but a
+:mod:`hoodoo_formats.log.frames` demands of it. Hudi's own reader gives a block up if anything but a
 magic follows it, and the last one with it; here a block stands for itself.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 import pyarrow as pa
+from hoodoo.model.log_block import MAGIC, Damage, LogBlock
 
-from hoodoo.files.log.blocks import MAGIC, Damage, LogBlock
-from hoodoo.files.log.frames import frame
+from hoodoo_formats.log.frames import frame
 
 # A read of the store fetches this much: the headers of a data block are its schema, a few KB.
 _AHEAD = 16 << 10

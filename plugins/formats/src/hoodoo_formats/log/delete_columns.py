@@ -1,4 +1,4 @@
-"""Deletes -> Arrow, a column at a time, as :mod:`hoodoo.files.log.avro_decode` does it for rows.
+"""Deletes -> Arrow, a column at a time, as :mod:`hoodoo_formats.log.avro_decode` does it for rows.
 
 Deletes have no lengths in front, so that a lane's step is to read a delete through. Left to the
 generic reader are several ordering values (arrays), keys of 8 KB and more, and contents in which
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hoodoo.files.log.avro_decode import FlatField, Rows
-from hoodoo.files.log.lanes import Bytes, Places, Walk, places_of
+from hoodoo_formats.log.avro_decode import FlatField, Rows
+from hoodoo_formats.log.lanes import Bytes, Places, Walk, places_of
 
 # Fewer are read by the generic reader sooner than lanes are laid out.
 FEWEST = 1024

@@ -14,14 +14,14 @@ import fastavro
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, UnsupportedTableError
-from hoodoo.files.log import delete_columns as log_delete_columns
-from hoodoo.files.log import deletes as log_deletes
-from hoodoo.files.log.blocks import BlockKind, Header
-from hoodoo.files.log.content import Undecodable
-from hoodoo.files.log.deletes import decode_deletes, encode_deletes
-from hoodoo.files.log.writer import LogWriter
-from hoodoo.kernel.log_blocks import log_formats
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind, Header
 from hoodoo.testing.log_builders import INSTANT, opened
+from hoodoo_formats.log import delete_columns as log_delete_columns
+from hoodoo_formats.log import deletes as log_deletes
+from hoodoo_formats.log.content import Undecodable
+from hoodoo_formats.log.deletes import decode_deletes, encode_deletes
+from hoodoo_formats.log.writer import LogWriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -214,7 +214,7 @@ def deletes(draw: st.DrawFn) -> tuple[pa.Array, pa.Array, list[pa.Array], pa.Arr
 def test_random_deletes(made: tuple[pa.Array, pa.Array, list[pa.Array], pa.Array | None]) -> None:
     keys, paths, orderings, always = made
     with tempfile.TemporaryDirectory() as folder:
-        writer = LogWriter(f"{folder}/x.log", log_formats())
+        writer = LogWriter(f"{folder}/x.log", log_files().blocks)
         block = writer.delete_block(keys, paths, orderings or None, always, INSTANT)
         writer.close()
         with opened(Path(folder) / "x.log") as reader:
@@ -326,7 +326,7 @@ def test_damaged_and_old_contents(tmp_path: Path) -> None:
     large = pa.array([Decimal(10) ** 20], pa.decimal128(38, 2))
     with pytest.raises(SchemaError, match="digits"):
         list(encode_deletes(pa.array(["k"]), pa.array([""]), [large], None))
-    writer = LogWriter(str(tmp_path / "x.log"), log_formats())
+    writer = LogWriter(str(tmp_path / "x.log"), log_files().blocks)
     block = writer.delete_block(
         pa.chunked_array([["k"], ["l"]]),
         pa.array(["", ""]),

@@ -7,14 +7,14 @@ from types import MappingProxyType, TracebackType
 from typing import Protocol
 
 import pyarrow as pa
-
 from hoodoo.errors import UnsupportedTableError
-from hoodoo.files.log.blocks import BlockKind, Damage, LogBlock, kind_name
-from hoodoo.files.log.content import BlockContent, decoding
-from hoodoo.files.log.deletes import decode_deletes
-from hoodoo.files.log.scan import scan
-from hoodoo.files.opening import open_named
+from hoodoo.model.log_block import BlockKind, Damage, LogBlock, kind_name
 from hoodoo.storage.api import Storage
+from hoodoo.storage.opening import open_named
+
+from hoodoo_formats.log.content import BlockContent, decoding
+from hoodoo_formats.log.deletes import decode_deletes
+from hoodoo_formats.log.scan import scan
 
 
 class DecodesRows(Protocol):
@@ -33,7 +33,7 @@ class LogReader:
 
     Raises CorruptTableError naming ``path`` if it is missing. ``size`` in bytes spares asking the
     store for it; what was appended after it was taken is not seen. ``formats`` read the rows of blocks, and
-    say which kinds there are beside Hudi's (:func:`hoodoo.kernel.log_blocks.log_formats`). Not for several
+    say which kinds there are beside Hudi's (:func:`hoodoo.kernel.log_files.log_files`). Not for several
     threads at once.
     """
 

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 from attrs import frozen
-
 from hoodoo.errors import CorruptTableError
 
 # Up to so many bytes are read at once, whatever is wanted of them.
 _WHOLE = 1 << 20
 
 
-class Undecodable(Exception):
+class Undecodable(ValueError):
     """The content of a block contradicts its format; the message says how, in half a sentence."""
 
 

@@ -35,8 +35,7 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from attrs import frozen
-
-from hoodoo.files.log.blocks import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
+from hoodoo.model.log_block import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
 
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")

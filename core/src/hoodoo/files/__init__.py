@@ -1,1 +1,0 @@
-"""Log files, and what base files of any format have: record keys, bloom filters."""
