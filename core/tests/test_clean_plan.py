@@ -10,7 +10,7 @@ import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.plans.clean import (
     CleanPlan,
@@ -37,11 +37,11 @@ PLAN = CleanPlan(
 
 
 def put(path: Path, content: bytes, name: str = "20261121212312073.clean.requested") -> None:
-    LocalStorage(str(path)).put(f".hoodie/timeline/{name}", content)
+    DirectoryStorage(str(path)).put(f".hoodie/timeline/{name}", content)
 
 
-def look(path: Path) -> tuple[LocalStorage, Timeline]:
-    storage = LocalStorage(str(path))
+def look(path: Path) -> tuple[DirectoryStorage, Timeline]:
+    storage = DirectoryStorage(str(path))
     return storage, load(storage, CONFIG)
 
 

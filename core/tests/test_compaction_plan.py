@@ -15,7 +15,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import create, publish, timeline
 from hoodoo.timeline.codec.avro import schema
 from hoodoo.timeline.plans.compaction import (
@@ -61,9 +61,9 @@ def record(data: bytes) -> dict[str, Any]:
 
 def stored(
     tmp_path: Path, content: bytes, version: int = 9
-) -> tuple[LocalStorage, Timeline, Instant]:
+) -> tuple[DirectoryStorage, Timeline, Instant]:
     """A table on whose timeline a compaction with this plan is requested."""
-    store = LocalStorage(str(tmp_path), durable=False)
+    store = DirectoryStorage(str(tmp_path))
     values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
     line = timeline.load(store, create.init_table(store, TableConfig(values)))
     instant = publish.request(store, line, COMPACTION, content)

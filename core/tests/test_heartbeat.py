@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from hoodoo.errors import StorageError, StorageUnknownError
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.processes import process_lives
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import FailingStorage, GatedStorage
 from hoodoo.timeline import heartbeat
 from hoodoo.timeline.heartbeat import (
@@ -30,23 +30,23 @@ ONE, OTHER = "20240101000000001", "20240101000000002"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> LocalStorage:
-    return LocalStorage(str(tmp_path), durable=False)
+def store(tmp_path: Path) -> DirectoryStorage:
+    return DirectoryStorage(str(tmp_path))
 
 
-def put(store: LocalStorage, requested: str = ONE, **changes: object) -> None:
+def put(store: DirectoryStorage, requested: str = ONE, **changes: object) -> None:
     """A heartbeat as another process leaves it."""
     told = {**identity(), "process": "another", **changes}
     store.put(f"{FOLDER}/{requested}", json.dumps(told).encode())
 
 
-def age(store: LocalStorage, requested: str, seconds: float) -> None:
+def age(store: DirectoryStorage, requested: str, seconds: float) -> None:
     path = os.path.join(store.base, FOLDER, requested)
     then = os.stat(path).st_mtime - seconds
     os.utime(path, (then, then))
 
 
-def names(store: LocalStorage) -> list[str]:
+def names(store: DirectoryStorage) -> list[str]:
     return [entry.name for entry in store.list(FOLDER)]
 
 
@@ -60,7 +60,7 @@ def ended_process() -> dict[str, object]:
     return told
 
 
-def test_an_instant_lives_until_the_end_of_its_writer(store: LocalStorage) -> None:
+def test_an_instant_lives_until_the_end_of_its_writer(store: DirectoryStorage) -> None:
     with Beating(store) as beats:
         beats.add(ONE)
         beats.add(OTHER)
@@ -71,7 +71,7 @@ def test_an_instant_lives_until_the_end_of_its_writer(store: LocalStorage) -> No
     assert not Liveness(store).is_alive(ONE)
 
 
-def test_a_writer_of_this_process_that_failed_is_gone(store: LocalStorage) -> None:
+def test_a_writer_of_this_process_that_failed_is_gone(store: DirectoryStorage) -> None:
     """Also where its file could not be taken away."""
     with (
         pytest.raises(ZeroDivisionError),
@@ -83,7 +83,7 @@ def test_a_writer_of_this_process_that_failed_is_gone(store: LocalStorage) -> No
     assert not Liveness(store).is_alive(ONE)
 
 
-def test_a_store_that_refuses_it(store: LocalStorage) -> None:
+def test_a_store_that_refuses_it(store: DirectoryStorage) -> None:
     """Nobody takes this instant for alive for ever."""
     with (
         pytest.raises(StorageError),
@@ -93,8 +93,8 @@ def test_a_store_that_refuses_it(store: LocalStorage) -> None:
     assert not Liveness(store).is_alive(ONE)
 
 
-def test_two_tables_have_the_same_instant(store: LocalStorage, tmp_path: Path) -> None:
-    elsewhere = LocalStorage(str(tmp_path / "elsewhere"), durable=False)
+def test_two_tables_have_the_same_instant(store: DirectoryStorage, tmp_path: Path) -> None:
+    elsewhere = DirectoryStorage(str(tmp_path / "elsewhere"))
     with Beating(store) as mine:
         mine.add(ONE)
         with Beating(elsewhere) as beats:
@@ -103,20 +103,20 @@ def test_two_tables_have_the_same_instant(store: LocalStorage, tmp_path: Path) -
         assert not Liveness(elsewhere).is_alive(ONE)
 
 
-def test_another_process_of_this_machine(store: LocalStorage) -> None:
+def test_another_process_of_this_machine(store: DirectoryStorage) -> None:
     put(store)  # of this pid, which lives
     assert Liveness(store).is_alive(ONE)
     put(store, **{**ended_process(), "host": identity()["host"]})
     assert not Liveness(store).is_alive(ONE)
 
 
-def test_its_age_does_not_matter_on_this_machine(store: LocalStorage) -> None:
+def test_its_age_does_not_matter_on_this_machine(store: DirectoryStorage) -> None:
     put(store)
     age(store, ONE, 1e6)
     assert Liveness(store).is_alive(ONE), "a process that is busy is not gone"
 
 
-def test_a_number_that_another_process_was_given_since(store: LocalStorage) -> None:
+def test_a_number_that_another_process_was_given_since(store: DirectoryStorage) -> None:
     if not identity()["started"]:
         pytest.skip("the system does not say when a process began")
     put(store, started="1")
@@ -138,7 +138,7 @@ def test_a_process_that_has_ended_and_is_not_yet_collected() -> None:
 @pytest.mark.parametrize(("seconds", "lives"), [(0, True), (-10, False), (10, True)])
 @pytest.mark.parametrize("interval", [INTERVAL, 5.0, None])
 def test_another_machine_by_the_clock_of_the_store(
-    store: LocalStorage, interval: float | None, seconds: float, lives: bool
+    store: DirectoryStorage, interval: float | None, seconds: float, lives: bool
 ) -> None:
     """``seconds`` before its time is over, or (0) just now; by what it says of itself, or Hudi's default."""
     put(store, host="elsewhere", interval=interval)
@@ -149,7 +149,7 @@ def test_another_machine_by_the_clock_of_the_store(
     assert names(store) == [ONE], "the probe has gone"
 
 
-def test_what_hudi_left_goes_by_age(store: LocalStorage) -> None:
+def test_what_hudi_left_goes_by_age(store: DirectoryStorage) -> None:
     store.put(f"{FOLDER}/{ONE}", b"")
     assert Liveness(store).is_alive(ONE)
     age(store, ONE, INTERVAL * TOLERABLE_MISSES + 1)
@@ -157,12 +157,12 @@ def test_what_hudi_left_goes_by_age(store: LocalStorage) -> None:
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'"text"', b"\xff"])
-def test_what_is_torn_is_of_a_writer_that_died(store: LocalStorage, data: bytes) -> None:
+def test_what_is_torn_is_of_a_writer_that_died(store: DirectoryStorage, data: bytes) -> None:
     store.put(f"{FOLDER}/{ONE}", data)
     assert not Liveness(store).is_alive(ONE)
 
 
-def test_a_heartbeat_that_goes_while_it_is_looked_at(store: LocalStorage) -> None:
+def test_a_heartbeat_that_goes_while_it_is_looked_at(store: DirectoryStorage) -> None:
     put(store)
 
     def gone(op: str, path: str) -> None:
@@ -172,7 +172,7 @@ def test_a_heartbeat_that_goes_while_it_is_looked_at(store: LocalStorage) -> Non
     assert not Liveness(GatedStorage(store, gone)).is_alive(ONE)
 
 
-def test_sweeping_leaves_the_living(store: LocalStorage) -> None:
+def test_sweeping_leaves_the_living(store: DirectoryStorage) -> None:
     put(store, OTHER, **{**ended_process(), "host": identity()["host"]})
     with Beating(store) as beats:
         beats.add(ONE)
@@ -180,7 +180,7 @@ def test_sweeping_leaves_the_living(store: LocalStorage) -> None:
         assert names(store) == [ONE]
 
 
-def test_a_child_has_instants_of_its_own(store: LocalStorage) -> None:
+def test_a_child_has_instants_of_its_own(store: DirectoryStorage) -> None:
     """A fork copies the list of what its parent keeps alive: it neither keeps it alive nor ends it."""
     with Beating(store) as beats:
         beats.add(ONE)
@@ -226,7 +226,7 @@ def turn(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return once
 
 
-def test_what_lives_is_renewed(store: LocalStorage, turn: Callable[[], None]) -> None:
+def test_what_lives_is_renewed(store: DirectoryStorage, turn: Callable[[], None]) -> None:
     with Beating(store) as beats:
         beats.add(ONE)
         age(store, ONE, 1e6)
@@ -238,7 +238,9 @@ def test_what_lives_is_renewed(store: LocalStorage, turn: Callable[[], None]) ->
     assert names(store) == []
 
 
-def test_a_renewal_that_fails_is_tried_again(store: LocalStorage, turn: Callable[[], None]) -> None:
+def test_a_renewal_that_fails_is_tried_again(
+    store: DirectoryStorage, turn: Callable[[], None]
+) -> None:
     failing = FailingStorage(store, 1, ops={"put"})
     with Beating(failing) as beats:
         beats.add(ONE)
@@ -251,7 +253,7 @@ def test_a_renewal_that_fails_is_tried_again(store: LocalStorage, turn: Callable
 
 
 @pytest.mark.parametrize("living", [True, False])
-def test_an_instant_is_of_one_writer(store: LocalStorage, living: bool) -> None:
+def test_an_instant_is_of_one_writer(store: DirectoryStorage, living: bool) -> None:
     """Two take the same millisecond: who ends first must not end the other."""
     if living:
         put(store)
@@ -268,7 +270,7 @@ def test_an_instant_is_of_one_writer(store: LocalStorage, living: bool) -> None:
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_an_unknown_answer_to_the_first_one(store: LocalStorage, done: bool) -> None:
+def test_an_unknown_answer_to_the_first_one(store: DirectoryStorage, done: bool) -> None:
     def lost(op: str, path: str) -> None:
         if op == "put_if_absent" and not calls:
             calls.append(path)

@@ -10,7 +10,7 @@ from typing import Any
 import hoodoo
 import pytest
 from attrs import frozen
-from hoodoo import builtin
+from hoodoo.engine.arrow_serializer import ArrowSerializer
 from hoodoo.errors import ConfigError, PluginError
 from hoodoo.hookspecs import FAMILIES, Registration, Settings
 from hoodoo.hookspecs.family import members
@@ -19,8 +19,9 @@ from hoodoo.kernel import resolve
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.registry import Kernel
+from hoodoo.kernel.resolve import default_name
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
 
 
@@ -61,14 +62,35 @@ def test_by_name() -> None:
     assert ref.instance is None
 
 
-def test_by_the_text_of_a_factory(tmp_path: Path) -> None:
-    core = Kernel([Plugin("core", "hoodoo.builtin", "hoodoo-core", "0", builtin)])
-    settings = Settings(options={"hoodoo.storage.uri": f"file://{tmp_path}"})
-    for name in ("file", "", "local"):
-        assert resolve("storage", name, settings, using=core).instance == LocalStorage(tmp_path)
+def test_by_the_text_of_a_factory() -> None:
+    def hoodoo_serializers() -> list[Registration]:
+        text = "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings"
+        return [Registration("packed", text, ("", "other"))]
+
+    marked = SimpleNamespace(hoodoo_serializers=hoodoo.hookimpl(hoodoo_serializers))
+    found = Kernel([Plugin("a", "a_module", "a-dist", "1.5", marked)])
+    for name in ("packed", "", "OTHER"):
+        assert resolve("serializer", name, using=found).instance == ArrowSerializer()
     dotted = using(dotted="hoodoo.testing.stores:RecordingStorage.__init__")
     with pytest.raises(PluginError, match="TypeError"):  # found, and called with the settings
         resolve("layout", "dotted", using=dotted)
+
+
+def test_the_default_is_who_says_so() -> None:
+    def hoodoo_layouts() -> list[Registration]:
+        return [
+            Registration("one", OneSlot, default=lambda settings: settings.get("x") == "1"),
+            Registration("two", OneSlot, default=lambda settings: settings.get("x") != "2"),
+            Registration("three", OneSlot, roles=("last",)),
+        ]
+
+    marked = SimpleNamespace(hoodoo_layouts=hoodoo.hookimpl(hoodoo_layouts))
+    found = Kernel([Plugin("a", "a_module", "a-dist", "1.5", marked)])
+    assert default_name("layout", Settings(), using=found) == "two"
+    with pytest.raises(PluginError, match="is the default, and so is layout 'two'"):
+        default_name("layout", Settings(options={"x": "1"}), using=found)
+    with pytest.raises(PluginError, match="hoodoo-standard"):
+        default_name("layout", Settings(options={"x": "2"}), using=found)
 
 
 @pytest.mark.parametrize(
@@ -82,9 +104,8 @@ def test_by_the_text_of_a_factory(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_installed_says_what_brings_it(family: str, name: str, bring: str) -> None:
-    core = Kernel([Plugin("core", "hoodoo.builtin", "hoodoo-core", "0", builtin)])
     with pytest.raises(PluginError) as caught:
-        resolve(family, name, using=core)
+        resolve(family, name, using=Kernel([]))
     assert f"pip install {bring}" in str(caught.value)
 
 
@@ -93,7 +114,7 @@ def test_an_object_needs_no_packaging(tmp_path: Path) -> None:
     instance, ref = resolve("layout", mine, using=Kernel([]))
     assert plain(instance) is mine and plain(ref.instance) is mine
     assert ref.module == "" and ref.name.endswith("OneSlot")
-    store = RecordingStorage(LocalStorage(tmp_path))
+    store = RecordingStorage(DirectoryStorage(tmp_path))
     assert resolve("storage", store, using=Kernel([])).instance == store
 
 

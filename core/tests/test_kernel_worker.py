@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pickle
 import subprocess
 import sys
@@ -11,13 +12,11 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from hoodoo import __version__
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import PluginRef, Settings
 from hoodoo.kernel import load
 from hoodoo.kernel.answers import plain
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.distributions import fake_distribution
 
 SOURCE = """
@@ -122,10 +121,9 @@ def test_a_failure_is_not_remembered(site: Path) -> None:
     assert load(REF).__class__.__name__ == "Layout"
 
 
-def test_in_another_process(tmp_path: Path) -> None:
+def test_in_another_process(site: Path) -> None:
     """The reference is all that travels, and the error comes back as data."""
-    settings = Settings(options={"hoodoo.storage.uri": str(tmp_path)})
-    good = PluginRef("storage", "file", "hoodoo.builtin", "hoodoo-core", __version__, settings)
+    ship(site)
     code = (
         "import pickle, sys\n"
         "from hoodoo.errors import HoodooError\n"
@@ -135,18 +133,23 @@ def test_in_another_process(tmp_path: Path) -> None:
         "        answer = load(ref)\n"
         "    except HoodooError as exc:\n"
         "        answer = exc.to_dict()\n"
+        "    answer = answer if isinstance(answer, dict) else answer.__class__.__name__\n"
         "    pickle.dump(answer, sys.stdout.buffer)\n"
     )
-    refs = [good, evolve(good, version="99")]
+    refs = [REF, evolve(REF, version="99")]
     done = subprocess.run(
-        [sys.executable, "-c", code], input=pickle.dumps(refs), capture_output=True, check=True
+        [sys.executable, "-c", code],
+        input=pickle.dumps(refs),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path])},
     )
-    store, told = _both(done.stdout)
-    assert store == LocalStorage(tmp_path)
+    loaded, told = _both(done.stdout)
+    assert loaded == "Layout"
     assert isinstance(told, dict)
     error = HoodooError.from_dict(told)
     assert isinstance(error, PluginError)
-    assert f"has hoodoo-core {__version__}, the driver has 99" in str(error)
+    assert "has worker-dist 1.0, the driver has 99" in str(error)
 
 
 def _both(data: bytes) -> tuple[object, object]:

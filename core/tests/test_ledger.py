@@ -17,8 +17,8 @@ from hoodoo.errors import (
 )
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.lock import GuardedStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import (
     Crash,
     CrashingStorage,
@@ -32,8 +32,8 @@ from hoodoo.timeline.timeline import Timeline, load
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> LocalStorage:
-    found = LocalStorage(str(tmp_path), durable=False)
+def store(tmp_path: Path) -> DirectoryStorage:
+    found = DirectoryStorage(str(tmp_path))
     create.init_table(found, TableConfig({"hoodie.table.name": "t", "hoodie.table.version": "9"}))
     return found
 
@@ -63,7 +63,7 @@ def seen(fresh: Timeline) -> int:
     return len(fresh.completed())
 
 
-def test_each_decision_takes_the_next_number_and_sees_those_before(store: LocalStorage) -> None:
+def test_each_decision_takes_the_next_number_and_sees_those_before(store: DirectoryStorage) -> None:
     looks: list[int] = []
     for number in range(5):
 
@@ -78,14 +78,14 @@ def test_each_decision_takes_the_next_number_and_sees_those_before(store: LocalS
     assert ledger(store) == [f"{n:012d}{end}" for n in range(1, 6) for end in ("", ".done")]
 
 
-def test_old_numbers_go(store: LocalStorage) -> None:
+def test_old_numbers_go(store: DirectoryStorage) -> None:
     for number in range(3 * KEPT):
         decided(store, number)
     newest = range(2 * KEPT + 1, 3 * KEPT + 1)
     assert ledger(store) == [f"{n:012d}{end}" for n in newest for end in ("", ".done")]
 
 
-def test_what_refuses_decides_nothing(store: LocalStorage) -> None:
+def test_what_refuses_decides_nothing(store: DirectoryStorage) -> None:
     def refuse(fresh: Timeline) -> Decision:
         raise CommitConflictError("a", "b.")
 
@@ -94,7 +94,7 @@ def test_what_refuses_decides_nothing(store: LocalStorage) -> None:
     assert ledger(store) == []
 
 
-def test_who_comes_second_looks_again(store: LocalStorage) -> None:
+def test_who_comes_second_looks_again(store: DirectoryStorage) -> None:
     looks: list[int] = []
 
     def make(fresh: Timeline) -> Decision:
@@ -107,7 +107,7 @@ def test_who_comes_second_looks_again(store: LocalStorage) -> None:
     assert looks == [0, 1]
 
 
-def test_a_barrier_makes_others_look_again(store: LocalStorage) -> None:
+def test_a_barrier_makes_others_look_again(store: DirectoryStorage) -> None:
     looks: list[int] = []
 
     def make(fresh: Timeline) -> Decision:
@@ -121,13 +121,13 @@ def test_a_barrier_makes_others_look_again(store: LocalStorage) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after", "torn"])
-def test_a_decider_dies_anywhere(store: LocalStorage, tmp_path: Path, when: Any) -> None:
+def test_a_decider_dies_anywhere(store: DirectoryStorage, tmp_path: Path, when: Any) -> None:
     """From the put of its number on the decision stands, and the next one carries it out."""
     recording = RecordingStorage(store)
     decided(recording, 0)
     for at in range(1, len(recording.mutations) + 1):
         root = tmp_path / f"{when}-{at}"
-        fresh = LocalStorage(str(root), durable=False)
+        fresh = DirectoryStorage(str(root))
         create.init_table(fresh, CONFIG)
         crashing = CrashingStorage(fresh, at, when)
         with pytest.raises(Crash):
@@ -144,7 +144,7 @@ def test_a_decider_dies_anywhere(store: LocalStorage, tmp_path: Path, when: Any)
         assert (fresh.head(decision(1).path) is not None) == claimed
 
 
-def test_a_decision_whose_instant_was_taken_back_is_void(store: LocalStorage) -> None:
+def test_a_decision_whose_instant_was_taken_back_is_void(store: DirectoryStorage) -> None:
     needs = (".hoodie/timeline/20240101000000001.commit.requested",)
     crashing = CrashingStorage(store, 1, "after")
     with pytest.raises(Crash):
@@ -154,22 +154,22 @@ def test_a_decision_whose_instant_was_taken_back_is_void(store: LocalStorage) ->
     assert f"{1:012d}.done" in ledger(store), "it is looked at once"
 
 
-def test_settling_twice_changes_nothing(store: LocalStorage) -> None:
+def test_settling_twice_changes_nothing(store: DirectoryStorage) -> None:
     decided(store, 1)
     recording = RecordingStorage(store)
     assert settle(recording, CONFIG) == settle(recording, CONFIG) == 1
     assert recording.mutations == []
-    assert settle(LocalStorage(store.base + "/elsewhere"), CONFIG) == 0
+    assert settle(DirectoryStorage(store.base + "/elsewhere"), CONFIG) == 0
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]\n", b'{"token": "x"}\n', b"\xff\xfe"])
-def test_a_damaged_number_is_named(store: LocalStorage, data: bytes) -> None:
+def test_a_damaged_number_is_named(store: DirectoryStorage, data: bytes) -> None:
     store.put(f"{FOLDER}/{7:012d}", data)
     with pytest.raises(CorruptTableError, match="000000000007.*holds no decision"):
         decided(store, 1)
 
 
-def test_a_file_of_other_bytes_is_not_ours(store: LocalStorage) -> None:
+def test_a_file_of_other_bytes_is_not_ours(store: DirectoryStorage) -> None:
     store.put(decision(1).path, b"of somebody else")
     _decision, done = decided(store, 1)
     assert not done
@@ -195,13 +195,13 @@ class Answers(Delegating):
 
 
 @pytest.mark.parametrize("script", [("lost",), ("time-out",), ("lost", "error"), ("lost", "lost")])
-def test_a_lost_answer_is_asked_for_again(store: LocalStorage, script: tuple[str, ...]) -> None:
+def test_a_lost_answer_is_asked_for_again(store: DirectoryStorage, script: tuple[str, ...]) -> None:
     assert decided(Answers(store, *script), 1)[1]
     assert store.get(decision(1).path) == decision(1).content
     assert len(ledger(store)) == 2
 
 
-def test_after_a_lost_answer_the_number_may_be_of_another(store: LocalStorage) -> None:
+def test_after_a_lost_answer_the_number_may_be_of_another(store: DirectoryStorage) -> None:
     looks: list[int] = []
 
     def make(fresh: Timeline) -> Decision:
@@ -214,20 +214,20 @@ def test_after_a_lost_answer_the_number_may_be_of_another(store: LocalStorage) -
     assert looks == [0, 1]
 
 
-def test_no_answer_at_all_is_unknown(store: LocalStorage) -> None:
+def test_no_answer_at_all_is_unknown(store: DirectoryStorage) -> None:
     with pytest.raises(StorageUnknownError):
         decided(Answers(store, "time-out", "time-out"), 1)
     assert ledger(store) == []
 
 
-def test_a_clear_error_decides_nothing(store: LocalStorage) -> None:
+def test_a_clear_error_decides_nothing(store: DirectoryStorage) -> None:
     with pytest.raises(StorageError) as error:
         decided(Answers(store, "error"), 1)
     assert not isinstance(error.value, StorageUnknownError)
     assert ledger(store) == []
 
 
-def test_a_file_that_could_not_be_put_is_left_to_the_next(store: LocalStorage) -> None:
+def test_a_file_that_could_not_be_put_is_left_to_the_next(store: DirectoryStorage) -> None:
     failing = Answers(store, "error", of=".hoodie/timeline")
     assert decided(failing, 1) == (decision(1), False)
     assert store.head(decision(1).path) is None
@@ -236,7 +236,9 @@ def test_a_file_that_could_not_be_put_is_left_to_the_next(store: LocalStorage) -
 
 
 @pytest.mark.parametrize("others", [1, KEPT - 1, KEPT, KEPT + 1, 3 * KEPT])
-def test_a_sleeper_does_not_take_a_number_that_has_gone(store: LocalStorage, others: int) -> None:
+def test_a_sleeper_does_not_take_a_number_that_has_gone(
+    store: DirectoryStorage, others: int
+) -> None:
     """It had looked; then so many decided that its number came and went."""
     looks: list[int] = []
 
@@ -251,7 +253,7 @@ def test_a_sleeper_does_not_take_a_number_that_has_gone(store: LocalStorage, oth
     assert looks == [0, others]
 
 
-def test_a_sleeper_meets_the_mark_of_a_number_that_has_gone(store: LocalStorage) -> None:
+def test_a_sleeper_meets_the_mark_of_a_number_that_has_gone(store: DirectoryStorage) -> None:
     """Who tidied died between the number and its mark."""
 
     class Dies(Delegating):
@@ -277,7 +279,7 @@ def test_a_sleeper_meets_the_mark_of_a_number_that_has_gone(store: LocalStorage)
     assert looks == [0, KEPT + 1]
 
 
-def test_two_sleepers_with_numbers_in_a_row(store: LocalStorage) -> None:
+def test_two_sleepers_with_numbers_in_a_row(store: DirectoryStorage) -> None:
     """The one puts the number before that of the other, who must not take it for the one it saw."""
     looks: list[int] = []
     decided(store, 0)
@@ -294,7 +296,7 @@ def test_two_sleepers_with_numbers_in_a_row(store: LocalStorage) -> None:
     assert looks == [1, KEPT + 2]
 
 
-def test_a_number_that_went_before_it_was_looked_at_is_unknown(store: LocalStorage) -> None:
+def test_a_number_that_went_before_it_was_looked_at_is_unknown(store: DirectoryStorage) -> None:
     slept: list[str] = []
 
     def sleep(op: str, path: str) -> None:
@@ -328,17 +330,17 @@ class FakeLock:
     asked: list[tuple[str, float]]
 
     def acquire(self, storage: Storage, name: str, wait: float) -> FakeHeld | None:
-        assert isinstance(storage, LocalStorage)
+        assert isinstance(storage, DirectoryStorage)
         self.asked.append((name, wait))
         return self.held
 
 
-def guarded(store: LocalStorage, held: FakeHeld | None) -> tuple[GuardedStorage, FakeLock]:
+def guarded(store: DirectoryStorage, held: FakeHeld | None) -> tuple[GuardedStorage, FakeLock]:
     lock = FakeLock(held, [])
     return GuardedStorage(store, lock, 7.0), lock
 
 
-def test_under_a_lock(store: LocalStorage) -> None:
+def test_under_a_lock(store: DirectoryStorage) -> None:
     storage, lock = guarded(store, FakeHeld([True]))
     assert decided(storage, 1)[1]
     assert lock.asked == [(LOCK, 7.0)]
@@ -346,13 +348,13 @@ def test_under_a_lock(store: LocalStorage) -> None:
     assert lock.held.released == 1, "and a release that fails harms nobody"
 
 
-def test_a_lock_that_cannot_be_had(store: LocalStorage) -> None:
+def test_a_lock_that_cannot_be_had(store: DirectoryStorage) -> None:
     with pytest.raises(CommitConflictError, match="within 7 seconds"):
         decided(guarded(store, None)[0], 1)
     assert ledger(store) == []
 
 
-def test_a_lock_that_was_lost_decides_nothing(store: LocalStorage) -> None:
+def test_a_lock_that_was_lost_decides_nothing(store: DirectoryStorage) -> None:
     storage, lock = guarded(store, FakeHeld([False]))
     with pytest.raises(CommitConflictError, match="taken over"):
         decided(storage, 1)
@@ -361,7 +363,7 @@ def test_a_lock_that_was_lost_decides_nothing(store: LocalStorage) -> None:
     assert lock.held.released == 1
 
 
-def test_who_takes_a_lock_from_the_dead_makes_them_look_again(store: LocalStorage) -> None:
+def test_who_takes_a_lock_from_the_dead_makes_them_look_again(store: DirectoryStorage) -> None:
     """The sleeper has found its lock held, and decides when the other already has it."""
     looks: list[int] = []
     mine = FakeHeld([True, False])
@@ -379,7 +381,7 @@ def test_who_takes_a_lock_from_the_dead_makes_them_look_again(store: LocalStorag
     assert ledger(store)[-1] == f"{2:012d}.done", "a barrier, and its decision"
 
 
-def test_the_number_says_it_all(store: LocalStorage) -> None:
+def test_the_number_says_it_all(store: DirectoryStorage) -> None:
     decide(store, line(store), lambda fresh: decision(1, needs=("a", "b")))
     head, _, content = store.get(f"{FOLDER}/{1:012d}").partition(b"\n")
     told = json.loads(head)

@@ -10,10 +10,10 @@ import pytest
 from attrs import frozen
 from hoodoo.engine.arrow_serializer import ArrowSerializer
 from hoodoo.engine.frames import Framed, refuse_reuse
-from hoodoo.engine.metered import Metered
 from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.testing.contracts.serializer import SerializerContract, keyed, many_types
+from hoodoo.testing.metered import Metered
 
 _WIDTH = 32 << 10
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.engine.spill import Spill
 from hoodoo.errors import EngineError
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 
 SCHEMA = pa.schema([("a", pa.int64())])
 BATCH = pa.record_batch([pa.array(range(100_000))], schema=SCHEMA)
@@ -25,7 +25,7 @@ def test_rows_come_back() -> None:
 
 def test_complete_files_have_no_name(tmp_path: Path) -> None:
     """Neither a killed process nor an error that somebody holds leaves one; the last of very many keep theirs."""
-    storage = LocalStorage(str(tmp_path), durable=False)
+    storage = DirectoryStorage(str(tmp_path))
     spill = Spill(storage)
     for number in range(70):
         spill.write(SCHEMA, number, iter([BATCH.slice(0, number)]))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.storage import StorageContract
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import (
     Crash,
     CrashingStorage,
@@ -22,8 +22,8 @@ from hoodoo.timeline import heartbeat
 
 
 @pytest.fixture
-def inner(tmp_path: Path) -> LocalStorage:
-    return LocalStorage(tmp_path, durable=False)
+def inner(tmp_path: Path) -> DirectoryStorage:
+    return DirectoryStorage(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [Delegating, RecordingStorage, CrashingStorage])
@@ -33,7 +33,7 @@ class TestWrapped(StorageContract):
     picklable = False
 
     @pytest.fixture
-    def storage(self, inner: LocalStorage, kind: type[Delegating]) -> Storage:
+    def storage(self, inner: DirectoryStorage, kind: type[Delegating]) -> Storage:
         return kind(inner)
 
 
@@ -56,7 +56,7 @@ def _do_all(storage: Storage) -> None:
 
 
 def test_a_heartbeat_is_no_step_and_dies_unheard(tmp_path: Path) -> None:
-    store = CrashingStorage(LocalStorage(str(tmp_path), durable=False), 1)
+    store = CrashingStorage(DirectoryStorage(str(tmp_path)), 1)
     told: list[BaseException] = []
 
     def beat() -> None:
@@ -78,7 +78,7 @@ def test_a_heartbeat_is_no_step_and_dies_unheard(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
-def test_recording(inner: LocalStorage) -> None:
+def test_recording(inner: DirectoryStorage) -> None:
     storage = RecordingStorage(inner)
     _do_all(storage)
     assert storage.calls == [
@@ -101,7 +101,7 @@ def test_recording(inner: LocalStorage) -> None:
     ]
 
 
-def test_failing_once(inner: LocalStorage) -> None:
+def test_failing_once(inner: DirectoryStorage) -> None:
     storage = FailingStorage(inner, 2)
     storage.put("1", b"")
     with pytest.raises(StorageError) as caught:
@@ -112,7 +112,7 @@ def test_failing_once(inner: LocalStorage) -> None:
     assert storage.count == 3
 
 
-def test_failing_for_good(inner: LocalStorage) -> None:
+def test_failing_for_good(inner: DirectoryStorage) -> None:
     storage = FailingStorage(inner, 2, once=False)
     storage.put("1", b"")
     for call in (
@@ -125,7 +125,7 @@ def test_failing_for_good(inner: LocalStorage) -> None:
     assert [entry.path for entry in inner.list(recursive=True)] == ["1"]
 
 
-def test_failing_counts_only_what_it_was_asked_to(inner: LocalStorage) -> None:
+def test_failing_counts_only_what_it_was_asked_to(inner: DirectoryStorage) -> None:
     storage = FailingStorage(inner, 1, ops={"put_if_absent"})
     storage.put("1", b"")
     storage.list()
@@ -134,7 +134,7 @@ def test_failing_counts_only_what_it_was_asked_to(inner: LocalStorage) -> None:
     assert storage.put_if_absent("2", b"") is True
 
 
-def test_answer_lost(inner: LocalStorage) -> None:
+def test_answer_lost(inner: DirectoryStorage) -> None:
     storage = FailingStorage(inner, 1, after=True)
     with pytest.raises(StorageUnknownError):
         storage.put_if_absent("x", b"landed")
@@ -149,7 +149,7 @@ def test_answer_lost(inner: LocalStorage) -> None:
     ("when", "expected"),
     [("before", None), ("torn", b"ha"), ("after", b"half")],
 )
-def test_crash_in_put(inner: LocalStorage, when: str, expected: bytes | None) -> None:
+def test_crash_in_put(inner: DirectoryStorage, when: str, expected: bytes | None) -> None:
     storage = CrashingStorage(inner, 2, when)  # type: ignore[arg-type]
     storage.put("1", b"one")
     storage.head("1")  # reading ones don't count
@@ -161,7 +161,7 @@ def test_crash_in_put(inner: LocalStorage, when: str, expected: bytes | None) ->
 
 
 @pytest.mark.parametrize("op", ["put_if_absent", "put_file_if_absent"])
-def test_a_torn_creation_leaves_a_temporary(inner: LocalStorage, op: str) -> None:
+def test_a_torn_creation_leaves_a_temporary(inner: DirectoryStorage, op: str) -> None:
     storage = CrashingStorage(inner, 1, "torn")
     with pytest.raises(Crash):
         if op == "put_if_absent":
@@ -177,7 +177,7 @@ def test_a_torn_creation_leaves_a_temporary(inner: LocalStorage, op: str) -> Non
 
 
 @pytest.mark.parametrize(("when", "left"), [("before", 5), ("torn", 2), ("after", 0)])
-def test_crash_in_delete_prefix(inner: LocalStorage, when: str, left: int) -> None:
+def test_crash_in_delete_prefix(inner: DirectoryStorage, when: str, left: int) -> None:
     for number in range(5):
         inner.put(f"d/{number}", b"")
     storage = CrashingStorage(inner, 1, when)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ def test_crash_in_delete_prefix(inner: LocalStorage, when: str, left: int) -> No
 
 
 @pytest.mark.parametrize("when", ["before", "torn", "after"])
-def test_crash_in_delete(inner: LocalStorage, when: str) -> None:
+def test_crash_in_delete(inner: DirectoryStorage, when: str) -> None:
     inner.put("x", b"1")
     storage = CrashingStorage(inner, 1, when)  # type: ignore[arg-type]
     with pytest.raises(Crash):
@@ -195,7 +195,7 @@ def test_crash_in_delete(inner: LocalStorage, when: str) -> None:
     assert (inner.head("x") is None) == (when == "after")
 
 
-def test_nothing_happens_after_a_crash(inner: LocalStorage) -> None:
+def test_nothing_happens_after_a_crash(inner: DirectoryStorage) -> None:
     inner.put("x", b"1")
     storage = CrashingStorage(inner, 1)
     with pytest.raises(Crash):
@@ -217,13 +217,13 @@ def test_nothing_happens_after_a_crash(inner: LocalStorage) -> None:
     assert [entry.path for entry in inner.list(recursive=True)] == ["x"]
 
 
-def test_counts_without_crashing(inner: LocalStorage) -> None:
+def test_counts_without_crashing(inner: DirectoryStorage) -> None:
     storage = CrashingStorage(inner)
     _do_all(storage)
     assert storage.count == 5 and not storage.crashed
 
 
-def test_threads_are_counted_one_by_one(inner: LocalStorage) -> None:
+def test_threads_are_counted_one_by_one(inner: DirectoryStorage) -> None:
     storage = CrashingStorage(inner, 15)  # before any thread can be through
     ended: list[str] = []
 

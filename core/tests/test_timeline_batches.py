@@ -9,7 +9,7 @@ from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo.timeline import create, timeline
 from hoodoo.timeline.batches import Batch
@@ -26,7 +26,7 @@ class Table:
     """A timeline of commits that say what they say."""
 
     def __init__(self, path: Path, version: int = 9) -> None:
-        self.store = RecordingStorage(LocalStorage(str(path), durable=False))
+        self.store = RecordingStorage(DirectoryStorage(str(path)))
         values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
         self.config = create.init_table(self.store, TableConfig(values))
         self.layout = layout_of(self.config)

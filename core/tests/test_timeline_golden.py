@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hoodoo.errors import CorruptTableError
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import codec, javaprops, partitions, properties, timeline, view
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.names import parse_path
@@ -41,7 +41,7 @@ def tables(golden: dict[str, Path]) -> list[Path]:
 def timeline_files(golden: dict[str, Path]) -> list[tuple[int, Path]]:
     found = []
     for root in tables(golden):
-        config = properties.load(LocalStorage(str(root)))
+        config = properties.load(DirectoryStorage(str(root)))
         for path in sorted((root / config.timeline_path).iterdir()):
             if path.is_file() and path.name[0].isdigit():
                 found.append((config.layout_version, path))
@@ -56,7 +56,7 @@ def test_checksums_are_the_ones_hudi_wrote(golden: dict[str, Path]) -> None:
         name, database = values["hoodie.table.name"], values.get("hoodie.database.name", "")
         assert values[javaprops.CHECKSUM] == properties.checksum(name, database)
         assert javaprops.parse(javaprops.render(values)) == values
-        assert properties.load(LocalStorage(str(root))).properties == values
+        assert properties.load(DirectoryStorage(str(root))).properties == values
 
 
 def test_instant_names_round_trip(golden: dict[str, Path]) -> None:
@@ -116,7 +116,7 @@ def test_every_timeline_file_decodes_and_commits_round_trip(golden: dict[str, Pa
 @pytest.mark.parametrize("cut", [1, 7, 100, 1500])
 def test_cut_files_are_named(golden: dict[str, Path], cut: int) -> None:
     for name in ("cow_v6_nonpartitioned", "cow_v9_txns_simple_overwrite"):
-        store = LocalStorage(str(golden[name]))
+        store = DirectoryStorage(str(golden[name]))
         line = timeline.load(store, properties.load(store))
         instant = line.completed()[-1]
         data = store.get(line.path(instant))
@@ -139,7 +139,7 @@ def test_slices_are_those_of_an_independent_reader(golden: dict[str, Path]) -> N
     for name, root in golden.items():
         if "empty" in name:
             continue
-        store = LocalStorage(str(root))
+        store = DirectoryStorage(str(root))
         line = timeline.load(store, properties.load(store))
         found = {
             (s.partition_path, s.base_file.name if s.base_file else "", len(s.log_files))
@@ -153,7 +153,7 @@ def test_slices_are_those_of_an_independent_reader(golden: dict[str, Path]) -> N
 
 
 def test_replaced_groups_come_back_when_travelling_before(golden: dict[str, Path]) -> None:
-    store = LocalStorage(str(golden["cow_v9_txns_simple_overwrite"]))
+    store = DirectoryStorage(str(golden["cow_v9_txns_simple_overwrite"]))
     line = timeline.load(store, properties.load(store))
     first = line.writes()[0].requested
     replaced = line.replaced_file_groups(store)

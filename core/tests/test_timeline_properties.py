@@ -17,7 +17,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage
 from hoodoo.timeline import create, javaprops, partitions, properties
 from hypothesis import given
@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 NOW = datetime(2024, 4, 18, 22, 35, 50, 847000, tzinfo=timezone.utc)
 
 
-def store(path: Path) -> LocalStorage:
-    return LocalStorage(str(path), durable=False)
+def store(path: Path) -> DirectoryStorage:
+    return DirectoryStorage(str(path))
 
 
 def config(version: int = 9, **more: str) -> TableConfig:

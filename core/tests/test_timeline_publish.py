@@ -13,7 +13,7 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Delegating, FailingStorage
 from hoodoo.timeline import codec, create, ledger, publish, timeline
 from hoodoo.timeline.codec import avro as codec_avro
@@ -27,8 +27,8 @@ DATA = b"ours"
 
 
 @pytest.fixture(params=[6, 9])
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LocalStorage, TableConfig]:
-    store = LocalStorage(str(tmp_path), durable=False)
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[DirectoryStorage, TableConfig]:
+    store = DirectoryStorage(str(tmp_path))
     values = {"hoodie.table.name": "t", "hoodie.table.version": str(request.param)}
     return store, create.init_table(store, TableConfig(values))
 
@@ -70,7 +70,7 @@ class Answers(Delegating):
 
 
 # --- the usual course -------------------------------------------------------------------------
-def test_life_cycle(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_life_cycle(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
     assert instant == Instant(FIRST, "commit", State.INFLIGHT)
@@ -95,7 +95,7 @@ def test_life_cycle(table: tuple[LocalStorage, TableConfig]) -> None:
     [("compaction", "commit"), ("clustering", "replacecommit"), ("clean", "clean")],
 )
 def test_services_complete_as_what_disk_calls_them(
-    table: tuple[LocalStorage, TableConfig], action: str, completed: str
+    table: tuple[DirectoryStorage, TableConfig], action: str, completed: str
 ) -> None:
     store, config = table
     line, instant = started(store, config, action)
@@ -104,7 +104,7 @@ def test_services_complete_as_what_disk_calls_them(
     assert timeline.load(store, config).completed() == (done.instant,)
 
 
-def test_completion_is_after_everything_there(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_completion_is_after_everything_there(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, slow = started(store, config)
     _, quick = started(store, config)
@@ -118,7 +118,7 @@ def test_completion_is_after_everything_there(table: tuple[LocalStorage, TableCo
 # --- races on the request ---------------------------------------------------------------------
 @pytest.mark.parametrize("other", ["commit", "deltacommit"])
 def test_request_never_shares_an_instant(
-    table: tuple[LocalStorage, TableConfig], other: str
+    table: tuple[DirectoryStorage, TableConfig], other: str
 ) -> None:
     store, config = table
     stale = timeline.load(store, config)
@@ -130,7 +130,7 @@ def test_request_never_shares_an_instant(
 
 
 def test_request_whose_answer_is_lost_takes_another(
-    table: tuple[LocalStorage, TableConfig],
+    table: tuple[DirectoryStorage, TableConfig],
 ) -> None:
     store, config = table
     lost = FailingStorage(store, 1, after=True, ops={"put_if_absent"})
@@ -138,7 +138,9 @@ def test_request_whose_answer_is_lost_takes_another(
     assert mine.requested > FIRST
 
 
-def test_inflight_of_another_writer_is_a_conflict(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_inflight_of_another_writer_is_a_conflict(
+    table: tuple[DirectoryStorage, TableConfig],
+) -> None:
     store, config = table
     line, instant = started(store, config)
     assert publish.inflight(store, line, instant) == instant
@@ -148,7 +150,9 @@ def test_inflight_of_another_writer_is_a_conflict(table: tuple[LocalStorage, Tab
 
 # --- fences -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("state", [State.REQUESTED, State.INFLIGHT])
-def test_files_gone_is_a_conflict(table: tuple[LocalStorage, TableConfig], state: State) -> None:
+def test_files_gone_is_a_conflict(
+    table: tuple[DirectoryStorage, TableConfig], state: State
+) -> None:
     store, config = table
     line, instant = started(store, config)
     store.delete(line.path(instant.at(state)))
@@ -158,7 +162,7 @@ def test_files_gone_is_a_conflict(table: tuple[LocalStorage, TableConfig], state
 
 @pytest.mark.parametrize("finished", [False, True])
 def test_rollback_requested_is_a_conflict(
-    table: tuple[LocalStorage, TableConfig], finished: bool
+    table: tuple[DirectoryStorage, TableConfig], finished: bool
 ) -> None:
     store, config = table
     line, instant = started(store, config)
@@ -173,7 +177,7 @@ def test_rollback_requested_is_a_conflict(
     assert publish.complete(store, line, bystander, DATA).committed
 
 
-def test_restore_requested_is_a_conflict(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_restore_requested_is_a_conflict(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
     publish.request(store, line, "restore")
@@ -192,7 +196,7 @@ def test_restore_requested_is_a_conflict(table: tuple[LocalStorage, TableConfig]
     ],
 )
 def test_unknown_is_settled_by_asking_for_the_same_name(
-    table: tuple[LocalStorage, TableConfig], script: list[str], result: Result, there: bool
+    table: tuple[DirectoryStorage, TableConfig], script: list[str], result: Result, there: bool
 ) -> None:
     store, config = table
     line, instant = started(store, config)
@@ -203,7 +207,9 @@ def test_unknown_is_settled_by_asking_for_the_same_name(
     assert len(names(store, config)) == 2 + there  # never two completions
 
 
-def test_refused_is_an_error_and_nothing_is_there(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_refused_is_an_error_and_nothing_is_there(
+    table: tuple[DirectoryStorage, TableConfig],
+) -> None:
     store, config = table
     line, instant = started(store, config)
     with pytest.raises(StorageError):
@@ -212,7 +218,9 @@ def test_refused_is_an_error_and_nothing_is_there(table: tuple[LocalStorage, Tab
     assert publish.complete(store, line, instant, DATA).committed
 
 
-def test_unknown_then_rolled_back_is_a_conflict(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_unknown_then_rolled_back_is_a_conflict(
+    table: tuple[DirectoryStorage, TableConfig],
+) -> None:
     store, config = table
     line, instant = started(store, config)
     target = {"commitTime": instant.requested, "action": "commit"}
@@ -223,7 +231,7 @@ def test_unknown_then_rolled_back_is_a_conflict(table: tuple[LocalStorage, Table
     assert not timeline.load(store, config).completed()
 
 
-def test_unknown_then_somebody_elses_bytes(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_unknown_then_somebody_elses_bytes(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
     unsure = Answers(store, "unknown")
@@ -231,7 +239,7 @@ def test_unknown_then_somebody_elses_bytes(table: tuple[LocalStorage, TableConfi
     assert publish.complete(unsure, line, instant, DATA).result is Result.CONFLICTED
 
 
-def test_store_that_goes_away_after_the_put(table: tuple[LocalStorage, TableConfig]) -> None:
+def test_store_that_goes_away_after_the_put(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
     unsure = Answers(store, "done, unknown")

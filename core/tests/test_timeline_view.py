@@ -9,7 +9,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo.timeline import create, timeline, view
 from hoodoo.timeline.layouts import layout_of
@@ -24,7 +24,7 @@ class Table:
     """A table of names: completes actions, drops empty data files."""
 
     def __init__(self, path: Path, version: int) -> None:
-        self.store = LocalStorage(str(path), durable=False)
+        self.store = DirectoryStorage(str(path))
         values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
         self.config = create.init_table(self.store, TableConfig(values))
         self.layout = layout_of(self.config)

@@ -15,9 +15,9 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
-from hoodoo.engine.metered import MeteredEngine
 from hoodoo.hookspecs.engine import Counted
 from hoodoo.kernel.resolve import resolve
+from hoodoo.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index.simple import SimpleIndex
 

@@ -18,10 +18,10 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.engine.metered import MeteredEngine
 from hoodoo.kernel.resolve import resolve
 from hoodoo.table import settings as tables
 from hoodoo.table.table import Table
+from hoodoo.testing.metered import MeteredEngine
 from hoodoo.timeline import properties
 from hoodoo_metadata.record_index import index as record_index
 from hoodoo_services.indexes.lookup import KEYED, locations_of

@@ -21,7 +21,7 @@ import process_writers
 import pytest
 from crash_trials import age_temporaries
 from hoodoo.kernel.archived import load_archived
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 from process_writers import HOT, own_key
 from tables import BUCKETS, SCHEMA, rows
 from trials import REPORTS, SEED, leaks

@@ -25,8 +25,8 @@ from crash_trials import (
 )
 from hoodoo.model.commit import Operation as Kind
 from hoodoo.model.instant import State as Stage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
+from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import with_options
 from metadata_tables import check_reads
 

@@ -14,7 +14,6 @@ from typing import Any
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Entry
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
@@ -25,6 +24,7 @@ from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from hoodoo_services.archived import manifest as history
+from hoodoo_standard.storage.local import LocalStorage
 from metadata_leaks import is_metadata, metadata_leaks
 
 TEMPORARY = ".hoodie/.temp"

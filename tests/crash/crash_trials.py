@@ -21,7 +21,6 @@ from crash_leaks import leaks
 from hoodoo.hookspecs.engine import Engine, Step
 from hoodoo.kernel.answers.engines import Watched
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import DAY, TEMP_DIR
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
@@ -29,6 +28,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 VERSIONS = (6, 9)
 WHEN = ("before", "after", "torn")

@@ -18,10 +18,10 @@ from crash_trials import COUNT, VERSIONS, State, copied, next_number, opened, ou
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options
 
 Tables = Callable[..., Path]

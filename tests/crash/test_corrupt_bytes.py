@@ -35,8 +35,8 @@ from crash_trials import (
 from hoodoo.errors import CorruptTableError, HoodooError, SchemaError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import codec, properties
+from hoodoo_standard.storage.local import LocalStorage
 
 Tables = Callable[..., Path]
 PROPERTIES = ".hoodie/hoodie.properties"

@@ -20,7 +20,7 @@ from hoodoo.errors import CorruptTableError, HoodooWarning, SchemaError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.log_block import Header, LogBlock
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, log_paths, logs, rows, with_options
 
 Tables = Callable[..., Path]

@@ -40,11 +40,11 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import MUTATING, FailingStorage
 from hoodoo_clustering.rewrite_group import RewriteGroups
 from hoodoo_standard.engine.local import LocalEngine, LocalStream
+from hoodoo_standard.storage.local import LocalStorage
 from table_life import check_archives
 from test_io_errors import READING, reads
 from test_zombies import StaleStorage

@@ -33,8 +33,8 @@ from effort import ALL, effort
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties
+from hoodoo_standard.storage.local import LocalStorage
 from table_life import seen
 
 Tables = Callable[..., Path]

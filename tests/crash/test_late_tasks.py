@@ -14,8 +14,8 @@ from crash_leaks import leaks
 from crash_trials import VERSIONS, check_next_write, copied, opened, rows, state
 from hoodoo.errors import CommitConflictError
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Delegating
+from hoodoo_standard.storage.local import LocalStorage
 from test_zombies import Attempt, WatchingEngine, _data
 
 Tables = Callable[..., Path]

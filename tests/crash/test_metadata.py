@@ -222,9 +222,9 @@ def _forget_metadata(path: Path) -> None:
     """As if the process had ended when the table's properties were there, and nothing else."""
     import shutil
 
-    from hoodoo.storage.local import LocalStorage
     from hoodoo.timeline import properties
     from hoodoo_metadata.table import BUILDING, LISTED
+    from hoodoo_standard.storage.local import LocalStorage
 
     storage = LocalStorage(str(path), durable=False)
     config = properties.load(storage)

@@ -33,10 +33,10 @@ from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.instant import Instant
 from hoodoo.model.log_block import BlockKind
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.instants import next_instant
 from hoodoo_services.compaction.merge_slice import CompactSlices
 from hoodoo_standard.engine.local import LocalEngine, LocalStream
+from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import WRITES, check_compacts, check_write, log_paths, logs, rows
 from table_life import check_archives
 from test_zombies import Attempt, WatchingEngine, _wake

@@ -40,12 +40,12 @@ from crash_trials import (
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Delegating
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.write_slots import WriteSlots
 from hoodoo_standard.engine.local import LocalEngine, LocalStream
+from hoodoo_standard.storage.local import LocalStorage
 from table_life import check_archives
 
 Tables = Callable[..., Path]

@@ -17,7 +17,6 @@ from hoodoo.kernel.log_files import log_files
 from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
-from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.parquet.ranges import file_ranges
 from hoodoo_metadata.column_stats.from_files import indexed_columns, row_ranges
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range
@@ -46,6 +45,7 @@ from hoodoo_metadata.record_index.locations import (
     millis_of,
 )
 from hoodoo_metadata.schema import decode_row, record_schema
+from hoodoo_standard.storage.local import LocalStorage
 
 # Spark ran in this zone when it wrote some of the tables, whose instants are in local time.
 ZONE = "CST6CDT,M3.2.0,M11.1.0"

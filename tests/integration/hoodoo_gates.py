@@ -32,9 +32,9 @@ from attrs import field, frozen
 from hoodoo import hookimpl
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.hookspecs import Registration
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.processes import short_name
 from hoodoo.storage.uri import split
+from hoodoo_standard.storage.local import LocalStorage
 
 __version__ = "1.0"
 TIMES = 2

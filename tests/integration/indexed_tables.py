@@ -11,8 +11,8 @@ import pyarrow as pa
 from attrs import define, field
 from hoodoo.hookspecs.index import KEYS_SCHEMA
 from hoodoo.storage.api import Entry
-from hoodoo.storage.local import LocalStorage
 from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("part", pa.string()), ("v", pa.int64()), ("ts", pa.int64())]

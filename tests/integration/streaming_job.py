@@ -50,9 +50,9 @@ PATIENCE = 600  # seconds that one stream waits for the others
 
 def main(folder: Path, batch: int, points: list[str]) -> None:
     import hoodoo
-    from hoodoo.storage.local import LocalStorage
     from hoodoo.timeline import ledger
     from hoodoo_spark.streaming import sink
+    from hoodoo_standard.storage.local import LocalStorage
     from pyspark.sql import SparkSession
 
     spark = (

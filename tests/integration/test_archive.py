@@ -16,7 +16,6 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.kernel.archived import load_archived
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import (
     MUTATING,
@@ -36,6 +35,7 @@ from hoodoo_services.archive.plan import make_plan
 from hoodoo_services.archive.settings import ArchiveSettings
 from hoodoo_services.archived import manifest as history
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])
 DAYS = ("d0", "d1")

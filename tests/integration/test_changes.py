@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.kernel.log_files import log_files
-from hoodoo.storage.local import LocalStorage
 from hoodoo_history.changes import plan as changes_plan
+from hoodoo_standard.storage.local import LocalStorage
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data
 

@@ -24,7 +24,6 @@ from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import Cleaned
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
@@ -34,6 +33,7 @@ from hoodoo.timeline.instants import from_datetime, to_datetime
 from hoodoo.timeline.plans.clean import last_clean, pending_cleans, planned_files, read_plan
 from hoodoo.timeline.plans.clustering import PLANNER
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]

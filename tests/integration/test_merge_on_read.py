@@ -16,10 +16,10 @@ import pytest
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, LogBlock
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]

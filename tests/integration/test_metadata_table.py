@@ -16,13 +16,13 @@ from hoodoo.errors import (
     HoodooWarning,
     UnsupportedTableError,
 )
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import withdraw
 from hoodoo_metadata.build import finish, retire
 from hoodoo_metadata.file_index.listing import told_files
 from hoodoo_metadata.table import FOLDER, MetadataTable, mark_of, told_as
+from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
 ALL = ("column_stats", "files", "partition_stats", "record_index")

@@ -140,7 +140,7 @@ def test_contradictions_leave_no_table_behind(tmp_path: Path, options: dict[str,
 STORE = """
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Option, Registration
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 
 ENDPOINT = Option("acme.endpoint", "Where the store is.", "nowhere")  # as plugins of 0.1 declare one
 SEEN = []

@@ -12,7 +12,7 @@ import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import LogBlock
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("ts", pa.int64()), ("price", pa.float64()), ("note", pa.string())]

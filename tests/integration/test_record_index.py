@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooWarning, OptionConflictError
-from hoodoo.storage.local import LocalStorage
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index.index import Bucket, RecordIndex
+from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")

@@ -13,10 +13,10 @@ import pytest
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import State
 from hoodoo.model.outcome import Restored
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pytest
 from attrs import evolve
 from hoodoo.model.instant import State
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
+from hoodoo_standard.storage.local import LocalStorage
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])

@@ -8,10 +8,10 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.engine.metered import MeteredEngine
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
+from hoodoo.testing.metered import MeteredEngine
 from hoodoo.testing.samples import nested
 from hoodoo_standard.engine.local import LocalEngine
 

@@ -12,7 +12,7 @@ import hoodoo
 import hudi
 import pytest
 from hoodoo.errors import HoodooWarning, StorageError
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 
 PROPERTY = "hoodie.table.metadata.partitions"
 WITHOUT = {"hoodie.metadata.enable": "false"}

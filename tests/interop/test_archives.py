@@ -8,8 +8,8 @@ import mor
 import pytest
 from both import Both
 from hoodoo.kernel.archived import load_archived
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.archived import ArchivedInstant
+from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"

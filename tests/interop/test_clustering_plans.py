@@ -34,11 +34,11 @@ from clustered import (
 )
 from hoodoo.errors import CommitConflictError, PendingClusteringError
 from hoodoo.model.commit import Operation
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from spark_hudi import HudiError
 
 kinds = pytest.mark.parametrize(("version", "kind"), KINDS)

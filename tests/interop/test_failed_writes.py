@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from both import CRASH, Both
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model, table
 from spark_hudi import HudiError
 

@@ -8,9 +8,9 @@ from typing import Any
 import hoodoo
 import pytest
 from both import Both
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.lock import Held
 from hoodoo_standard.lock.filesystem import FilesystemLock
+from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model, table
 from spark_hudi import HudiError
 

@@ -11,11 +11,11 @@ import pytest
 from attrs import evolve
 from both import Both
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from indexed import check, doubts, made, newest, rows, said, select, written
 from mor import wheel
 

@@ -10,8 +10,8 @@ import pytest
 from attrs import define, frozen
 from both import Both
 from hoodoo.kernel.log_files import log_files as installed
-from hoodoo.storage.local import LocalStorage
 from hoodoo_standard.merge.event_time import EventTimeMerger
+from hoodoo_standard.storage.local import LocalStorage
 from model import Model, table
 from mor import BLOCKS, check, check_travel, instants, log_files, setup, spark_compact
 

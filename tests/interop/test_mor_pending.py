@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from both import Both
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from mor import base_files, check, check_travel, instants, log_files, rows, setup, spark_compact
 
 KINDS = [(9, "SIMPLE"), (9, "BUCKET"), (6, "SIMPLE"), (6, "BUCKET")]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from both import Both
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model
 from mor import MARKED, MarkedModel, check, check_travel, instants, rows, spark_compact
 from spark_hudi import SparkHudi

@@ -20,7 +20,9 @@ JAVA = "org.apache.hudi."
 WORDS = {
     "HOODIE_LOG",
     "PARQUET",
+    "arrow",
     "avro",
+    "file",
     "parquet",
     "DATA_BEFORE",
     "DATA_BEFORE_AFTER",
@@ -39,7 +41,7 @@ KNOWN: dict[str, set[str]] = {
     "actions/rollback/recovery.py": {"restore"},
     "actions/rollback/validation.py": {"clean", "compaction"},
     "engine/no_arrow.py": {"pyspark"},
-    "hookspecs/__init__.py": {"clustering", "compaction"},
+    "hookspecs/__init__.py": {"clustering", "compaction", "local"},
     "hookspecs/cleaning.py": {
         "KEEP_LATEST_BY_HOURS",
         "KEEP_LATEST_COMMITS",

@@ -49,8 +49,8 @@ ROOMS = (
     "table",
     "testing",
 )
-# The package itself and the registrations of core are no rooms: they may see all, none sees them.
-OUTSIDE = {"__init__", "builtin"}
+# The package itself is no room: it may see all, none sees it.
+OUTSIDE = {"__init__"}
 # What is never there after an import of core. (Not rich: structlog imports it where it is installed.)
 FOREIGN = (
     "pyspark",

@@ -17,10 +17,10 @@ from attrs import field, frozen
 from bad_answers import Bad, Case
 from hoodoo.engine.arrow_serializer import ARROW
 from hoodoo.engine.frames import write_stream
-from hoodoo.engine.metered import MeteredEngine
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel import kernel, resolve
 from hoodoo.model.config import TableConfig
+from hoodoo.testing.metered import MeteredEngine
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("part", pa.string()), ("ts", pa.int64()), ("v", pa.float64())]

@@ -21,10 +21,10 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("v", pa.int64())])
 UNKNOWN = "20990101000000000"

@@ -16,12 +16,12 @@ from cluster_steps import Clustered
 from crash_leaks import leaks
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import Instant
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 from life_draws import (
     ARCHIVE,
     CLEAN,

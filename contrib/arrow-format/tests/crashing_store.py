@@ -6,8 +6,8 @@ from typing import Any
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration, Settings
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import CrashingStorage
+from hoodoo_standard.storage.local import LocalStorage
 
 # How the next store that is made behaves, and the stores that were made.
 NEXT: dict[str, Any] = {"at": 0, "when": "before"}

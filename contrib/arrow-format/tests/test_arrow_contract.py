@@ -11,9 +11,9 @@ import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import key_filter, key_range
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo_arrow_format.format import ArrowFormat
+from hoodoo_standard.storage.local import LocalStorage
 
 ROWS = pa.table(
     {

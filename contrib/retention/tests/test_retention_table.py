@@ -12,10 +12,10 @@ import hoodoo_retention.action
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import properties
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])
 TTL = "hoodie.partition.ttl."

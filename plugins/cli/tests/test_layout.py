@@ -20,7 +20,6 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.source import ReadSource
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.layouts import LAYOUTS
@@ -35,6 +34,7 @@ from hoodoo_clustering.layout.files import (
     table_layout,
 )
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given
 from hypothesis import strategies as st
 

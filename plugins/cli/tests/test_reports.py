@@ -9,7 +9,6 @@ import pytest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.sizes import Sizes
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline.codec.avro import encode_rollback_plan
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.removed import removed_by
@@ -17,6 +16,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_cli.reports.files import slice_rows
 from hoodoo_cli.reports.stats import written
 from hoodoo_cli.reports.timeline import timeline_page
+from hoodoo_standard.storage.local import LocalStorage
 
 CONFIG = TableConfig({"hoodie.table.name": "t", "hoodie.table.version": "9"})
 FOLDER = ".hoodie/timeline"

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.model.findings import Report
-from hoodoo.storage.local import LocalStorage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline.javaprops import parse
@@ -23,6 +22,7 @@ from hoodoo.timeline.view import list_data
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.verify.kinds import KINDS
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]
@@ -336,7 +336,9 @@ def test_quick_needs_no_file(
     path = table("mor-v9")
     damage(path)
     opened = hoodoo.open(str(path))
-    monkeypatch.setattr("hoodoo.storage.local.LocalStorage.open", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(
+        "hoodoo_standard.storage.local.LocalStorage.open", lambda *_: pytest.fail("opened")
+    )
     report = opened.verify(quick=True)
     assert len(report.findings) == 1 and report.kinds[0].startswith("file.")
     assert report.checked.base_files == report.checked.log_files == report.checked.keys == 0

@@ -20,12 +20,12 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.participants.listing import build
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_clustering import bounds
 from hoodoo_clustering.bounds import with_bounds
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "tables"

@@ -22,13 +22,13 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, with_meta
 from hoodoo.produce.pending import Pending
-from hoodoo.storage.local import LocalStorage
 from hoodoo_clustering.file_bounds import FileBounds, unpack
 from hoodoo_clustering.group_job import GroupJob
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 from hoodoo_clustering.sample import sample
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 
 OLD, NEW = "20250101000000000", "20250202000000000"
 SCHEMA = pa.schema([("n", pa.int64()), ("x", pa.float64()), ("word", pa.string())])

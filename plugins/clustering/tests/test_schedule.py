@@ -20,7 +20,6 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.listing import build
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans.clustering import (
@@ -35,6 +34,7 @@ from hoodoo_clustering.options import SORT_COLUMNS
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "tables"

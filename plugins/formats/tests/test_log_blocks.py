@@ -12,7 +12,6 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.kernel.log_files import log_files
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.log_block import LogBlockContract
 from hoodoo.testing.log_builders import small_rows
 from hoodoo_formats.log.avro import AvroBlocks, ChangeBlocks
@@ -20,6 +19,7 @@ from hoodoo_formats.log.content import BlockContent, Undecodable, decoding
 from hoodoo_formats.log.parquet import ParquetBlocks
 from hoodoo_formats.log.reader import LogReader
 from hoodoo_formats.log.writer import LogWriter
+from hoodoo_standard.storage.local import LocalStorage
 
 # The shortest change data, as Spark Hudi has it.
 CHANGES = pa.schema([("op", pa.string()), ("record_key", pa.string())])

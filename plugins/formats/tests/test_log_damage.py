@@ -241,8 +241,8 @@ def test_a_missing_file_and_one_that_shrank(tmp_path: Path) -> None:
     with pytest.raises(CorruptTableError, match=r"nope\.log"):
         opened(tmp_path / "nope.log")
     blocks = small_log(tmp_path / "x.log")
-    from hoodoo.storage.local import LocalStorage
     from hoodoo_formats.log.reader import LogReader
+    from hoodoo_standard.storage.local import LocalStorage
 
     storage = LocalStorage(str(tmp_path))
     size = (tmp_path / "x.log").stat().st_size

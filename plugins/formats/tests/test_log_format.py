@@ -11,9 +11,9 @@ from hoodoo.hookspecs import Settings
 from hoodoo.kernel.log_files import log_files
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.log_format import LogFormatContract
 from hoodoo_formats.log.log_format import HudiLog
+from hoodoo_standard.storage.local import LocalStorage
 
 
 class TestHudiLog(LogFormatContract):

@@ -11,9 +11,9 @@ import pytest
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, Header
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import opened
 from hoodoo_formats.log.reader import LogReader
+from hoodoo_standard.storage.local import LocalStorage
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))

@@ -28,9 +28,9 @@ from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.read.project import pushed_filter, shaped
 from hoodoo.read.spec import row_spec
-from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.log.writer import LogWriter
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

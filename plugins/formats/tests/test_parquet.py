@@ -16,9 +16,9 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import arrow_schema, avro_text
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 from key_filters import KeyFilter
 
 ROOT = Path(__file__).resolve().parents[3]

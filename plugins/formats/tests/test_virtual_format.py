@@ -27,8 +27,8 @@ from hoodoo.model.meta import (
     emptied,
     with_meta,
 )
-from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 
 OWN = pa.schema(
     [

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind
-from hoodoo.storage.local import LocalStorage
 from hoodoo_formats.log.changes import encode_changes
 from hoodoo_history.change_logs.schema import arrow_columns, change_schema
+from hoodoo_standard.storage.local import LocalStorage
 
 IMAGES = pa.schema([("k", pa.string()), ("ts", pa.int64()), ("v", pa.string())])
 INSTANT = "20260101000000001"

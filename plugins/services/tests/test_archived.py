@@ -10,7 +10,7 @@ from hoodoo.errors import CommitConflictError, CorruptTableError, StorageUnknown
 from hoodoo.kernel.archived import load_archived, oldest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
 from hoodoo.timeline import codec, create
 from hoodoo.timeline.layouts import LAYOUTS
@@ -30,8 +30,8 @@ def t(n: int) -> str:
     return f"20240101{n:09d}"
 
 
-def store(path: Path, version: int = 9) -> tuple[LocalStorage, TableConfig]:
-    storage = LocalStorage(str(path), durable=False)
+def store(path: Path, version: int = 9) -> tuple[DirectoryStorage, TableConfig]:
+    storage = DirectoryStorage(str(path))
     values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
     return storage, create.init_table(storage, TableConfig(values))
 
@@ -45,7 +45,7 @@ def row(n: int, action: str = "commit") -> HistoryRow:
     return HistoryRow(t(n), t(n + 1), action, content, b"plan" if action == "clean" else b"")
 
 
-def names(storage: LocalStorage) -> set[str]:
+def names(storage: DirectoryStorage) -> set[str]:
     return {e.name for e in storage.list(FOLDER)} - {".keep"}
 
 

@@ -12,9 +12,9 @@ from hoodoo.hookspecs.archived_timeline import ArchivedTimeline
 from hoodoo.kernel.archived import archived_timeline, load_archived, oldest
 from hoodoo.kernel.registry import Kernel
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.archived_timeline import ArchivedTimelineContract
 from hoodoo.timeline import create
+from hoodoo_standard.storage.local import LocalStorage
 
 
 class TestHistory(ArchivedTimelineContract):

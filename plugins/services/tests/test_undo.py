@@ -16,7 +16,6 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.log_block import BlockKind
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.log_builders import small_rows
 from hoodoo.timeline import create, timeline
 from hoodoo.timeline.codec import avro as codec_avro
@@ -27,6 +26,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_services import savepoint as savepoint_action
 from hoodoo_services.restore import run as restore
 from hoodoo_services.restore.plan import make_plan, undone
+from hoodoo_standard.storage.local import LocalStorage
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 

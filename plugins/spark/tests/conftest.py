@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hoodoo.hookspecs.engine import Workspace
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 
 # For the driver: what Spark adds to the path is lost where a test before has put the path back.
 sys.path.append(str(Path(__file__).parent))

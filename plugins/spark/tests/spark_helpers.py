@@ -11,7 +11,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.errors import StorageUnknownError
 from hoodoo.hookspecs.engine import Task
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 
 Batches = Iterator[pa.RecordBatch]
 

@@ -57,7 +57,21 @@ def test_a_registered_plugin(engine: Any) -> None:
     import hoodoo
 
     engine.check(
-        [PluginRef("serializer", "arrow", "hoodoo.builtin", "hoodoo-core", hoodoo.__version__)]
+        [
+            PluginRef(
+                "serializer",
+                "arrow",
+                "hoodoo_standard.registrations",
+                "hoodoo-standard",
+                hoodoo.__version__,
+            )
+        ]
     )
     with pytest.raises(PluginError, match="9.9"):
-        engine.check([PluginRef("serializer", "arrow", "hoodoo.builtin", "hoodoo-core", "9.9")])
+        engine.check(
+            [
+                PluginRef(
+                    "serializer", "arrow", "hoodoo_standard.registrations", "hoodoo-standard", "9.9"
+                )
+            ]
+        )

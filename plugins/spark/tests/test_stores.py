@@ -8,10 +8,10 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import EngineError
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.stores import Delegating
 from hoodoo_spark.dataframe import split_slices, to_dataframe
 from hoodoo_spark.engine import SparkEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 ROWS = pa.table({"id": [1, 2], "v": ["a", "b"]})
 

@@ -16,7 +16,6 @@ from hoodoo.hookspecs.index import IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import LookupIndexContract, file_id
 from hoodoo_formats import bloom as filters
 from hoodoo_formats import record_keys
@@ -28,6 +27,7 @@ from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import sieve
 from hoodoo_standard.index.bloom import BloomIndex, global_from_settings
 from hoodoo_standard.index.simple import SimpleIndex
+from hoodoo_standard.storage.local import LocalStorage
 
 
 @pytest.fixture(autouse=True)

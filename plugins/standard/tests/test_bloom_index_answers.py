@@ -16,7 +16,6 @@ from attrs import frozen
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.index import ColumnKeys, file_id
 from hoodoo_formats.bloom import DYNAMIC, SIMPLE, BloomOptions
 from hoodoo_formats.parquet.format import ParquetFormat
@@ -25,6 +24,7 @@ from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import sieve
 from hoodoo_standard.index.bloom import BloomIndex
 from hoodoo_standard.index.simple import SimpleIndex
+from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from hoodoo.engine.arrow_serializer import ARROW
-from hoodoo.engine.metered import MeteredEngine
 from hoodoo.hookspecs.engine import Engine, Workspace
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.engine import ROWS, EngineContract, by_key, rows
+from hoodoo.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 
 class TestLocal(EngineContract):

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties
+from hoodoo_standard.storage.local import LocalStorage
 
 T = "hoodie.keygen.timebased."
 TIMES = {T + "timestamp.type": "UNIX_TIMESTAMP", T + "output.dateformat": "yyyy/MM/dd"}

@@ -12,8 +12,8 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties
+from hoodoo_standard.storage.local import LocalStorage
 
 TABLES = [
     "cow_v6_complexkeygen_hivestyle",

@@ -17,7 +17,6 @@ import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, StorageError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.lock import Lock
 from hoodoo.testing.contracts.lock import LockContract
 from hoodoo.testing.stores import Delegating, FailingStorage
@@ -27,6 +26,7 @@ from hoodoo_standard.lock.conditional_put import FOLDER, KEPT, ConditionalPutLoc
 from hoodoo_standard.lock.filesystem import FilesystemLock
 from hoodoo_standard.lock.in_process import InProcessLock
 from hoodoo_standard.lock.waiting import poll
+from hoodoo_standard.storage.local import LocalStorage
 
 PROVIDER = "hoodie.write.lock.provider"
 PATH = "hoodie.write.lock.filesystem.path"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hoodoo.engine.metered import Metered
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.serializer import SerializerContract, keyed
+from hoodoo.testing.metered import Metered
 from hoodoo.testing.samples import nested
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.serialize.avro import AvroSerializer

@@ -121,7 +121,7 @@ def engine() -> Engine:
 
 @pytest.fixture
 def storage(tmp_path: Any) -> Storage:
-    from hoodoo.storage.local import LocalStorage
+    from hoodoo_standard.storage.local import LocalStorage
 
     return LocalStorage(str(tmp_path / "t"), durable=False)
 

@@ -13,11 +13,11 @@ from hoodoo.engine.spill import Spill
 from hoodoo.errors import HoodooError, StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
 from hoodoo.storage.below import Below
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.engine import ROWS, rows
 from hoodoo.testing.engine_steps import Refuse, Route
 from hoodoo.testing.stores import Delegating
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 
 class Alone(Delegating):

@@ -17,10 +17,10 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.read.scan import Scan
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [

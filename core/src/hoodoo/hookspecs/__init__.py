@@ -81,7 +81,6 @@ FAMILIES: dict[str, Family] = {
 
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
 _BRINGS = {
-    "hoodoo-core": ("storage",),
     "hoodoo-formats": ("file_format", "log_format", "log_block"),
     "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),

@@ -86,7 +86,7 @@ class Counted:
 
 
 class Meter(Protocol):
-    """Tasks add, the driver reads. It travels to tasks. See :mod:`hoodoo.engine.metered`."""
+    """Tasks add, the driver reads. It travels to tasks. See :mod:`hoodoo.testing.metered`."""
 
     def add(self, counted: Counted) -> None: ...
 
@@ -144,7 +144,7 @@ class Engine(Protocol):
         """Evaluate and bring a small result to the caller."""
 
     def meter(self) -> Meter:
-        """A counter that starts at nothing, for :class:`hoodoo.engine.metered.Metered`."""
+        """A counter that starts at nothing, for :class:`hoodoo.testing.metered.Metered`."""
 
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """Raise unless every worker has the same Python, pyarrow, hoodoo and the given plugins."""

@@ -216,9 +216,8 @@ class TableHandle:
         if engine is None:
             # An engine registers `source:<package>` for the kinds of data that only it reads.
             package = type(data).__module__.split(".")[0]
-            engine = (
-                f"source:{package}" if kernel().find("engine", f"source:{package}") else "local"
-            )
+            reader = kernel().find("engine", f"source:{package}")
+            engine = default_name("engine", self.settings) if reader is None else reader.name
         found: Engine = resolve("engine", engine, self.settings).instance
         return found.on(self.storage) if isinstance(found, KnowsStorage) else found
 

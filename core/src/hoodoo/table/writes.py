@@ -127,7 +127,7 @@ def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
     request = table.write_request(operation.DELETE_PARTITION, take_snapshot)
     commit = run.drop_partitions(request, lambda target: wanted)
     assert commit is not None
-    table.after_writes.run(due, lambda: table.engine(None, table.default_engine or "local"))
+    table.after_writes.run(due, lambda: table.engine(None, table.default_engine))
     return commit
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, LogBlock
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 
 INSTANT = "20250101000000001"
 
@@ -44,4 +44,4 @@ def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]
 
 def opened(local: Path) -> LogFileReader:
     """A reader of the local file ``local``."""
-    return log_files().reader(LocalStorage(str(local.parent)), local.name)
+    return log_files().reader(DirectoryStorage(str(local.parent)), local.name)

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind
-from hoodoo.storage.local import LocalStorage
 from hoodoo_metadata.hfile import FileWindow, HFile, write_hfile
 from hoodoo_metadata.hfile.blocks import Stored, contents
 from hoodoo_metadata.hfile.format import DATA, HEADER_BYTES
+from hoodoo_standard.storage.local import LocalStorage
 
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))

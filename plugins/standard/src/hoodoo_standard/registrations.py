@@ -11,6 +11,7 @@ from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.registration import Registration, Settings
 from hoodoo.model.config import TableConfig
+from hoodoo.options.write import SERIALIZER
 from hoodoo.storage.api import Storage
 
 from hoodoo_standard import options
@@ -23,12 +24,23 @@ _INFERRED = "hoodoo_standard.keygen.inferred"
 
 
 @hookimpl
+def hoodoo_storages() -> Iterable[Registration]:
+    return [
+        Registration(
+            "file", "hoodoo_standard.storage.local:LocalStorage.from_settings", ("", "local"),
+            summary="Files of this host, or of a file system mounted on all of them.",
+        )
+    ]  # fmt: skip
+
+
+@hookimpl
 def hoodoo_engines() -> Iterable[Registration]:
     return [
         Registration(
             "local", "hoodoo_standard.engine.local:LocalEngine.from_settings",
             options=(options.THREADS,),
             summary="Threads of this process: no JVM, for tests, notebooks and small tables.",
+            default=True,
         )
     ]  # fmt: skip
 
@@ -178,6 +190,10 @@ def hoodoo_layouts() -> Iterable[Registration]:
 @hookimpl
 def hoodoo_serializers() -> Iterable[Registration]:
     return [
+        Registration(
+            "arrow", "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings",
+            options=(SERIALIZER,), summary="Packed record batches, as they lie in memory.", default=True,
+        ),
         Registration(
             "avro", "hoodoo_standard.serialize.avro:AvroSerializer.from_settings",
             summary="a generic Avro record of each row: slow, to compare with",

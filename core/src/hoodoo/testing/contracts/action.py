@@ -37,9 +37,9 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.table.table import Table, create
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
@@ -116,7 +116,7 @@ class ActionContract:
         self, path: Path, wrap: Wrap | None = None, options: Mapping[str, str] | None = None
     ) -> Table:
         """The table as a new process opens it."""
-        store = LocalStorage(str(path), durable=False)
+        store = DirectoryStorage(str(path))
         given = {**self.opened_with, **(options or {})}
         return Table(wrap(store) if wrap else store, properties.load(store), given, one_thread())
 

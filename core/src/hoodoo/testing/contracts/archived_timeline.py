@@ -22,7 +22,7 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import create
 from hoodoo.timeline.timeline import Timeline, load
@@ -38,11 +38,11 @@ class ArchivedTimelineContract:
         raise NotImplementedError("override the fixture `archived`")
 
     @pytest.fixture
-    def storage(self, tmp_path: Path) -> LocalStorage:
-        return LocalStorage(str(tmp_path), durable=False)
+    def storage(self, tmp_path: Path) -> DirectoryStorage:
+        return DirectoryStorage(str(tmp_path))
 
     @pytest.fixture
-    def config(self, storage: LocalStorage) -> TableConfig:
+    def config(self, storage: DirectoryStorage) -> TableConfig:
         values = {"hoodie.table.name": "t", "hoodie.table.version": str(self.version)}
         return create.init_table(storage, TableConfig(values))
 
@@ -80,13 +80,13 @@ class ArchivedTimelineContract:
         return sorted({int(i.requested[8:]) for i in archived.instants(storage, config, point)})
 
     def test_nothing_is_archived_at_first(
-        self, archived: ArchivedTimeline, storage: LocalStorage, config: TableConfig
+        self, archived: ArchivedTimeline, storage: DirectoryStorage, config: TableConfig
     ) -> None:
         assert self.numbers(archived, storage, config) == []
         assert archived.oldest(storage, config) is None
 
     def test_what_is_added_is_there_and_says_what_it_said(
-        self, archived: ArchivedTimeline, storage: LocalStorage, config: TableConfig
+        self, archived: ArchivedTimeline, storage: DirectoryStorage, config: TableConfig
     ) -> None:
         timeline = self.archive(archived, storage, config, 1, 3)
         self.archive(archived, storage, config, 5)
@@ -100,7 +100,7 @@ class ArchivedTimelineContract:
             assert (found.completed is None) is not timeline.layout.names_completion
 
     def test_nothing_is_added_twice(
-        self, archived: ArchivedTimeline, storage: LocalStorage, config: TableConfig
+        self, archived: ArchivedTimeline, storage: DirectoryStorage, config: TableConfig
     ) -> None:
         self.archive(archived, storage, config, 1, 3)
         self.archive(archived, storage, config, 1, 3)
@@ -108,7 +108,7 @@ class ArchivedTimelineContract:
         assert len(found) == len(set(found)) == 2
 
     def test_all_lies_in_the_folder_of_the_layout(
-        self, archived: ArchivedTimeline, storage: LocalStorage, config: TableConfig
+        self, archived: ArchivedTimeline, storage: DirectoryStorage, config: TableConfig
     ) -> None:
         self.archivable(storage, config, 1)
         before = {e.path for e in storage.list(recursive=True) if not e.is_dir}
@@ -121,7 +121,7 @@ class ArchivedTimelineContract:
         self, archived: ArchivedTimeline, tmp_path: Path
     ) -> None:
         for step in range(1, 100):
-            inner = LocalStorage(str(tmp_path / str(step)), durable=False)
+            inner = DirectoryStorage(str(tmp_path / str(step)))
             values = {"hoodie.table.name": "t", "hoodie.table.version": str(self.version)}
             config = create.init_table(inner, TableConfig(values))
             self.archive(archived, inner, config, 1)

@@ -9,7 +9,7 @@ Usage::
 
         @pytest.fixture
         def workspace(self, tmp_path):
-            return Workspace(LocalStorage(str(tmp_path / "table")), "stage")
+            return Workspace(DirectoryStorage(str(tmp_path / "table")), "stage")
 
 ``workspace`` is empty, a new one for each test. The engine may be shared by all tests.
 """
@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from hoodoo.engine.arrow_serializer import ARROW
-from hoodoo.engine.metered import Metered
 from hoodoo.errors import DataError, EngineError, HoodooError
 from hoodoo.hookspecs.engine import (
     PART,
@@ -40,6 +39,7 @@ from hoodoo.hookspecs.engine import (
 )
 from hoodoo.model.internal_row import FIELDS
 from hoodoo.testing import engine_steps as steps
+from hoodoo.testing.metered import Metered
 from hoodoo.testing.samples import nested
 
 ROWS = pa.schema([("key", pa.int64()), ("name", pa.string())])

@@ -37,7 +37,7 @@ from hoodoo.hookspecs.file_format import (
 )
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 
 FLAT = pa.schema(
     [
@@ -124,7 +124,7 @@ class FileFormatContract:
 
     @pytest.fixture
     def storage(self, tmp_path: Path) -> Storage:
-        return LocalStorage(str(tmp_path / "store"), durable=False)
+        return DirectoryStorage(str(tmp_path / "store"))
 
     def _schema(self) -> pa.Schema:
         return with_meta(pa.schema([*FLAT, *(NESTED if self.nested else ())]))

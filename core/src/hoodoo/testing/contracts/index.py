@@ -128,9 +128,9 @@ class LookupIndexContract:
 
     @pytest.fixture
     def storage(self, tmp_path: Path) -> Storage:
-        from hoodoo.storage.local import LocalStorage
+        from hoodoo.testing.directory import DirectoryStorage
 
-        return LocalStorage(str(tmp_path / "table"), durable=False)
+        return DirectoryStorage(str(tmp_path / "table"))
 
     @pytest.fixture
     def file_format(self) -> BaseFileFormat:

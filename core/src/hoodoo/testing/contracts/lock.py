@@ -28,8 +28,8 @@ import pytest
 
 from hoodoo.errors import StorageError
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.lock import Held, Lock
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import MUTATING, FailingStorage
 
 # No test waits so long unless it fails.
@@ -49,11 +49,11 @@ class LockContract:
 
     @pytest.fixture
     def storage(self, tmp_path: Path) -> Storage:
-        return LocalStorage(str(tmp_path / "table"), durable=False)
+        return DirectoryStorage(str(tmp_path / "table"))
 
     def age(self, storage: Storage) -> None:
         """Make every holder look as if it had not renewed its lock for ten days."""
-        assert isinstance(storage, LocalStorage)
+        assert isinstance(storage, DirectoryStorage)
         old = time.time() - 10 * 86400
         for entry in storage.list(recursive=True):
             os.utime(os.path.join(storage.base, entry.path), (old, old))
@@ -99,7 +99,7 @@ class LockContract:
         held.release()
 
     def test_names_and_tables_are_apart(self, lock: Lock, tmp_path: Path, storage: Storage) -> None:
-        other = LocalStorage(str(tmp_path / "other"), durable=False)
+        other = DirectoryStorage(str(tmp_path / "other"))
         all_held = [self.has(lock, storage, "table", 0), self.has(lock, storage, "turn", 0)]
         if not getattr(lock, "path", ""):  # a lock with a place of its own is one for all tables
             all_held.append(self.has(lock, other, "table", 0))

@@ -29,8 +29,8 @@ from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, rows
+from hoodoo.testing.directory import DirectoryStorage
 
 _INSTANT = "20250101000000001"
 
@@ -134,7 +134,7 @@ class LogBlockContract:
             written = self.block(writer, log_block, table, text)
             writer.rollback_block(_INSTANT, _INSTANT)
             writer.close()
-        with files.reader(LocalStorage(str(tmp_path)), "x.log") as reader:
+        with files.reader(DirectoryStorage(str(tmp_path)), "x.log") as reader:
             assert not reader.damages and len(reader.blocks) == 3
             found = reader.blocks[1]
             assert found == written and found.has_rows

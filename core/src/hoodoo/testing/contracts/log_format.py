@@ -20,8 +20,8 @@ from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.log_format import LogFileReader, LogFormat
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.log_block import BlockKind
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.file_format import FLAT, rows
+from hoodoo.testing.directory import DirectoryStorage
 
 _INSTANT, _TARGET = "20250101000000002", "20250101000000001"
 
@@ -39,7 +39,7 @@ class LogFormatContract:
         return LogFiles(log_format, log_files().blocks)
 
     def opened(self, files: LogFiles, local: Path, size: int | None = None) -> LogFileReader:
-        return files.reader(LocalStorage(str(local.parent)), local.name, size)
+        return files.reader(DirectoryStorage(str(local.parent)), local.name, size)
 
     def kind(self, files: LogFiles) -> int:
         """A kind of block that holds rows of a table."""

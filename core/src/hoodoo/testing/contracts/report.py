@@ -28,7 +28,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.read.source import ReadSource
-from hoodoo.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import load
@@ -38,7 +38,7 @@ _SCHEMA = '{"type": "record", "name": "trips", "fields": [{"name": "city", "type
 _FIRST, _DONE, _PENDING = "20240101000000000", "20240101000001000", "20240102000000000"
 
 
-def _files(storage: LocalStorage) -> dict[str, tuple[bytes, int]]:
+def _files(storage: DirectoryStorage) -> dict[str, tuple[bytes, int]]:
     below = Path(storage.root.removeprefix("file://"))
     found = (path for path in sorted(below.rglob("*")) if path.is_file())
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
@@ -56,14 +56,14 @@ class ReportContract:
         return {}
 
     @pytest.fixture
-    def storage(self, tmp_path: Path) -> LocalStorage:
+    def storage(self, tmp_path: Path) -> DirectoryStorage:
         """A table without a write."""
-        storage = LocalStorage(str(tmp_path / "trips"))
+        storage = DirectoryStorage(str(tmp_path / "trips"))
         init_table(storage, TableConfig({**_TABLE, "hoodie.table.create.schema": _SCHEMA}))
         return storage
 
     @pytest.fixture
-    def written(self, storage: LocalStorage) -> LocalStorage:
+    def written(self, storage: DirectoryStorage) -> DirectoryStorage:
         """A table with a commit that wrote no file, and one that goes on."""
         said = CommitMetadata(Operation.UPSERT, (), extra={"schema": _SCHEMA})
         data = load(storage, properties.load(storage)).layout.encode_commit(said, "commit")
@@ -72,17 +72,17 @@ class ReportContract:
         return storage
 
     def test_a_table_without_a_write(
-        self, reporter: Reporter, arguments: Mapping[str, Any], storage: LocalStorage
+        self, reporter: Reporter, arguments: Mapping[str, Any], storage: DirectoryStorage
     ) -> None:
         _looked_at(reporter, arguments, storage, _parquet())
 
     def test_a_commit_and_one_that_goes_on(
-        self, reporter: Reporter, arguments: Mapping[str, Any], written: LocalStorage
+        self, reporter: Reporter, arguments: Mapping[str, Any], written: DirectoryStorage
     ) -> None:
         _looked_at(reporter, arguments, written, _parquet())
 
     def test_no_plugin_offers_the_format(
-        self, reporter: Reporter, arguments: Mapping[str, Any], written: LocalStorage
+        self, reporter: Reporter, arguments: Mapping[str, Any], written: DirectoryStorage
     ) -> None:
         """The report says what it can without it, or names what is missing."""
         with suppress(HoodooError):
@@ -92,7 +92,7 @@ class ReportContract:
 def _looked_at(
     reporter: Reporter,
     arguments: Mapping[str, Any],
-    storage: LocalStorage,
+    storage: DirectoryStorage,
     file_format: BaseFileFormat | None,
 ) -> None:
     """An answer of the same type twice, and nothing changed."""

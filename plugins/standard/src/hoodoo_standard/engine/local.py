@@ -17,7 +17,7 @@ import pyarrow as pa
 from attrs import define, evolve, field, frozen
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.declared import returned
-from hoodoo.engine.metered import LocalMeter
+from hoodoo.engine.meter import LocalMeter
 from hoodoo.engine.sources import Partition, as_arrow, partitions
 from hoodoo.engine.spill import Places, Spill
 from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage import temporaries, uri
-from hoodoo.storage.local import LocalStorage
 from hoodoo.testing.contracts.storage import StorageContract
+from hoodoo_standard.storage.local import LocalStorage
 
 
 class TestLocal(StorageContract):

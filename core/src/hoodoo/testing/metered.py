@@ -11,15 +11,15 @@ Usage, with any engine and any serializer::
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import Factory, define, evolve, field, frozen
+from attrs import Factory, define, evolve, frozen
 
 from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.engine.meter import LocalMeter
 from hoodoo.hookspecs.engine import (
     Counted,
     Engine,
@@ -33,24 +33,6 @@ from hoodoo.hookspecs.engine import (
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
 from hoodoo.storage.api import Storage
-
-
-@define
-class LocalMeter:
-    """Counts in this process."""
-
-    total: Counted = field(factory=Counted)
-    lock: Any = field(factory=threading.Lock, repr=False, eq=False)
-
-    def add(self, counted: Counted) -> None:
-        with self.lock:
-            self.total = self.total + counted
-
-    def read(self) -> Counted:
-        return self.total
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a lock stays where it is
-        return LocalMeter, (self.total,)
 
 
 @frozen

@@ -16,8 +16,9 @@ from operator import attrgetter
 
 import pyarrow as pa
 from attrs import field, frozen
-
 from hoodoo.errors import StorageError, StorageUnknownError
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.options.table import STORAGE_URI
 from hoodoo.storage import temporaries, uri
 from hoodoo.storage.api import Entry
 
@@ -45,6 +46,11 @@ class LocalStorage:
 
     base: str = field(converter=uri.local_path)
     durable: bool = field(default=True, kw_only=True)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> LocalStorage:
+        """At the option ``hoodoo.storage.uri``, set by whoever opens the table."""
+        return cls(STORAGE_URI.read(settings.options))
 
     @property
     def root(self) -> str:

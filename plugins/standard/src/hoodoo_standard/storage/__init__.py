@@ -1,0 +1,1 @@
+"""Stores: files below one directory."""
