@@ -15,6 +15,7 @@ from hoodoo.hookspecs import (
     participant,
     pruner,
     query_type,
+    service_policy,
 )
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Who, checked, kind_of
@@ -36,6 +37,7 @@ PROTOCOLS = {
     query_type.UnitReader: "unit_reader",
     archived_timeline.ArchivedTimeline: "archived_timeline",
     index.LearningIndex: "index",
+    service_policy.ServicePolicy: "service_policy",
 }
 WHO = Who("participant", "acme", "acme-dist", "1.0")
 

@@ -1,4 +1,5 @@
-"""A program: so many processes that write to one table. ``process_writers.py TABLE NOTES COUNT WRITES SEED``
+"""A program: so many processes that write to one table.
+``process_writers.py TABLE NOTES COUNT WRITES SEED [OPTIONS]``; the options as JSON.
 
 Prints the number of each process, one a line, then waits for all. Writer n keeps its notes, a line of JSON
 for each acknowledged write, durably in ``NOTES/n``.
@@ -22,7 +23,9 @@ from tables import rows
 HOT = 1  # the row that all of them update
 
 
-def write(table_path: str, notes: Path, number: int, writes: int, seed: int) -> None:
+def write(
+    table_path: str, notes: Path, number: int, writes: int, seed: int, options: dict[str, str]
+) -> None:
     """Each write updates the hot row or leaves it alone, inserts a key that all insert, and one of its
     own."""
     chance = random.Random(f"{seed} {number}")
@@ -35,7 +38,7 @@ def write(table_path: str, notes: Path, number: int, writes: int, seed: int) -> 
 
     events.notify = count  # type: ignore[assignment]
     with open(notes / str(number), "w") as file:
-        table = hoodoo.open(table_path)
+        table = hoodoo.open(table_path, options)
         for turn in range(writes):
             text, own = f"{number}-{turn}", own_key(number, turn)
             hot = {HOT: "a", 1000 + turn: "a"} if chance.random() < 0.7 else {}
@@ -56,14 +59,15 @@ def own_key(number: int, turn: int) -> int:
 
 def main() -> int:
     table, notes = sys.argv[1], Path(sys.argv[2])
-    count, writes, seed = (int(text) for text in sys.argv[3:])
+    count, writes, seed = (int(text) for text in sys.argv[3:6])
+    options = json.loads(sys.argv[6]) if len(sys.argv) > 6 else {}
     children = []
     for number in range(count):
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                write(table, notes, number, writes, seed)
+                write(table, notes, number, writes, seed, options)
                 code = 0
             except Exception:
                 traceback.print_exc()

@@ -29,6 +29,7 @@ OURS = (
     "hoodoo-services",
     "hoodoo-clustering",
     "hoodoo-history",
+    "hoodoo-serve",
     "hoodoo-spark",
 )
 HEAD = """\

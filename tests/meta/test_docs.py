@@ -44,6 +44,7 @@ from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
+from hoodoo.hookspecs.service_policy import ServicePolicy
 from hoodoo.kernel import load
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel, kernel
@@ -428,6 +429,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         cleaning_family.History,
         cleaning_family.Aged,
     ),
+    "service_policy": (ServicePolicy,),
     "report": (Reporter,),
     "command": (),
     "observer": (Event,),

@@ -26,6 +26,7 @@ DISTRIBUTIONS = {
     "hoodoo-services": REPO / "plugins/services",
     "hoodoo-clustering": REPO / "plugins/clustering",
     "hoodoo-history": REPO / "plugins/history",
+    "hoodoo-serve": REPO / "plugins/serve",
     "hoodoo-spark": REPO / "plugins/spark",
 }
 # A room imports only rooms before it (docs/architecture.md).

@@ -25,6 +25,7 @@ OURS = (
     "hoodoo-services",
     "hoodoo-clustering",
     "hoodoo-history",
+    "hoodoo-serve",
     "hoodoo-spark",
 )
 # What declares options, and what judges them.

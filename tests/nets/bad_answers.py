@@ -509,6 +509,7 @@ ELSEWHERE = {
             "QueryUnit",
             "UnitReader",
             "ArchivedTimeline",
+            "ServicePolicy",
             "StoreTraits",
             "ReadsRecords",
             "RecordColumns",

@@ -32,7 +32,9 @@ class Log:
     def _emit(self, level: str, event: str, values: dict[str, Any]) -> None:
         # structlog takes longer to import than all of Hoodoo. Who configured it has imported it.
         imported = sys.modules.get("structlog")
-        if imported is not None and imported.is_configured():
+        # While another thread imports it, the module is there, and what it defines may not be yet.
+        is_configured = getattr(imported, "is_configured", None)
+        if imported is not None and is_configured is not None and is_configured():
             logger = imported.get_logger(self._name)
         else:
             plain = logging.getLogger(self._name)

@@ -8,7 +8,7 @@ the objects made by the registered factories obey and that tasks call directly.
 Order of the families, as a row meets them on its way into a table:
 
 storage -> creation -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> log format -> log block format -> change log -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> report
+-> log format -> log block format -> change log -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> service policy -> report
 -> command -> observer
 """
 
@@ -41,6 +41,7 @@ from hoodoo.hookspecs import (
     query_type,
     report,
     serializer,
+    service_policy,
     storage,
 )
 from hoodoo.hookspecs.family import Family
@@ -74,6 +75,7 @@ FAMILIES: dict[str, Family] = {
     "clustering": clustering.ORDERS,
     "clustering_updates": clustering.UPDATES,
     "cleaning": cleaning.FAMILY,
+    "service_policy": service_policy.FAMILY,
     "report": report.FAMILY,
     "command": command.FAMILY,
     "observer": observer.FAMILY,
@@ -86,6 +88,7 @@ _BRINGS = {
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
     "hoodoo-history": ("change_log", "query_type"),
+    "hoodoo-serve": ("service_policy",),
     "hoodoo-cli": ("report", "command"),
 }
 USUAL: dict[str, tuple[str, str]] = {

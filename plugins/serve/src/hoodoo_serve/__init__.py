@@ -1,0 +1,3 @@
+"""Table services by themselves: a process that plans and runs them, and threads beside long-running writers."""
+
+__version__ = "0.1.0"
