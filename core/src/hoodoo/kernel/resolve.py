@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
@@ -140,6 +141,8 @@ def check(family: str, obj: object, label: str, api: int = 1) -> None:
             "it is a class.",
             f"Give an object: {obj.__name__}(...).",
         )
+    if _has_all(family, type(obj), api):
+        return
     protocol, lacking = missing(family, obj, api)
     if lacking:
         raise PluginError(
@@ -148,6 +151,12 @@ def check(family: str, obj: object, label: str, api: int = 1) -> None:
             f"it lacks {', '.join(sorted(lacking))}.",
             f"See {FAMILIES[family].protocols[0].__module__} for what each member answers.",
         )
+
+
+@lru_cache(maxsize=512)
+def _has_all(family: str, made: Any, api: int) -> bool:
+    """Whether objects of the class ``made`` have all members, whatever is in an object."""
+    return not missing(family, made, api)[1]
 
 
 def missing(family: str, obj: object, api: int = 1) -> tuple[str, list[str]]:

@@ -6,7 +6,7 @@ range; never value by value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -25,11 +25,6 @@ def one_of(answer: Any, values: tuple[str, ...]) -> str:
     if not isinstance(answer, str) or answer not in values:
         raise Wrong(says(answer), " or ".join(values))
     return answer
-
-
-def reason(answer: Any) -> str | None:
-    """Why not, or None."""
-    return None if answer is None else text(answer, "a text that says why, or None")
 
 
 def flag(answer: Any) -> bool:
@@ -58,15 +53,6 @@ def names(answer: Any) -> tuple[str, ...]:
     if len(set(answer)) < len(answer):
         raise Wrong(f"{tuple(answer)!r}", wanted)
     return tuple(answer)
-
-
-def texts(answer: Any) -> Mapping[str, str]:
-    """A mapping of texts to texts."""
-    if not isinstance(answer, Mapping) or not all(
-        isinstance(key, str) and isinstance(value, str) for key, value in answer.items()
-    ):
-        raise Wrong(says(answer), "a mapping of texts to texts")
-    return answer
 
 
 def items(answer: Any, kind: type, wanted: str) -> tuple[Any, ...]:
