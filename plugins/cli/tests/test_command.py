@@ -19,6 +19,7 @@ from hoodoo.hookspecs import Registration
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel
 from hoodoo_cli.commandline import main
+from hoodoo_cli.commands.installed import report
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -51,6 +52,17 @@ def test_plugins(run: Run) -> None:
     heading = max((n, line) for line, n in families.items() if n < lines.index(parquet))
     assert heading[1] == "file_format"
     assert "hoodoo-formats" in parquet
+
+
+def test_observers_are_listed() -> None:
+    def hoodoo_event(event: object) -> None:
+        """Counts things.
+
+        At length."""
+
+    watches = types.SimpleNamespace(hoodoo_event=hookimpl(hoodoo_event))
+    (row,) = report(Kernel([Plugin("a", "a_module", "a-dist", "1.0", watches)]))
+    assert (row.family, row.name, row.summary) == ("observer", "a", "Counts things.")
 
 
 def test_plugins_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,9 @@
-"""Discover, order, call and report plugins. This room knows no table format.
+"""Discover, order and call plugins. This room knows no table format.
 
 ``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an object
 into a working plugin on the driver, ``load`` does so on a worker, ``notify`` tells the observers,
-``action_events`` tells them of all that an action does,
-``check_options`` judges user options, ``report`` lists what there is.
+``action_events`` tells them of all that an action does, and
+``check_options`` judges user options.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from hoodoo.kernel.events import action_events, action_step, notify
 from hoodoo.kernel.options import check as check_options
 from hoodoo.kernel.registry import Kernel, Offer, kernel
-from hoodoo.kernel.report import Row, report
 from hoodoo.kernel.resolve import Resolved, declared_options, resolve
 from hoodoo.kernel.worker import load
 
@@ -19,7 +18,6 @@ __all__ = [
     "Kernel",
     "Offer",
     "Resolved",
-    "Row",
     "action_events",
     "action_step",
     "check_options",
@@ -27,6 +25,5 @@ __all__ = [
     "kernel",
     "load",
     "notify",
-    "report",
     "resolve",
 ]

@@ -11,12 +11,12 @@ from typing import Annotated
 import attrs
 import typer
 from hoodoo.errors import ConfigError
-from hoodoo.kernel.report import Row, report
 from hoodoo.model.brief import cut
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hoodoo_cli.commands.installed import Row, report
 from hoodoo_cli.toolkit import show
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import frozen
-
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.kernel.registry import Kernel, kernel
 
