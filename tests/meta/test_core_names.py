@@ -48,7 +48,6 @@ KNOWN: dict[str, set[str]] = {
         "KEEP_LATEST_FILE_VERSIONS",
     },
     "hookspecs/clustering.py": {"clustering"},
-    "kernel/answers/clustering.py": {"clustering"},
     "merge/slice.py": {"COMMIT_TIME_ORDERING"},
     "model/action.py": {"clean", "clustering", "compaction", "restore", "savepoint"},
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},

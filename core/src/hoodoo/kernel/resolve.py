@@ -141,7 +141,7 @@ def check(family: str, obj: object, label: str, api: int = 1) -> None:
             "it is a class.",
             f"Give an object: {obj.__name__}(...).",
         )
-    if _has_all(family, type(obj), api):
+    if _has_all(family, type(obj), api):  # type: ignore[arg-type]  # mypy: no Hashable
         return
     protocol, lacking = missing(family, obj, api)
     if lacking:

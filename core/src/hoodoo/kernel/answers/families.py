@@ -8,18 +8,12 @@ from typing import Any
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.family import WITHOUT, Optional, members
 from hoodoo.kernel.answers import (  # their rules
-    clustering,  # noqa: F401
     engines,
     file_formats,  # noqa: F401
     indexes,  # noqa: F401
     keys,  # noqa: F401
-    log_blocks,  # noqa: F401
-    merging,  # noqa: F401
-    participants,  # noqa: F401
-    planning,  # noqa: F401
-    querying,  # noqa: F401
+    rules,  # noqa: F401
     serializing,  # noqa: F401
-    stores,  # noqa: F401
 )
 from hoodoo.kernel.answers.declared import PREPARED, rule_of
 from hoodoo.kernel.answers.seam import Checked, Kind, may_travel, wrapped
@@ -52,8 +46,8 @@ def _made(
     kind = Kind(name, says_missing=says_missing, travels=travels, protocols=protocols)
     for protocol in protocols:
         for member, is_method in members(protocol).items():
-            rules = kind.methods if is_method else kind.properties
-            rules[member] = rule_of(protocol, member)
+            ruled = kind.methods if is_method else kind.properties
+            ruled[member] = rule_of(protocol, member)
             if (prepare := PREPARED.get(f"{protocol.__name__}.{member}")) is not None:
                 kind.prepare[member] = prepare
     kind.defaults.update((n, o.default) for n, o in lacking.items() if o.default is not WITHOUT)
