@@ -16,7 +16,7 @@ import process_writers
 import pytest
 from crash_trials import age_temporaries
 from effort import MORE
-from hoodoo.storage.local import LocalStorage
+from hoodoo_standard.storage.local import LocalStorage
 from process_writers import HOT, own_key
 from tables import SCHEMA, rows
 from test_processes import _acknowledged, _by_hudi, _notes

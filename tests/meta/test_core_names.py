@@ -23,6 +23,7 @@ WORDS = {
     "arrow",
     "avro",
     "file",
+    "pyspark",
     "parquet",
     "DATA_BEFORE",
     "DATA_BEFORE_AFTER",
@@ -36,33 +37,23 @@ WORDS = {
 # Families whose members are called by their names from methods of the same name.
 BY_METHOD = {"command", "report"}
 
+# What actions are called in files of the timeline, and families of plugins: in these rooms the words are the format's.
+FORMAT = {"clean", "clustering", "compaction", "restore", "savepoint"}
+ROOMS = ("timeline/", "hookspecs/", "kernel/", "model/action.py")
+
 KNOWN: dict[str, set[str]] = {
     "actions/rollback/files.py": {"clustering", "compaction"},
     "actions/rollback/recovery.py": {"restore"},
     "actions/rollback/validation.py": {"clean", "compaction"},
-    "engine/no_arrow.py": {"pyspark"},
-    "hookspecs/__init__.py": {"clustering", "compaction", "local"},
+    "hookspecs/__init__.py": {"local"},
     "hookspecs/cleaning.py": {
         "KEEP_LATEST_BY_HOURS",
         "KEEP_LATEST_COMMITS",
         "KEEP_LATEST_FILE_VERSIONS",
     },
-    "hookspecs/clustering.py": {"clustering"},
-    "merge/slice.py": {"COMMIT_TIME_ORDERING"},
-    "model/action.py": {"clean", "clustering", "compaction", "restore", "savepoint"},
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
     "participants/lost.py": {"clean"},
     "read/scan.py": {"spark"},
-    "table/settings.py": {"COMMIT_TIME_ORDERING"},
-    "timeline/layouts/layout1.py": {"clustering"},
-    "timeline/plans/clean.py": {"clean"},
-    "timeline/plans/clustering.py": {"clustering"},
-    "timeline/plans/compaction.py": {"compaction"},
-    "timeline/publish.py": {"restore"},
-    "timeline/savepoints.py": {"savepoint"},
-    "timeline/timeline.py": {"savepoint"},
-    "write/located.py": {"COMMIT_TIME_ORDERING"},
-    "write/run.py": {"pyspark"},
 }
 
 
@@ -96,7 +87,11 @@ def named(source: str, names: set[str]) -> set[str]:
 def _found() -> Mapping[str, set[str]]:
     names = _names()
     paths = (p for p in sorted(CORE.rglob("*.py")) if "testing" not in p.relative_to(CORE).parts)
-    found = {str(p.relative_to(CORE)): named(p.read_text("utf-8"), names) for p in paths}
+    found = {}
+    for path in paths:
+        room = str(path.relative_to(CORE))
+        words = FORMAT if room.startswith(ROOMS) else set()
+        found[room] = named(path.read_text("utf-8"), names - words)
     return {path: names for path, names in found.items() if names}
 
 

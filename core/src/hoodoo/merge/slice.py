@@ -21,6 +21,7 @@ from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.schema.widen import widened
+from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.storage.api import Storage
 
 # Batches of keys that are looked up together.
@@ -55,7 +56,7 @@ def merged_rows(
 def _stands_alone(rule: MergeRule, waiting: KeyJoin) -> bool:
     """Whether log rows are what they are, whatever is stored: then row groups of the base file that
     the filter rules out need not be read."""
-    return rule.merger.merge_mode == "COMMIT_TIME_ORDERING" and not waiting.absent
+    return rule.merger.merge_mode == BY_ARRIVAL and not waiting.absent
 
 
 def _merged_base(

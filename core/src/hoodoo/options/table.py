@@ -35,7 +35,10 @@ URL_ENCODE = Option(
     table_property=True,
     kind=FLAG,
 )
-MERGE_MODES = ("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM")
+BY_ARRIVAL = (
+    "COMMIT_TIME_ORDERING"  # the merge mode in which nothing but the time of the commit decides
+)
+MERGE_MODES = (BY_ARRIVAL, "EVENT_TIME_ORDERING", "CUSTOM")
 MERGE_MODE = Option(
     "hoodie.record.merge.mode",
     "How rows of one key are merged.",

@@ -23,7 +23,7 @@ from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ANYWHERE
-from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, record_key_columns
 from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
@@ -185,8 +185,12 @@ class TableHandle:
         return self._plugins
 
     def key_generator(self) -> KeyGenerator:
-        """The key generator as the next write needs it: what the table's rows say of it is settled."""
-        return tables.settled(self.plugins().generator, self.stored_row)
+        """The key generator as the next write needs it: one that the table's properties don't tell enough reads a
+        row of the table. ConfigError where that does not say it either."""
+        found: KeyGenerator = self.plugins().generator
+        if not isinstance(found, Settles):
+            return found
+        return found.settled(lambda: self.stored_row(record_key_columns(found)))
 
     def stored_row(self, columns: Sequence[str]) -> pa.RecordBatch | None:
         """One row's meta columns and ``columns``; None of an empty table."""
@@ -323,7 +327,7 @@ class TableHandle:
             before_publish=self.participants.drop_stale,
             conflicts=tables.conflict_strategy(self.settings),
             turns=self.writer_queue,
-            repeats=tables.repeats(self.options),
+            repeats=write_options.REPEATS.read(self.options),
             batch=batch,
             table=self.config.name,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,7 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.key_generator import (
-    KeyGenerator,
-    Settles,
     deletes_only,
-    record_key_columns,
 )
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
@@ -33,7 +30,7 @@ from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
 from hoodoo.options.judge import as_text
-from hoodoo.options.table import CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
+from hoodoo.options.table import BY_ARRIVAL, CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
@@ -133,17 +130,6 @@ def load_plugins(
     return Plugins(generator, merger, index, file_format, refs)
 
 
-def settled(
-    generator: KeyGenerator, stored: Callable[[Sequence[str]], pa.RecordBatch | None]
-) -> KeyGenerator:
-    """``generator`` as the next write needs it. ``stored`` reads one row's meta columns and those given,
-    and is asked only by a generator that the table's properties don't tell enough. ConfigError where
-    nothing does."""
-    if not isinstance(generator, Settles):
-        return generator
-    return generator.settled(lambda: stored(record_key_columns(generator)))
-
-
 def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     """How log files are written; None for a table that is copied on write."""
     table = settings.table
@@ -161,7 +147,7 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     log_format = resolve("log_format", table.log_file_format, settings).instance
     marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
-    wins = not table.ordering_fields or table.merge_mode == "COMMIT_TIME_ORDERING"
+    wins = not table.ordering_fields or table.merge_mode == BY_ARRIVAL
     return LogSettings(table.name, marker, log_format, blocks, filled=filled, deletes_win=wins)
 
 
@@ -199,11 +185,6 @@ def conflict_strategy(settings: Settings) -> ConflictStrategy:
     wanted = write_options.CONFLICTS.given(settings.options) or default_name("conflict", settings)
     found: ConflictStrategy = resolve("conflict", wanted, settings).instance
     return found
-
-
-def repeats(options: Mapping[str, str]) -> int:
-    """How often a write starts again that lost to another writer."""
-    return write_options.REPEATS.read(options)
 
 
 def generator_name(config: TableConfig) -> str:

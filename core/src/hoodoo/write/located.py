@@ -30,6 +30,7 @@ from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema.conform import conform
+from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
@@ -150,7 +151,7 @@ def tag(target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table
     side = target.engine.side(found)
     if not index.is_global:
         return target.engine.map(staged, TagLocal(staged.schema, side))
-    if index.moves_partitions and target.merger.merge_mode != "COMMIT_TIME_ORDERING":
+    if index.moves_partitions and target.merger.merge_mode != BY_ARRIVAL:
         staged = _settle_moves(target, staged, found)
     return target.engine.map(staged, TagGlobal(staged.schema, side, index.moves_partitions))
 
