@@ -25,7 +25,7 @@ from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.compaction import pending_compactions
+from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from memory_store import MemoryStorage, Objects

@@ -20,9 +20,9 @@ from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
+from hoodoo_clustering.plan import pending_clusterings
 from hoodoo_services.archived import manifest as history
 from hoodoo_standard.storage.local import LocalStorage
 from metadata_leaks import is_metadata, metadata_leaks

@@ -19,7 +19,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.storage.api import Storage
 from hoodoo.testing.stores import Crash, Delegating
-from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
+from hoodoo.timeline.plans import pending_compactions, read_plan
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options

@@ -27,11 +27,12 @@ from hoodoo.model.outcome import Cleaned
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
-from hoodoo.timeline import properties, publish, savepoints
+from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import from_datetime, to_datetime
-from hoodoo.timeline.plans.clean import last_clean, pending_cleans, planned_files, read_plan
-from hoodoo.timeline.plans.clustering import PLANNER
+from hoodoo.timeline.plans import PLANNER
+from hoodoo_services import savepoints
+from hoodoo_services.clean.plan import last_clean, pending_cleans, planned_files, read_plan
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 

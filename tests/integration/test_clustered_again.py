@@ -10,8 +10,8 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.timeline.plans.clustering import LEFT_OUT, pending_clusterings
 from hoodoo_cli.commandline import main
+from hoodoo_clustering.plan import LEFT_OUT, pending_clusterings
 
 SMALL = "hoodie.clustering.plan.strategy.small.file.limit"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("text", pa.string())])

@@ -28,8 +28,8 @@ from hoodoo.table.table import Table
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.layouts import LAYOUTS
-from hoodoo.timeline.plans.clustering import pending_clusterings
 from hoodoo_cli.commandline import main
+from hoodoo_clustering.plan import pending_clusterings
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("x", pa.int64()), ("y", pa.string())]

@@ -16,7 +16,7 @@ from hoodoo.errors import ConfigError, HoodooWarning, PluginError, UnsupportedTa
 from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
-from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
+from hoodoo.timeline.plans import pending_compactions, read_plan
 from hoodoo_services.compaction import run as compaction
 from hoodoo_standard.storage.local import LocalStorage
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from both import Both
 from hoodoo.model.instant import State
 from hoodoo.timeline import codec
-from hoodoo.timeline.plans.clustering import ClusteringPlan, pending_clusterings
+from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
 from indexed import SCHEMA, rows
 from model import Model, Row, table
 

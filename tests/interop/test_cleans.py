@@ -8,7 +8,7 @@ from typing import Any
 import mor
 import pytest
 from both import Both
-from hoodoo.timeline.plans.clean import MADE_BY, last_clean, pending_cleans, read_plan
+from hoodoo_services.clean.plan import MADE_BY, last_clean, pending_cleans, read_plan
 from model import SCHEMA, Model
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"

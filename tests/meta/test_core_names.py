@@ -43,8 +43,6 @@ ROOMS = ("timeline/", "hookspecs/", "kernel/", "model/action.py")
 
 KNOWN: dict[str, set[str]] = {
     "actions/rollback/files.py": {"clustering", "compaction"},
-    "actions/rollback/recovery.py": {"restore"},
-    "actions/rollback/validation.py": {"clean", "compaction"},
     "hookspecs/__init__.py": {"local"},
     "hookspecs/cleaning.py": {
         "KEEP_LATEST_BY_HOURS",
@@ -52,7 +50,6 @@ KNOWN: dict[str, set[str]] = {
         "KEEP_LATEST_FILE_VERSIONS",
     },
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
-    "participants/lost.py": {"clean"},
     "read/scan.py": {"spark"},
 }
 

@@ -22,15 +22,10 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.participants.listing import build
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.layouts import LAYOUTS
-from hoodoo.timeline.plans.clustering import (
-    LEFT_OUT,
-    PLANNER,
-    ClusteringPlan,
-    clustered_groups,
-    read_clustering,
-)
+from hoodoo.timeline.plans import PLANNER, clustered_groups
 from hoodoo_clustering.changed import last_plan
 from hoodoo_clustering.options import SORT_COLUMNS
+from hoodoo_clustering.plan import LEFT_OUT, ClusteringPlan, read_clustering
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings
 from hoodoo_formats.parquet.format import ParquetFormat

@@ -21,11 +21,11 @@ from hoodoo.timeline import create, timeline
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.layouts import layout_of
-from hoodoo.timeline.savepoints import encode, savepointed, savepoints
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_services import savepoint as savepoint_action
 from hoodoo_services.restore import run as restore
 from hoodoo_services.restore.plan import make_plan, undone
+from hoodoo_services.savepoints import encode, savepoints
 from hoodoo_standard.storage.local import LocalStorage
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
@@ -153,8 +153,8 @@ def test_savepoints(tmp_path: Path, version: int) -> None:
     (found,) = savepoints(table.store, table.line)
     assert (found.instant, found.user, found.comment, found.made) == (t(1), "u", "c", 5)
     assert found.files == {base.path, log.path}
-    assert savepointed(table.line) == {t(1)}
-    assert savepointed(table.line, pending=True) == {t(1), t(3)}
+    assert table.line.savepointed() == {t(1)}
+    assert table.line.savepointed(pending=True) == {t(1), t(3)}
 
 
 def test_paths_in_a_savepoint_are_names(tmp_path: Path) -> None:

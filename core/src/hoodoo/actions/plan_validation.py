@@ -8,8 +8,7 @@ from hoodoo.actions.life import StalePlanError
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.plans.clustering import pending_clusterings
-from hoodoo.timeline.plans.compaction import pending_compactions
+from hoodoo.timeline.plans import pending_clusterings, pending_compactions
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -44,5 +43,5 @@ def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:
 
 
 def _planned(storage: Storage, timeline: Timeline) -> list[Instant]:
-    clusterings = (instant for instant, _plan in pending_clusterings(storage, timeline))
+    clusterings = (plan.instant for plan in pending_clusterings(storage, timeline))
     return [*pending_compactions(timeline), *clusterings]

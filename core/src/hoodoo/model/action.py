@@ -23,7 +23,9 @@ class Action:
     ``changes_files``: it adds or takes away files that are committed. ``changes_rows``: it may change what a
     snapshot read answers; a service changes only where rows are. ``undid``: the field of its completed file that
     lists the instants it has undone; empty for one that undoes nothing. ``keeps``: it keeps files from cleaning and
-    archiving.
+    archiving. ``begins_slices``: its plan names file slices that become base files, each of which begins the next slice
+    of its file group. ``deletes``: its plan names files that it deletes.
+    ``rewinds``: it undoes all that came after a point.
     """
 
     name: str
@@ -37,6 +39,9 @@ class Action:
     changes_rows: bool = False
     undid: str = ""
     keeps: bool = False
+    begins_slices: bool = False
+    deletes: bool = False
+    rewinds: bool = False
 
     @property
     def undoes(self) -> bool:
@@ -55,19 +60,21 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             _write("commit"),
             _write("deltacommit"),
             _write("replacecommit", replaces=True),
-            Action("compaction", "commit", is_service=True, is_heeded=True),
+            Action(
+                "compaction", "commit", is_service=True, is_heeded=True, begins_slices=True
+            ),
             Action("logcompaction", "deltacommit", is_service=True, is_heeded=True),
             Action(
                 "clustering", "replacecommit", replaces=True, is_service=True, is_heeded=True
             ),
-            Action("clean", "clean", is_service=True, is_heeded=True),
+            Action("clean", "clean", is_service=True, is_heeded=True, deletes=True),
             Action(
                 "rollback", "rollback", is_heeded=True, changes_files=False,
                 changes_rows=True, undid="commitsRollback",
             ),
             Action(
                 "restore", "restore", is_heeded=True, changes_files=False,
-                changes_rows=True, undid="instantsToRollback",
+                changes_rows=True, undid="instantsToRollback", rewinds=True,
             ),
             Action("savepoint", "savepoint", changes_files=False, keeps=True),
             Action("indexing", "indexing", is_service=True, changes_files=False),

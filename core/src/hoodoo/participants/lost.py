@@ -99,9 +99,9 @@ def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
 def removed_files(storage: Storage, timeline: Timeline) -> frozenset[Removed]:
     """What cleans took away, archived ones too. Only asked where something is missing."""
     archived = load_archived(storage, timeline.config)
-    found = {r for i in archived if i.action == "clean" for r in removed_by(i.contents())}
+    found = {r for i in archived if i.instant.traits.deletes for r in removed_by(i.contents())}
     for instant in timeline.instants:
-        if instant.action == "clean":
+        if instant.traits.deletes:
             at = instant if instant.is_completed else instant.at(State.REQUESTED)
             with suppress(FileNotFoundError):  # archived meanwhile, or ended
                 found |= removed_by(timeline.contents(storage, at))

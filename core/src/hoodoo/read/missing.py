@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.plans.clean import CLEAN, read_plan
 from hoodoo.timeline.properties import load as load_properties
+from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.timeline import load
 
 
@@ -36,10 +36,10 @@ def cleaned_by(storage: Storage, path: str) -> str | None:
     """The clean of the active timeline whose plan names ``path``, a path below the table root."""
     timeline = load(storage, load_properties(storage))
     for instant in reversed(timeline.instants):
-        if instant.action != CLEAN:
+        if not instant.traits.deletes:
             continue
         try:
-            if path in read_plan(storage, timeline, instant).files:
+            if path in planned_files(storage, timeline, instant):
                 return instant.requested
         except FileNotFoundError:  # archived meanwhile
             continue

@@ -17,7 +17,7 @@ from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clean import CLEAN, READABLE, last_clean, read_plan
+from hoodoo.timeline.removed import READABLE, last_clean, planned_files
 from hoodoo.timeline.taken import Taken, taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files
@@ -75,19 +75,20 @@ def _may_lack(source: ReadSource, bound: str) -> bool:
     if last is None:
         return False
     # Cleans of others say less: what they retain, or by their policy nothing.
-    readable = last.extra.get(READABLE) or last.earliest
+    _, said = last
+    readable = (said.get("extraMetadata") or {}).get(READABLE) or said.get("earliestCommitToRetain")
     return not readable or order_key(bound) < order_key(readable)
 
 
 def _cleans(timeline: Timeline) -> tuple[Instant, ...]:
     """Those that have deleted files, or are about to."""
-    done = (i for i in timeline.instants if i.action == CLEAN)
+    done = (i for i in timeline.instants if i.traits.deletes)
     return tuple(i for i in done if i.is_completed or _is_running(i))
 
 
 def _is_running(instant: Instant) -> bool:
     """Whether it is a clean that may have deleted some of its files, and not all of them."""
-    return instant.action == CLEAN and instant.state is State.INFLIGHT
+    return instant.traits.deletes and instant.state is State.INFLIGHT
 
 
 def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
@@ -101,7 +102,7 @@ def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
 def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
     """The files that ``clean`` deleted, or is about to. CommitConflictError if it is archived just now."""
     try:
-        return read_plan(storage, timeline, clean).files
+        return planned_files(storage, timeline, clean)
     except FileNotFoundError:  # archiving takes the plan first
         pass
     try:

@@ -47,8 +47,7 @@ from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.ledger import settle
-from hoodoo.timeline.plans.clustering import PLANNER, pending_clusterings
-from hoodoo.timeline.plans.compaction import pending_groups
+from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write.operation import WriteKind
@@ -396,12 +395,12 @@ def _pending_plans(table: TableHandle, timeline: Timeline) -> tuple[PendingPlan,
     undone = write_options.UNDONE.read(table.options)
     return tuple(
         PendingPlan(
-            instant=instant.requested,
+            instant=plan.instant.requested,
             strategy=plan.strategy,
             groups=plan.file_groups,
             params=plan.params,
-            action=instant.action,
+            action=plan.instant.action,
             is_foreign=undone or PLANNER not in plan.extra,
         )
-        for instant, plan in pending_clusterings(table.storage, timeline)
+        for plan in pending_clusterings(table.storage, timeline)
     )

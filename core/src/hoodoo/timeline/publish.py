@@ -335,7 +335,7 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
     for other in others:
         later = order_key(other.requested) > order_key(instant.requested)
         # Compactions that were planned before the point of a restore stay: what they read does, too.
-        restored = other.action == "restore" and instant.traits.is_undone
+        restored = other.traits.rewinds and instant.traits.is_undone
         if restored and (later or not other.is_completed):
             return f"restore {other.requested} was requested"
         if not later:
@@ -358,7 +358,7 @@ def undoing(storage: Storage, timeline: Timeline) -> bool:
     """Whether somebody is about to undo what is completed on ``timeline``: until it is, what it replaced looks
     old, and nothing of it may be put where it is for good."""
     for instant in timeline.pending():
-        if instant.action == "restore":
+        if instant.traits.rewinds:
             return True
         if instant.action == "rollback":
             target = target_of(storage, timeline, instant)

@@ -1,11 +1,24 @@
-"""Removed: which files a clean took away, or is about to, by what it says of itself."""
+"""Removed: which files cleans took away, or are about to, by what they say of themselves (format page 2.3, 2.4).
+
+Their form is Hudi's, the same in all table versions. Which instants delete files by a plan is said by their action.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from hoodoo.errors import CorruptTableError
+from hoodoo.model.filegroup import path_of
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.timeline import Timeline
+
 Removed = tuple[str, str]  # partition path, name of a file; or "" for all files of the partition
+# In the extra metadata, ours: the first instant whose rows can still be read as of then.
+READABLE = "hoodoo.clean.readable.from"
+_FIX = "Delete this clean's requested and inflight file: a clean can always be planned anew."
 
 
 def removed_by(said: Mapping[str, Any]) -> set[Removed]:
@@ -16,10 +29,7 @@ def removed_by(said: Mapping[str, Any]) -> set[Removed]:
             found.add((partition, ""))
         for key in ("deletePathPatterns", "successDeleteFiles", "failedDeleteFiles"):
             found |= {(partition, _name(path)) for path in part.get(key) or ()}
-    for partition, paths in (said.get("filesToBeDeletedPerPartition") or {}).items():
-        found |= {(partition, _name(path)) for path in paths or ()}
-    for partition, files in (said.get("filePathsToBeDeletedPerPartition") or {}).items():
-        found |= {(partition, _name(file.get("filePath"))) for file in files or ()}
+    found |= {(partition, _name(path)) for partition, path in _planned(said, bootstrap=True)}
     found |= {(partition, "") for partition in said.get("partitionsToBeDeleted") or ()}
     return found
 
@@ -28,6 +38,54 @@ def was_removed(removed: Collection[Removed], path: str) -> bool:
     """Whether a clean removed the file ``path``, below the table root."""
     partition, _, name = path.rpartition("/")
     return (partition, name) in removed or (partition, "") in removed
+
+
+def planned_files(storage: Storage, timeline: Timeline, instant: Instant) -> tuple[str, ...]:
+    """The files that ``instant`` deletes, by its plan, as paths below the table root, whatever the table's
+    address was when it was made. Old plans, which hold names, are understood.
+
+    Raises CorruptTableError naming the plan where it names what is no file of a table, and FileNotFoundError where
+    it is not there.
+    """
+    requested = instant.at(State.REQUESTED)
+    where = f"{storage.root}/{timeline.path(requested)}"
+    return files_of_plan(timeline.contents(storage, requested), where)
+
+
+def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """The same of a plan that was read from ``where``."""
+    found = []
+    for partition, path in _planned(said):
+        below = path_of(partition.strip("/"), _name(path))
+        if parse_path(below) is None or ".." in below.split("/"):
+            raise CorruptTableError(
+                where, f"the plan of a clean names {path}, which is no file of a table.", _FIX
+            )
+        found.append(below)
+    return tuple(dict.fromkeys(found))
+
+
+def last_clean(storage: Storage, timeline: Timeline) -> tuple[Instant, Mapping[str, Any]] | None:
+    """The newest completed clean of the active timeline, and what it says; one with an empty file counts as none."""
+    done = [i for i in timeline.completed() if i.traits.deletes]
+    if not done:
+        return None
+    try:
+        found = timeline.contents(storage, done[-1])
+    except FileNotFoundError:  # archived meanwhile
+        return None
+    return (done[-1], found) if found else None
+
+
+def _planned(said: Mapping[str, Any], bootstrap: bool = False) -> Iterator[Removed]:
+    """Partition path and path or name of each file of a plan. A ``bootstrap`` base file lies outside of the table,
+    and is not ours to delete."""
+    for partition, paths in (said.get("filesToBeDeletedPerPartition") or {}).items():
+        yield from ((partition, str(path)) for path in paths or ())
+    for partition, files in (said.get("filePathsToBeDeletedPerPartition") or {}).items():
+        for file in files or ():
+            if bootstrap or not file.get("isBootstrapBaseFile"):
+                yield partition, str(file.get("filePath"))
 
 
 def _name(path: object) -> str:

@@ -10,7 +10,6 @@ from attrs import frozen
 
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.plans.clean import CLEAN
 from hoodoo.timeline.timeline import Timeline, reload
 
 
@@ -37,4 +36,4 @@ def taken_since(storage: Storage, timeline: Timeline) -> Taken:
 
 def _deletes(instant: Instant) -> bool:
     """Whether it is a clean that may have deleted something."""
-    return instant.action == CLEAN and instant.state is not State.REQUESTED
+    return instant.traits.deletes and instant.state is not State.REQUESTED

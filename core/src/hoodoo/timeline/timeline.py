@@ -71,6 +71,11 @@ class Timeline:
         """The completed write instant of that requested time."""
         return self._writes.get(requested)
 
+    def savepointed(self, pending: bool = False) -> frozenset[str]:
+        """Requested times of the writes that completed savepoints (``pending`` ones, too) keep."""
+        kept = (i for i in self.instants if i.traits.keeps and (pending or i.is_completed))
+        return frozenset(i.requested for i in kept)
+
     def as_of(self, instant: str) -> Timeline:
         """What had been requested at ``instant`` or before; ``start`` stays that of the table."""
         limit = order_key(instant)
@@ -242,5 +247,5 @@ def _start(instants: Iterable[Instant]) -> str | None:
     start unless there is nothing else.
     """
     writes = [i.requested for i in instants if _is_write(i)]
-    kept = {i.requested for i in instants if i.action == "savepoint" and i.is_completed}
+    kept = {i.requested for i in instants if i.traits.keeps and i.is_completed}
     return next((w for w in writes if w not in kept), writes[0] if writes else None)

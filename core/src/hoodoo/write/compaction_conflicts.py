@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve
-
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.plans.compaction import COMPACTION, pending_compactions, read_plan
+from hoodoo.timeline.plans import pending_compactions, read_plan
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -44,10 +42,10 @@ def refuse_under_compaction(
 
 
 def _compactions(timeline: Timeline) -> dict[str, Instant]:
-    """Pending and completed ones, by their instant, under the name of their plan."""
+    """Pending and completed ones, by their requested time."""
     done = (i for i in timeline.writes() if i.action == "commit")
     found = (*pending_compactions(timeline), *done)
-    return {i.requested: evolve(i, action=COMPACTION) for i in found}
+    return {i.requested: i for i in found}
 
 
 def _conflict(instant: Instant, what: str) -> CommitConflictError:

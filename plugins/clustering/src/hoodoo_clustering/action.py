@@ -30,20 +30,14 @@ from hoodoo.participants.listing import build_whole
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.plans.clustering import (
-    CLUSTERING,
-    PLANNER,
-    ClusteringPlan,
-    clustered_groups,
-    pending_clusterings,
-)
-from hoodoo.timeline.plans.compaction import pending_groups
+from hoodoo.timeline.plans import PLANNER, clustered_groups, pending_groups
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 from hoodoo.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.left_out import sentences
+from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run import ClusteringExecution, ClusteringRun, run
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings

@@ -14,14 +14,10 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.plans.clustering import (
-    CLUSTERING,
-    PLANNER,
-    ClusteringPlan,
-    pending_clusterings,
-    read_clustering,
-)
+from hoodoo.timeline.plans import PLANNER
 from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings, read_clustering
 
 Plan = tuple[Instant, ClusteringPlan]
 

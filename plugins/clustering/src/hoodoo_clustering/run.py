@@ -35,13 +35,7 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.timeline.heartbeat import Beating
-from hoodoo.timeline.plans.clustering import (
-    CLUSTERING,
-    PLANNER,
-    ClusteringPlan,
-    is_clustering,
-    pending_clusterings,
-)
+from hoodoo.timeline.plans import PLANNER, is_clustering
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.changed import begin_joined
 from hoodoo.write.commit import Commit
@@ -49,6 +43,7 @@ from hoodoo.write.conflicts import change_of
 from hoodoo.write.run import WriteRequest
 from hoodoo.write.target import WriteTarget
 
+from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run_groups import run_groups
 
 # What the commit says of the clustering, in its extra metadata.

@@ -14,11 +14,11 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
 from hoodoo.produce.key_changes import OnlyKeys, WriteResult, stat_of
 from hoodoo.produce.pending import Pending
-from hoodoo.timeline.plans.clustering import ClusteringPlan
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_clustering.file_bounds import unpack
 from hoodoo_clustering.group_job import GroupJob
+from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 
 

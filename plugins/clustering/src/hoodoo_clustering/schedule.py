@@ -23,7 +23,7 @@ from hoodoo.hookspecs.clustering import (
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.plans.clustering import LEFT_OUT, PLANNER, ClusteringPlan, PlannedGroup
+from hoodoo.timeline.plans import PLANNER
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_clustering.bounds import with_bounds
@@ -34,6 +34,7 @@ from hoodoo_clustering.laid_out import LaidOut
 from hoodoo_clustering.left_out import NEXT_TIME, NO_USE, NOT_CHOSEN, SORTED, sentences
 from hoodoo_clustering.options import SORT_COLUMNS
 from hoodoo_clustering.partitions import wanted_partitions
+from hoodoo_clustering.plan import LEFT_OUT, ClusteringPlan, PlannedGroup
 from hoodoo_clustering.settings import ClusteringSettings
 
 Key = tuple[str, str]

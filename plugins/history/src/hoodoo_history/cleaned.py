@@ -20,7 +20,6 @@ from hoodoo.read.travel import deleted_by, undone_meanwhile
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clean import CLEAN
 from hoodoo.timeline.removed import was_removed
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline
@@ -128,6 +127,6 @@ def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
     return {
         path: clean.requested
         for clean in timeline.instants
-        if clean.action == CLEAN
+        if clean.traits.deletes
         for path in deleted_by(storage, timeline, clean)
     }

@@ -24,12 +24,7 @@ from hoodoo.timeline import ledger, publish
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.compaction import (
-    COMPACTION,
-    CompactionPlan,
-    pending_compactions,
-    read_plan,
-)
+from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_plan
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.base import put_base
@@ -41,6 +36,7 @@ from hoodoo_metadata.table import FOLDER, MetadataTable, is_beginning, late_begi
 
 # File slices of a group that are kept: readers may be at the one before the newest.
 KEPT_SLICES = 2
+COMPACTION = "compaction"
 _MB = 1 << 20
 
 
@@ -131,8 +127,7 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         instant = Instant(requested, COMPACTION, State.REQUESTED)
         made[-1] = instant
         path = f"{FOLDER}/{table.timeline.path(instant)}"
-        plan = CompactionPlan(slices, metrics=tuple(_metrics(s) for s in slices))
-        return Decision(path, plan.encode())
+        return Decision(path, encode_compaction(slices, metrics=[_metrics(s) for s in slices]))
 
     ledger.decide(storage, data, make)
     return made[-1]

@@ -20,9 +20,10 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision, decide, settled
-from hoodoo.timeline.savepoints import SAVEPOINT, encode, savepointed
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import from_files
+
+from hoodoo_services.savepoints import SAVEPOINT, encode, kept_files
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -42,6 +43,10 @@ class SavepointAction:
         table.check_writable()
         return create(table.storage, table.config, instant, comment, user)
 
+    def kept_files(self, storage: Storage, timeline: Timeline) -> frozenset[str]:
+        """The files of all savepoints, as paths below the table root."""
+        return kept_files(storage, timeline)
+
     def delete(self, table: TableHandle, instant: str) -> None:
         """Delete the savepoint of ``instant``."""
         table.check_writable()
@@ -59,7 +64,7 @@ def create(
     """
     timeline = settled(storage, config)
     requested = _chosen(storage, timeline, instant)
-    if requested in savepointed(timeline):
+    if requested in timeline.savepointed():
         return requested
     pending = Instant(requested, SAVEPOINT, State.INFLIGHT)
     # While it lasts nobody takes the pending one away as that of a dead process.
@@ -79,7 +84,7 @@ def _create(
     begun = storage.put_if_absent(timeline.path(pending), b"")
 
     def make(fresh: Timeline) -> Decision:
-        if requested in savepointed(fresh):
+        if requested in fresh.savepointed():
             return Decision()
         _refuse_undone(storage, fresh, _chosen(storage, fresh, requested))
         after = [i for i in fresh.writes() if order_key(i.requested) > order_key(requested)]
@@ -113,8 +118,8 @@ def delete(storage: Storage, config: TableConfig, instant: str) -> None:
     """Keep the write ``instant`` no longer. Raises ConfigError if it is not kept, and
     CommitConflictError while the table is being restored to it."""
     timeline = settled(storage, config)
-    if instant not in savepointed(timeline, pending=True):
-        known = ", ".join(sorted(savepointed(timeline))) or "none"
+    if instant not in timeline.savepointed(pending=True):
+        known = ", ".join(sorted(timeline.savepointed())) or "none"
         raise ConfigError(f"savepoint {instant}", f"is not in this table, which has {known}.")
     for restore in timeline.pending():
         if restore.action == "restore":

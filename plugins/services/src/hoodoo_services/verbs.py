@@ -12,9 +12,10 @@ from hoodoo.model.outcome import Archived, Cleaned, Comparison, Restored, Rewrit
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
-from hoodoo.timeline.savepoints import Savepoint
-from hoodoo.timeline.savepoints import savepoints as completed_savepoints
 from hoodoo.write.commit import Commit
+
+from hoodoo_services.savepoints import Savepoint
+from hoodoo_services.savepoints import savepoints as completed_savepoints
 
 
 # --- compaction -----------------------------------------------------------------------------------

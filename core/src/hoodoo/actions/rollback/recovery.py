@@ -15,6 +15,7 @@ from hoodoo.kernel.events import action_events
 from hoodoo.kernel.log_files import log_files
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
+from hoodoo.model.action import named
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import State
@@ -27,14 +28,17 @@ from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clustering import PLANNER, is_clustering, pending_clusterings
-from hoodoo.timeline.plans.compaction import pending_compactions, read_plan
+from hoodoo.timeline.plans import (
+    PLANNER,
+    is_clustering,
+    pending_clusterings,
+    pending_compactions,
+    read_plan,
+)
 from hoodoo.timeline.publish import INDEXING, target_of, withdraw
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 
-# Pending actions after which nobody may write before they are finished.
-_NEEDED = frozenset({"restore"})
 # What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
 # outlive it where the write is repeated.
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
@@ -118,7 +122,7 @@ def _recovering(storage: Storage, timeline: Timeline) -> list[tuple[str, Recover
         if offer is not None:
             action = make(offer, Settings(timeline.config))
             found += [(name, action)] if isinstance(action, Recovers) else []
-        elif name in _NEEDED:
+        elif named(name).rewinds:  # nobody may write before it is finished
             raise PluginError(
                 f"{storage.root}: {name}", "is pending, and no installed plugin can finish it.",
                 "Install the distribution hoodoo-services.",
@@ -131,7 +135,8 @@ def _abandoned(
 ) -> list[RolledBack]:
     done: list[RolledBack] = []
     living = Liveness(storage)
-    for instant, plan in pending_clusterings(storage, timeline):
+    for plan in pending_clusterings(storage, timeline):
+        instant = plan.instant
         begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
         # Without our door another tool runs it, which has no heartbeat.
         ours = begun and fence_of(instant.requested, config).was_opened(storage)
@@ -162,9 +167,9 @@ def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
         pending = {i.requested for i in fresh.pending()}
         # A clustering that is planned and was not begun has left nothing that it needs.
         pending -= {
-            instant.requested
-            for instant, _plan in pending_clusterings(storage, fresh)
-            if instant.state is State.REQUESTED
+            plan.instant.requested
+            for plan in pending_clusterings(storage, fresh)
+            if plan.instant.state is State.REQUESTED
         }
         for entry, instant in left:
             if instant not in pending and not living.is_alive(instant):

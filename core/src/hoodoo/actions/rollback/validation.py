@@ -18,7 +18,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_data_file, parse_path
-from hoodoo.timeline.savepoints import savepointed
+from hoodoo.timeline.removed import Removed, removed_by
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key, from_files, list_data
 
@@ -46,9 +46,14 @@ def refuse_missing(
     ``what`` is a name for messages. Reads the metadata of ``undone`` and of the cleans."""
     now = from_files(storage, without(timeline, undone), files)
     lost = _replaced(storage, timeline, undone, files)
+    listed = {f.path for f in files}
     for clean in timeline.completed():
-        if clean.action == "clean":
-            lost |= _needed(timeline, now, undone, _cleaned(storage, timeline, clean))
+        if clean.traits.deletes:
+            deleted = _files(removed_by(timeline.contents(storage, clean)))
+            gone = tuple(
+                f for f in deleted if f.path not in listed
+            )  # it may have failed to delete some
+            lost |= _needed(timeline, now, undone, gone)
     lost = _not_replaced(storage, timeline, lost)
     if lost:
         raise ConfigError(
@@ -58,9 +63,12 @@ def refuse_missing(
         )
     there = {f.path for s in now.slices for f in (s.base_file, *s.log_files) if f is not None}
     for clean in timeline.pending():
-        if clean.action != "clean":
+        if not clean.traits.deletes:
             continue
-        planned = _planned(storage, timeline, clean)
+        try:
+            planned = _files(removed_by(timeline.contents(storage, clean.at(State.REQUESTED))))
+        except FileNotFoundError:
+            continue  # it has gone
         taken = {f.path for f in planned if f.path in there}
         taken |= _not_replaced(storage, timeline, _needed(timeline, now, undone, planned))
         if taken:
@@ -79,7 +87,7 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
     obj = f"{storage.root}: instant {instant.requested}"
     if timeline.find(instant.requested) is None:
         raise CommitConflictError(obj, "is not completed any more.", "Look at table.timeline().")
-    if instant.requested in savepointed(timeline):
+    if instant.requested in timeline.savepointed():
         raise ConfigError(
             obj, "is kept by a savepoint.",
             f'Call table.delete_savepoint("{instant.requested}") first.',
@@ -105,7 +113,7 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
 def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) -> None:
     """Raises ConfigError if log files are named after the pending compaction ``instant`` (version 6):
     without its base files other readers would take them for the whole slice."""
-    if not timeline.layout.log_names_slice or instant.action != "compaction":
+    if not timeline.layout.log_names_slice or not instant.traits.begins_slices:
         return
     if any(isinstance(f, LogFile) and f.instant == instant.requested for f in data_files(storage)):
         raise ConfigError(
@@ -194,26 +202,8 @@ def _not_replaced(storage: Storage, timeline: Timeline, paths: set[str]) -> set[
     }
 
 
-def _cleaned(storage: Storage, timeline: Timeline, clean: Instant) -> Files:
-    """What a completed clean deleted."""
-    parts = timeline.contents(storage, clean).get("partitionMetadata") or {}
-    return _files((p, n) for p, told in parts.items() for n in told.get("successDeleteFiles") or ())
-
-
-def _planned(storage: Storage, timeline: Timeline, clean: Instant) -> Files:
-    """What a pending clean deletes; nothing if it has gone."""
-    try:
-        plan = timeline.contents(storage, clean.at(State.REQUESTED))
-    except FileNotFoundError:
-        return ()
-    infos = plan.get("filePathsToBeDeletedPerPartition") or {}
-    older = plan.get("filesToBeDeletedPerPartition") or {}
-    found = [(p, info.get("filePath")) for p, listed in infos.items() for info in listed]
-    return _files(found + [(p, name) for p, listed in older.items() for name in listed])
-
-
-def _files(named: Iterable[tuple[str, object]]) -> Files:
-    parsed = (parse_data_file(p, str(name).rpartition("/")[2]) for p, name in named)
+def _files(removed: Iterable[Removed]) -> Files:
+    parsed = (parse_data_file(partition, name) for partition, name in removed)
     return tuple(f for f in parsed if f is not None)
 
 

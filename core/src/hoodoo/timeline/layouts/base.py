@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
 from attrs import frozen
 
+from hoodoo.model.action import named
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
@@ -52,7 +53,8 @@ class TimelineLayout(ABC):
     belongs to, for good, and not who wrote it: blocks of several writers, committed or not, may be in one
     file. Else it says the instant that wrote it.
     ``allows_empty``: the file of a completed commit may be empty. ``has_metadata``: the metadata table may be read. ``log_marker``:
-    the type of the marker of a log file.
+    the type of the marker of a log file. ``plans_as_writes``: a pending service that replaces file groups is filed
+    under the write that it completes as.
     """
 
     number: ClassVar[int]
@@ -61,8 +63,8 @@ class TimelineLayout(ABC):
     allows_empty: ClassVar[bool]
     has_metadata: ClassVar[bool]
     log_marker: ClassVar[str]
+    plans_as_writes: ClassVar[bool] = False
     _codec: ClassVar[Codec]
-    _pending_as: ClassVar[Mapping[str, str]] = {}
 
     def __eq__(self, other: object) -> bool:  # a copy in another process is the same layout
         return type(self) is type(other)
@@ -93,7 +95,9 @@ class TimelineLayout(ABC):
 
     def pending_action(self, action: str) -> str:
         """The action that a pending ``action`` is filed under."""
-        return self._pending_as.get(action, action)
+        found = named(action)
+        moved = self.plans_as_writes and found.is_service and found.replaces
+        return found.completes_as if moved else action
 
     @abstractmethod
     def _parse_completed(self, name: str) -> Instant | None: ...

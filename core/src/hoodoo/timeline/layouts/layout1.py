@@ -5,7 +5,7 @@ Requested times order everything. A log file is named after the slice that it be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import ClassVar
 
 from hoodoo.model.config import TableConfig
@@ -25,7 +25,7 @@ class Layout1(TimelineLayout):
     has_metadata = False
     log_marker = "APPEND"
     _codec: ClassVar[Codec] = json
-    _pending_as: ClassVar[Mapping[str, str]] = {"clustering": "replacecommit"}
+    plans_as_writes = True
 
     def _parse_completed(self, name: str) -> Instant | None:
         found = parse_completed(name)

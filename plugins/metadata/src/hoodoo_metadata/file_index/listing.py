@@ -14,7 +14,7 @@ from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import State
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
-from hoodoo.timeline.plans.clean import CLEAN, read_plan
+from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.combine import file_changes
@@ -46,9 +46,9 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
     a clean is at work, or was left half done."""
     planned: set[str] = set()
     for instant in timeline.pending():
-        if instant.action == CLEAN and instant.state is State.INFLIGHT:
+        if instant.traits.deletes and instant.state is State.INFLIGHT:
             with suppress(FileNotFoundError):  # archived since the look
-                planned.update(read_plan(storage, timeline, instant).files)
+                planned.update(planned_files(storage, timeline, instant))
     doubtful = planned & {entry.path for entry in told}
     if not doubtful:
         return told

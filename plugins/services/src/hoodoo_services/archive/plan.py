@@ -15,13 +15,13 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, parse_path
-from hoodoo.timeline.plans.clean import CLEAN, last_clean
-from hoodoo.timeline.savepoints import SAVEPOINT
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
 from hoodoo_services.archive.settings import ArchiveSettings
+from hoodoo_services.clean.plan import CLEAN, last_clean
 from hoodoo_services.put_times import put_times
+from hoodoo_services.savepoints import SAVEPOINT
 
 _WITH = frozenset({CLEAN, "rollback"})  # go with the writes before which they were requested
 # With so many times the writes that archiving begins at, it waits no longer for cleaning.

@@ -17,7 +17,6 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import Archived, removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import completed_action
-from hoodoo.timeline.savepoints import savepointed
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_services.archive.plan import ArchivePlan, make_plan
@@ -108,7 +107,7 @@ def _take(storage: Storage, timeline: Timeline, bundles: list[Archivable]) -> li
     now = reload(storage, timeline)
     if any(i.traits.undoes for i in now.pending()):
         return []
-    saved = savepointed(now, pending=True)
+    saved = now.savepointed(pending=True)
     for number, bundle in enumerate(bundles):
         if bundle.instant.requested in saved:
             bundles = bundles[:number]
@@ -126,7 +125,7 @@ def _without_saved(
     storage: Storage, timeline: Timeline, bundles: list[Archivable]
 ) -> list[Archivable]:
     """A savepoint that was made while its write left: the write comes back."""
-    saved = savepointed(reload(storage, timeline), pending=True)
+    saved = reload(storage, timeline).savepointed(pending=True)
     for bundle in bundles:
         if bundle.instant.requested in saved:
             storage.put_if_absent(timeline.path(bundle.instant), bundle.of(State.COMPLETED))

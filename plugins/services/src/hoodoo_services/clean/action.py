@@ -13,11 +13,11 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.outcome import Cleaned
-from hoodoo.timeline.plans.clean import pending_cleans
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.clean import run as clean_run
 from hoodoo_services.clean import schedule as clean
+from hoodoo_services.clean.plan import pending_cleans
 from hoodoo_services.clean.schedule import Cleaning
 from hoodoo_services.clean.settings import CleanSettings, named
 

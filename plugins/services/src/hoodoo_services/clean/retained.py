@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from attrs import frozen
 from hoodoo.hookspecs.cleaning import Aged
-from hoodoo.model.filegroup import FileSlice, path_of
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import from_datetime, order_key
 from hoodoo.timeline.partitions import FILE_NAME
-from hoodoo.timeline.plans.compaction import read_plan
-from hoodoo.timeline.savepoints import kept_files
+from hoodoo.timeline.plans import clustering_plan, read_plan
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.put_times import put_times
+from hoodoo_services.savepoints import kept_files
 
 Step = tuple[str, str, State]  # requested time, action, state
 
@@ -98,28 +97,11 @@ def _changes_files(instant: Instant) -> bool:
 
 
 def _planned(storage: Storage, timeline: Timeline) -> frozenset[str]:
-    found: set[str] = set()
-    for instant in timeline.pending():
-        if instant.action in ("compaction", "logcompaction"):
-            for slice_ in read_plan(storage, timeline, instant).slices:
-                found.update(files_of(slice_))
-        elif instant.action in ("clustering", "replacecommit"):
-            found.update(_clustered(storage, timeline, instant))
-    return frozenset(found)
-
-
-def _clustered(storage: Storage, timeline: Timeline, instant: Instant) -> Collection[str]:
-    try:
-        plan = timeline.contents(storage, instant.at(State.REQUESTED)).get("clusteringPlan")
-    except FileNotFoundError:
-        return ()
-    found: list[str] = []
-    for group in (plan or {}).get("inputGroups") or ():
-        for slice_ in group.get("slices") or ():
-            partition = str(slice_.get("partitionPath") or "")
-            paths: Sequence[object] = [
-                slice_.get("dataFilePath"),
-                *(slice_.get("deltaFilePaths") or ()),
-            ]
-            found += [path_of(partition, str(p).rpartition("/")[2]) for p in paths if p]
-    return found
+    plans = [clustering_plan(storage, timeline, i) for i in timeline.pending()]
+    plans += [
+        read_plan(storage, timeline, i)
+        for i in timeline.pending()
+        if i.action in ("compaction", "logcompaction")
+    ]
+    slices = (slice_ for plan in plans if plan is not None for slice_ in plan.slices)
+    return frozenset(path for slice_ in slices for path in files_of(slice_))

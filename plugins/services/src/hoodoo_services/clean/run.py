@@ -22,10 +22,10 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import Cleaned, removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
-from hoodoo.timeline.plans.clean import CLEAN, CleanPlan, pending_cleans, read_plan
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build
 
+from hoodoo_services.clean.plan import CLEAN, CleanPlan, pending_cleans, read_plan
 from hoodoo_services.clean.retained import Step, files_of, heeded, is_beside, needed_files
 
 

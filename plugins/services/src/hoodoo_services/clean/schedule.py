@@ -19,21 +19,20 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.instants import next_instant, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans.clean import (
+from hoodoo.timeline.removed import READABLE
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import FileSystemView, from_files, list_data
+
+from hoodoo_services.clean.plan import (
     CLEAN,
     LOOK_FROM,
     MADE_BY,
-    READABLE,
     SAVEPOINTS,
     CleanPlan,
     LastClean,
     last_clean,
     planned_files,
 )
-from hoodoo.timeline.savepoints import savepointed
-from hoodoo.timeline.timeline import Timeline
-from hoodoo.timeline.view import FileSystemView, from_files, list_data
-
 from hoodoo_services.clean.retained import Hold, files_of, heeded, hold, is_beside
 from hoodoo_services.clean.scope import BY_WRITES, scope
 from hoodoo_services.clean.settings import CleanSettings
@@ -174,7 +173,7 @@ def _extra(
         newest, zone = timeline.writes()[-1].requested, timeline.config.timezone
         after = next_instant(to_datetime(newest, zone), newest, zone)
         extra[LOOK_FROM] = held.floor or after
-    if saved := savepointed(timeline):
+    if saved := timeline.savepointed():
         extra[SAVEPOINTS] = ",".join(sorted(saved))
     return extra
 

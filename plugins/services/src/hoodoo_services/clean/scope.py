@@ -9,9 +9,9 @@ from __future__ import annotations
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.plans.clean import LEFT, LOOK_FROM, MADE_BY, SAVEPOINTS, LastClean
-from hoodoo.timeline.savepoints import savepointed
 from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_services.clean.plan import LEFT, LOOK_FROM, MADE_BY, SAVEPOINTS, LastClean
 
 # Policies that go by writes leave the same behind, however many writes they keep.
 BY_WRITES = {"KEEP_LATEST_COMMITS": "by_commits", "KEEP_LATEST_BY_HOURS": "by_hours"}
@@ -33,7 +33,7 @@ def scope(
     if not begin or timeline.start is None or order_key(begin) < order_key(timeline.start):
         return None
     held = {name for name in last.extra.get(SAVEPOINTS, "").split(",") if name}
-    if held - savepointed(timeline):
+    if held - timeline.savepointed():
         return None  # what a savepoint kept may lie anywhere
     found: set[str] = set()
     for write in timeline.writes():

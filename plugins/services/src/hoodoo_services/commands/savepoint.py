@@ -8,7 +8,7 @@ import typer
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
-    from hoodoo.timeline.savepoints import Savepoint
+    from hoodoo_services.savepoints import Savepoint
 
 
 def savepoint(

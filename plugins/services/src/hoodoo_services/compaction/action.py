@@ -12,7 +12,7 @@ from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.timeline.plans.compaction import pending_compactions
+from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -42,10 +42,10 @@ from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
-from hoodoo.timeline.plans.clustering import clustered_groups, is_clustering
-from hoodoo.timeline.plans.compaction import (
-    COMPACTION,
-    CompactionPlan,
+from hoodoo.timeline.plans import (
+    clustered_groups,
+    encode_compaction,
+    is_clustering,
     pending_compactions,
     pending_groups,
     read_plan,
@@ -57,6 +57,7 @@ from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, 
 from hoodoo_services.compaction.slices import slices_now
 from hoodoo_services.options import COMPACT_EVERY, COMPACT_INLINE
 
+COMPACTION = "compaction"
 _MB = 1024 * 1024
 
 
@@ -103,11 +104,10 @@ def schedule(
         if not chosen:
             # A request of ours may have landed although the store's answer was lost.
             return next((i for i in pending if i.requested not in known), None)
-        plan = CompactionPlan(
-            tuple(c.slice for c in chosen), name, tuple(_metrics(c) for c in chosen)
-        )
+        plan = encode_compaction([c.slice for c in chosen], name, [_metrics(c) for c in chosen])
+        groups = frozenset((c.slice.partition_path, c.slice.file_id) for c in chosen)
         return Plan(
-            plan.encode(), partial(_refuse, storage, timeline, plan),
+            plan, partial(_refuse, storage, timeline, groups),
             {"file_groups": len(chosen), "strategy": name},
         )  # fmt: skip
 
@@ -227,9 +227,11 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
     return groups
 
 
-def _refuse(storage: Storage, before: Timeline, plan: CompactionPlan, now: Timeline) -> None:
+def _refuse(
+    storage: Storage, before: Timeline, groups: Collection[tuple[str, str]], now: Timeline
+) -> None:
     """StalePlanError where the plan is not right any more; CommitConflictError under writes of version 6."""
-    refuse_stale_plan(storage, before, now, {(s.partition_path, s.file_id) for s in plan.slices})
+    refuse_stale_plan(storage, before, now, groups)
     refuse_undoing(storage, now, COMPACTION)
     for other in now.pending() if now.layout.log_names_slice else ():
         if other.is_write and not is_clustering(storage, now, other):

@@ -14,13 +14,12 @@ from hoodoo.participants.listing import build
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.plans.compaction import CompactionPlan
-from hoodoo.timeline.plans.files import reading_order
+from hoodoo.timeline.plans import Plan, reading_order
 from hoodoo.timeline.timeline import Timeline
 
 
 def slices_now(
-    storage: Storage, timeline: Timeline, plan: CompactionPlan, requested: str
+    storage: Storage, timeline: Timeline, plan: Plan, requested: str
 ) -> tuple[FileSlice, ...]:
     """The slices of ``plan``, a compaction of instant ``requested``, with sizes and with all log files
     that its base files stand for. A file that is not there any more stays as the plan names it.

@@ -17,8 +17,9 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.savepoints import SAVEPOINT, savepointed, savepoints
 from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_services.savepoints import SAVEPOINT, savepoints
 
 RESTORE = "restore"
 _VERSION = 2  # RestorePlanActionExecutor.LATEST_RESTORE_PLAN_VERSION
@@ -56,7 +57,7 @@ def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
             "table.timeline().writes() and table.savepoints() list what can be restored to.",
         )  # fmt: skip
     instants = undone(timeline, point)
-    kept = savepointed(timeline) & {i.requested for i in instants}
+    kept = timeline.savepointed() & {i.requested for i in instants}
     if kept:
         raise ConfigError(
             f"{storage.root}: instant {point}",
@@ -129,7 +130,7 @@ def _merged_on_read(timeline: Timeline) -> bool:
 
 
 def _kept_files(storage: Storage, timeline: Timeline, point: str) -> frozenset[str]:
-    if point not in savepointed(timeline):
+    if point not in timeline.savepointed():
         return frozenset()
     found = (s.files for s in savepoints(storage, timeline) if s.instant == point)
     return next(found, frozenset())

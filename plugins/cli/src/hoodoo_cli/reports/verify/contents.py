@@ -14,7 +14,7 @@ from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.layouts import first_layout_of
-from hoodoo.timeline.plans.files import reading_order
+from hoodoo.timeline.plans import reading_order
 from hoodoo.timeline.view import FileSystemView
 
 from hoodoo_cli.reports.verify.files import DataFile, Instants

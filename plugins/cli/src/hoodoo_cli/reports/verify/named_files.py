@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
+from hoodoo.hookspecs import Settings
+from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.findings import Finding, Progress
 from hoodoo.model.instant import Instant, State
@@ -15,7 +17,6 @@ from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
-from hoodoo.timeline.savepoints import kept_files
 from hoodoo.timeline.timeline import Timeline
 
 AT_ONCE = 8
@@ -70,9 +71,18 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
         elif instant.action == "clean":
             removed |= removed_by(said)
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
-        for path in kept_files(storage, timeline):
+        for path in _kept_files(storage, timeline):
             named.setdefault(path, Named(path))
     return NamedFiles(named, frozenset(removed), frozenset(unread), tuple(findings))
+
+
+def _kept_files(storage: Storage, timeline: Timeline) -> Iterable[str]:
+    """The files that savepoints name. PluginError where there are some, and no plugin reads them."""
+    if not timeline.savepointed():
+        return ()
+    savepoints = resolve("action", "savepoint", Settings(timeline.config)).instance
+    found: Iterable[str] = savepoints.kept_files(storage, timeline)
+    return found
 
 
 def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:

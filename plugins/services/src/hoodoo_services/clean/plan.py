@@ -10,27 +10,24 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from attrs import Factory, frozen
-
-from hoodoo.errors import CorruptTableError
-from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
+from hoodoo.timeline import removed
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans import texts
+from hoodoo.timeline.removed import files_of_plan
 from hoodoo.timeline.timeline import Timeline
 
 CLEAN = "clean"
 # In the extra metadata. Hudi's: the savepoints that the plan went round, separated by commas.
 SAVEPOINTS = "savepointed_timestamps"
 # Ours: which policy made the plan, the first write that the next clean has to look at where the
-# policy does not go by writes, and the first instant whose rows can still be read as of then.
+# policy does not go by writes.
 MADE_BY = "hoodoo.clean.policy"
 LOOK_FROM = "hoodoo.clean.look.from"
-READABLE = "hoodoo.clean.readable.from"
 LEFT = "hoodoo.clean.left"  # how many files of the plan were kept after all
 _VERSION = 2  # of plan and metadata: paths in place of names, both kinds of partition metadata
-_FIX = "Delete this clean's requested and inflight file: a clean can always be planned anew."
 
 
 @frozen
@@ -120,31 +117,16 @@ def pending_cleans(timeline: Timeline) -> tuple[Instant, ...]:
 
 
 def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan:
-    """The plan of a clean, from its requested file. Old plans, which hold names, are understood.
-
-    Raises CorruptTableError naming the file where it names what is no file of a table, and
-    FileNotFoundError where it is not there.
-    """
+    """The plan of a clean, from its requested file. Raises as :func:`hoodoo.timeline.removed.planned_files`."""
     requested = instant.at(State.REQUESTED)
-    where = f"{storage.root}/{timeline.path(requested)}"
     found = timeline.contents(storage, requested)
-    named = dict(found.get("filesToBeDeletedPerPartition") or {})
-    for partition, infos in (found.get("filePathsToBeDeletedPerPartition") or {}).items():
-        # A bootstrap base file lies outside of the table, and is not ours to delete.
-        paths = [i["filePath"] for i in infos if not i.get("isBootstrapBaseFile")]
-        named[partition] = [*(named.get(partition) or ()), *paths]
-    files = [
-        _file(partition, str(path), where)
-        for partition, paths in named.items()
-        for path in paths or ()
-    ]
     return CleanPlan(
         str(found.get("policy") or ""),
-        tuple(dict.fromkeys(files)),
+        files_of_plan(found, f"{storage.root}/{timeline.path(requested)}"),
         tuple(str(p).strip("/") for p in found.get("partitionsToBeDeleted") or ()),
         _earliest(found.get("earliestInstantToRetain")),
         str(found.get("lastCompletedCommitTimestamp") or ""),
-        _texts(found.get("extraMetadata")),
+        texts(found.get("extraMetadata")),
     )
 
 
@@ -162,38 +144,19 @@ def planned_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 def last_clean(storage: Storage, timeline: Timeline) -> LastClean | None:
     """The newest completed clean of the active timeline; one with an empty file counts as none."""
-    done = [i for i in timeline.completed() if i.action == CLEAN]
-    if not done:
+    last = removed.last_clean(storage, timeline)
+    if last is None:
         return None
-    try:
-        found = timeline.contents(storage, done[-1])
-    except FileNotFoundError:  # archived meanwhile
-        return None
-    if not found:
-        return None
+    done, found = last
     partitions = (found.get("partitionMetadata") or {}).values()
     return LastClean(
-        done[-1],
+        done,
         str(found.get("earliestCommitToRetain") or ""),
         str(found.get("lastCompletedCommitTimestamp") or ""),
         frozenset(str(p.get("policy")) for p in partitions),
-        _texts(found.get("extraMetadata")),
+        texts(found.get("extraMetadata")),
     )
 
 
 def _earliest(found: Mapping[str, Any] | None) -> Instant | None:
     return None if not found else Instant(str(found["timestamp"]), str(found["action"]))
-
-
-def _file(partition: str, path: str, where: str) -> str:
-    """A path in the table, whatever the table's address was when the plan was made."""
-    found = path_of(partition.strip("/"), path.rpartition("/")[2])
-    if parse_path(found) is None or ".." in found.split("/"):
-        raise CorruptTableError(
-            where, f"the plan of a clean names {path}, which is no file of a table.", _FIX
-        )
-    return found
-
-
-def _texts(found: Mapping[str, Any] | None) -> dict[str, str]:
-    return {str(k): str(v) for k, v in (found or {}).items() if v is not None}

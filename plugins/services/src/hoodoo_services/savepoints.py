@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
-
 from hoodoo.model.brief import listed
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant, State
@@ -45,15 +44,6 @@ def savepoints(storage: Storage, timeline: Timeline) -> tuple[Savepoint, ...]:
 def kept_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
     """The files of all savepoints, as paths below the table root."""
     return frozenset().union(*(s.files for s in savepoints(storage, timeline)))
-
-
-def savepointed(timeline: Timeline, pending: bool = False) -> frozenset[str]:
-    """Requested times of the writes that completed savepoints (``pending`` ones, too) keep; no file
-    is read."""
-    return frozenset(
-        i.requested for i in timeline.instants
-        if i.action == SAVEPOINT and (pending or i.is_completed)
-    )  # fmt: skip
 
 
 def encode(slices: Iterable[FileSlice], user: str, comment: str, made: int) -> bytes:

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import Factory, frozen
-
 from hoodoo.errors import CorruptTableError
-from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.plans.files import planned_file, reading_order
+from hoodoo.timeline.plans import clustering_record, planned_slices, texts
 from hoodoo.timeline.timeline import Timeline
 
 CLUSTERING = "clustering"
-# In the extra metadata: what grouped the slices, and which plan of Hoodoo it is.
-PLANNER = "hoodoo.clustering.plan"
-# There, too: which file slices the plan left out, in sentences.
+# In the extra metadata: which file slices the plan left out, in sentences.
 LEFT_OUT = "hoodoo.clustering.left.out"
 _VERSION = 1
 
@@ -95,54 +92,24 @@ def pending_clusterings(
     storage: Storage, timeline: Timeline
 ) -> tuple[tuple[Instant, ClusteringPlan], ...]:
     """Those that are planned and not completed, the oldest first."""
-    action = timeline.layout.pending_action(CLUSTERING)
-    found = []
-    for instant in timeline.pending():
-        if instant.action == action:
-            plan = _plan_of(storage, timeline, instant)
-            if plan is not None:
-                found.append((instant, plan))
-    return tuple(found)
-
-
-def clustered_groups(storage: Storage, timeline: Timeline) -> dict[tuple[str, str], str]:
-    """(partition path, file id) -> the instant of the clustering that is pending for the group."""
-    return {
-        group: instant.requested
-        for instant, plan in pending_clusterings(storage, timeline)
-        for group in plan.file_groups
-    }
-
-
-def is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:
-    """Whether the pending ``instant`` is a clustering."""
-    if instant.action == CLUSTERING or instant.action != timeline.layout.pending_action(CLUSTERING):
-        return instant.action == CLUSTERING
-    return _plan_of(storage, timeline, instant) is not None
+    found = ((i, _plan_of(storage, timeline, i)) for i in timeline.pending())
+    return tuple((instant, plan) for instant, plan in found if plan is not None)
 
 
 def _plan_of(storage: Storage, timeline: Timeline, instant: Instant) -> ClusteringPlan | None:
-    requested = instant.at(State.REQUESTED)
-    try:
-        found = timeline.contents(storage, requested).get("clusteringPlan")
-    except FileNotFoundError:  # completed and archived, or undone, since the timeline was loaded
-        return None
+    found = clustering_record(storage, timeline, instant)
     if found is None:
         return None
-    where = f"{storage.root}/{timeline.path(requested)}"
+    where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
     strategy = found.get("strategy") or {}
     return ClusteringPlan(
         tuple(_group(raw, where) for raw in found.get("inputGroups") or ()),
         str(strategy.get("strategyClassName") or ""),
-        _texts(strategy.get("strategyParams")),
-        _texts(found.get("extraMetadata")),
+        texts(strategy.get("strategyParams")),
+        texts(found.get("extraMetadata")),
         tuple(found.get("missingSchedulePartitions") or ()),
         found.get("preserveHoodieMetadata") is not False,
     )
-
-
-def _texts(raw: Mapping[str, str | None] | None) -> dict[str, str]:
-    return {key: value for key, value in (raw or {}).items() if value is not None}
 
 
 def _group_record(group: PlannedGroup, root: str) -> dict[str, Any]:
@@ -169,28 +136,8 @@ def _slice_record(slice_: FileSlice, root: str) -> dict[str, Any]:
 
 def _group(raw: Mapping[str, Any], where: str) -> PlannedGroup:
     return PlannedGroup(
-        tuple(_slice(one, where) for one in raw.get("slices") or ()),
+        planned_slices(raw.get("slices"), where, CLUSTERING),
         int(raw.get("numOutputFileGroups") or 1),
         dict(raw.get("metrics") or {}),
-        _texts(raw.get("extraMetadata")),
-    )
-
-
-def _slice(raw: Mapping[str, Any], where: str) -> FileSlice:
-    """Sizes are not in a plan."""
-    partition = str(raw.get("partitionPath") or "")
-    base = raw.get("dataFilePath")
-    found = planned_file(partition, str(base), where, CLUSTERING) if base else None
-    logs = [
-        planned_file(partition, str(path), where, CLUSTERING)
-        for path in raw.get("deltaFilePaths") or ()
-    ]
-    row_logs = sorted((log for log in logs if isinstance(log, LogFile)), key=reading_order)
-    instant = found.instant if found is not None else row_logs[0].instant if row_logs else ""
-    return FileSlice(
-        partition,
-        str(raw.get("fileId")),
-        instant,
-        found if isinstance(found, BaseFile) else None,
-        tuple(row_logs),
+        texts(raw.get("extraMetadata")),
     )

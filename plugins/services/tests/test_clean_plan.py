@@ -12,14 +12,14 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.plans.clean import (
+from hoodoo.timeline.timeline import Timeline, load
+from hoodoo_services.clean.plan import (
     CleanPlan,
     last_clean,
     pending_cleans,
     planned_files,
     read_plan,
 )
-from hoodoo.timeline.timeline import Timeline, load
 
 BASE = "96d870b1-948c-4402-ad7f-5425a5ed6d6d-0_0-122-156_20261121212305480.parquet"
 LOG = ".7620726b-9b72-4c45-897a-7f2a3dcdd1bc-0_20261121212423161.log.1_1-977-1258"

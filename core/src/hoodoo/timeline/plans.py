@@ -1,0 +1,210 @@
+"""Plans of services, as far as others heed them: which file slices become new files (format page 2.4).
+
+Their form is Hudi's, whatever plugin has made one: who writes, reads or recovers needs none to heed it. Which
+instants have plans is said by the traits of their actions. What a plan says besides is a matter of the action's plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import Factory, frozen
+
+from hoodoo.errors import CorruptTableError
+from hoodoo.model.action import ACTIONS
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
+from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.timeline import Timeline
+
+Groups = dict[
+    tuple[str, str], str
+]  # (partition path, file id) -> the instant that a plan of the group waits for
+# The service that a pending replacecommit may be.
+_REPLACING = next(a.name for a in ACTIONS.values() if a.is_service and a.replaces)
+# In the extra metadata of a plan: Hoodoo has made it.
+PLANNER = "hoodoo.clustering.plan"
+STRATEGY = "hoodoo.compaction.strategy"
+_VERSION = 2  # paths are names of files in their partition; before, they were absolute
+
+
+@frozen
+class Plan:
+    """``slices``: the file slices that become other files; sizes are not in a plan. ``strategy``: class or name of
+    what runs it; ``params``: all that it goes by."""
+
+    instant: Instant
+    slices: tuple[FileSlice, ...]
+    strategy: str = ""
+    params: Mapping[str, str] = Factory(dict)
+    extra: Mapping[str, str] = Factory(dict)
+
+    @property
+    def file_groups(self) -> frozenset[tuple[str, str]]:
+        """(partition path, file id) of all its slices."""
+        return frozenset((s.partition_path, s.file_id) for s in self.slices)
+
+
+# --- plans whose files begin a new slice of their file groups: compactions ------------------------------
+def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
+    return tuple(i for i in timeline.pending() if i.traits.begins_slices)
+
+
+def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> Plan:
+    """The plan of a compaction, pending or completed, from its requested file. CorruptTableError naming the file."""
+    own = (a.name for a in ACTIONS.values() if a.begins_slices and a.completes_as == instant.action)
+    instant = Instant(instant.requested, next(own, instant.action), instant.state)
+    requested = instant.at(State.REQUESTED)
+    where = f"{storage.root}/{timeline.path(requested)}"
+    try:
+        found = timeline.contents(storage, requested)
+    except FileNotFoundError as error:
+        raise CorruptTableError(
+            where, f"the plan of a {instant.action} is not there.",
+            f"Delete the other files of this instant: a {instant.action} can always be planned anew.",
+        ) from error  # fmt: skip
+    extra = texts(found.get("extraMetadata"))
+    strategy = extra.pop(STRATEGY, "")
+    slices = planned_slices(found.get("operations"), where, instant.action)
+    return Plan(instant, slices, strategy, extra=extra)
+
+
+def pending_groups(storage: Storage, timeline: Timeline) -> Groups:
+    """The file groups of pending compactions."""
+    plans = (read_plan(storage, timeline, i) for i in pending_compactions(timeline))
+    return {group: plan.instant.requested for plan in plans for group in plan.file_groups}
+
+
+def encode_compaction(
+    slices: Sequence[FileSlice], strategy: str = "", metrics: Sequence[Mapping[str, float]] = ()
+) -> bytes:
+    """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of each of them,
+    under Hudi's names."""
+    record = {
+        "operations": [
+            {
+                "baseInstantTime": slice_.instant,
+                "deltaFilePaths": [log.name for log in slice_.log_files],
+                "dataFilePath": slice_.base_file.name if slice_.base_file is not None else None,
+                "fileId": slice_.file_id,
+                "partitionPath": slice_.partition_path,
+                "metrics": dict(found),
+                "bootstrapFilePath": None,
+            }
+            for slice_, found in zip(slices, metrics or [{}] * len(slices), strict=True)
+        ],
+        "extraMetadata": {STRATEGY: strategy},
+        "version": _VERSION,
+        # Spark Hudi loads this as a class, and leaves it null itself.
+        "strategy": None,
+        "preserveHoodieMetadata": False,
+        "missingSchedulePartitions": [],
+    }
+    return codec_avro.encode("HoodieCompactionPlan", record)
+
+
+# --- plans whose files replace file groups: clusterings -------------------------------------------------
+def pending_clusterings(storage: Storage, timeline: Timeline) -> tuple[Plan, ...]:
+    """Those that are planned and not completed, the oldest first."""
+    found = (clustering_plan(storage, timeline, i) for i in timeline.pending())
+    return tuple(plan for plan in found if plan is not None)
+
+
+def clustered_groups(storage: Storage, timeline: Timeline) -> Groups:
+    """The file groups of pending clusterings."""
+    plans = pending_clusterings(storage, timeline)
+    return {group: plan.instant.requested for plan in plans for group in plan.file_groups}
+
+
+def is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:
+    """Whether the pending ``instant`` is a clustering."""
+    traits = instant.traits
+    return (traits.is_service and traits.replaces) or (
+        clustering_record(storage, timeline, instant) is not None
+    )
+
+
+def clustering_record(
+    storage: Storage, timeline: Timeline, instant: Instant
+) -> Mapping[str, Any] | None:
+    """What the requested file of ``instant`` says of a clustering; None if it is none, or is gone: completed and
+    archived, or undone, since the timeline was loaded."""
+    traits, filed = instant.traits, timeline.layout.plans_as_writes
+    if not traits.replaces or not (traits.is_service or filed):
+        return None
+    try:
+        said = timeline.contents(storage, instant.at(State.REQUESTED))
+    except FileNotFoundError:
+        return None
+    found: Mapping[str, Any] | None = said.get("clusteringPlan")
+    return found
+
+
+def clustering_plan(storage: Storage, timeline: Timeline, instant: Instant) -> Plan | None:
+    """The plan of the clustering ``instant``; None as for :func:`clustering_record`."""
+    found = clustering_record(storage, timeline, instant)
+    if found is None:
+        return None
+    where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
+    slices = (
+        slice_
+        for group in found.get("inputGroups") or ()
+        for slice_ in planned_slices(group.get("slices"), where, _REPLACING)
+    )
+    strategy = found.get("strategy") or {}
+    return Plan(
+        instant,
+        tuple(slices),
+        str(strategy.get("strategyClassName") or ""),
+        texts(strategy.get("strategyParams")),
+        texts(found.get("extraMetadata")),
+    )
+
+
+# --- what both have in them -----------------------------------------------------------------------------
+def planned_slices(
+    raws: Iterable[Mapping[str, Any]] | None, where: str, service: str
+) -> tuple[FileSlice, ...]:
+    """The slices that the plan of a ``service`` names. CorruptTableError naming the plan (``where``)."""
+    return tuple(_slice(raw, where, service) for raw in raws or ())
+
+
+def _slice(raw: Mapping[str, Any], where: str, service: str) -> FileSlice:
+    partition = str(raw.get("partitionPath") or "")
+    named = [raw.get("dataFilePath") or None, *(raw.get("deltaFilePaths") or ())]
+    files = list(_files(partition, named, where, service))
+    base = next((f for f in files[:1] if isinstance(f, BaseFile) and named[0]), None)
+    logs = sorted((f for f in files if isinstance(f, LogFile)), key=reading_order)
+    # The plan of a clustering does not say it.
+    begin = next((f.instant for f in (base, *logs) if f is not None), "")
+    instant = str(raw["baseInstantTime"]) if "baseInstantTime" in raw else begin
+    return FileSlice(partition, str(raw.get("fileId")), instant, base, tuple(logs))
+
+
+def _files(
+    partition: str, named: Iterable[str | None], where: str, service: str
+) -> Iterator[BaseFile | LogFile]:
+    """From names and absolute paths."""
+    for path in named:
+        if path is None:
+            continue
+        found = parse_path(path_of(partition, str(path).rpartition("/")[2]))
+        if found is None:
+            raise CorruptTableError(
+                where, f"the plan of a {service} names {path}, which is no file of a table.",
+                f"Give it up (table.rollback): a {service} can always be planned anew.",
+            )  # fmt: skip
+        yield found
+
+
+def reading_order(log: LogFile) -> tuple[str, int, str]:
+    """Format page 4.4."""
+    return (order_key(log.instant), log.version, log.write_token)
+
+
+def texts(raw: Mapping[str, str | None] | None) -> dict[str, str]:
+    return {str(key): str(value) for key, value in (raw or {}).items() if value is not None}

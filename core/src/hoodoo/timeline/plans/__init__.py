@@ -1,1 +1,0 @@
-"""Plans of services as they lie on the timeline: clean, compaction, clustering."""
