@@ -12,7 +12,6 @@ import pytest
 from hoodoo.engine.spill import Spill
 from hoodoo.errors import HoodooError, StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
-from hoodoo.storage.below import Below
 from hoodoo.testing.contracts.engine import ROWS, rows
 from hoodoo.testing.engine_steps import Refuse, Route
 from hoodoo.testing.stores import Delegating
@@ -32,10 +31,8 @@ def test_a_store_says_what_others_find_in_it(tmp_path: Path) -> None:
     assert is_shared(local)
     assert has_plain_files(local)
     alone: Any = Alone(local)
-    for store in (alone, Below(alone, "a")):
-        assert not is_shared(store)
-        assert not has_plain_files(store)
-    assert has_plain_files(Below(local, "a"))
+    assert not is_shared(alone)
+    assert not has_plain_files(alone)
 
 
 def test_rows_that_wait_lie_in_the_scratch_directory(

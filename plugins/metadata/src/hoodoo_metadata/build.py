@@ -22,7 +22,6 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
-from hoodoo.storage.below import Below
 from hoodoo.storage.opening import NOT_THERE
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
@@ -31,6 +30,7 @@ from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
 
+from hoodoo_metadata.below import Below
 from hoodoo_metadata.catch_up import Behind, catch_up, covers
 from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.definitions import PATH as DEFINITIONS_PATH

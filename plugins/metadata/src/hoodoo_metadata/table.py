@@ -18,12 +18,12 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.options.table import BASE_FORMAT, DROP_COLUMNS, MERGE_MODE, MERGE_STRATEGY
 from hoodoo.options.virtual import POPULATE
 from hoodoo.storage.api import Storage
-from hoodoo.storage.below import Below
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import path_of
 from hoodoo.timeline.timeline import Timeline, load
 
+from hoodoo_metadata.below import Below
 from hoodoo_metadata.layout import is_own
 
 FOLDER = ".hoodie/metadata"

@@ -13,10 +13,10 @@ from hoodoo.errors import StorageError
 from hoodoo.model.config import TableConfig
 from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
-from hoodoo.storage.below import Below
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 
+from hoodoo_metadata.below import Below
 from hoodoo_metadata.table import FOLDER, own_config
 
 

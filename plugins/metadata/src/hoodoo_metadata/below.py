@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 from attrs import evolve, frozen
-
 from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
 
 
