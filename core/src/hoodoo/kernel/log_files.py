@@ -68,7 +68,8 @@ def log_files(config: TableConfig | None = None) -> LogFiles:
     registry = kernel()
     offers = registry.offers("log_block")
     name = LOG_FORMAT.initial if config is None else config.log_file_format
-    of = (registry, *(offer.registration.factory for offer in offers))
+    both = (*registry.offers("log_format"), *offers)
+    of = (registry, *(offer.registration.factory for offer in both))
     if name in _made and _made[name][0] == of:
         return _made[name][1]
     found: LogFormat

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import define
 
 from hoodoo.hookspecs.file_format import BaseRanges, ColumnBounds
 from hoodoo.kernel.answers import shapes
@@ -15,14 +14,6 @@ from hoodoo.kernel.answers.declared import part, rule
 from hoodoo.kernel.answers.seam import Ask, iterated, judged
 from hoodoo.kernel.answers.wrong import Wrong, says
 from hoodoo.model.column_range import ColumnRange
-
-
-@define
-class _Seen:
-    """Of one reading: the last schema that was found right, and the rows so far."""
-
-    schema: pa.Schema | None = None
-    rows: int = 0
 
 
 @rule("BaseFileFormat.extension")
@@ -34,14 +25,7 @@ def _extension(answer: Any, ask: Ask) -> str:
 
 
 @rule("BaseFileFormat.writer")
-def _writer(
-    answer: Any,
-    ask: Ask,
-    local: str,
-    schema: pa.Schema,
-    expected_rows: int | None = None,
-    base: Any = None,
-) -> Any:
+def _writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
     return part(answer, ask, "writer", local)
 
 
@@ -70,30 +54,24 @@ def _counted(
     encoded: bool,
     all_rows: bool,
 ) -> Iterator[pa.RecordBatch]:
-    seen = _Seen()
-    yield from iterated(found, ask, _batch, seen, whole, names, batch_rows, encoded)
+    last: pa.Schema | None = None  # the last one that was found right
+    rows = 0
+
+    def right(batch: Any, ask: Ask) -> pa.RecordBatch:
+        nonlocal last, rows
+        if not isinstance(batch, pa.RecordBatch):
+            raise Wrong(says(batch), "record batches")
+        if batch_rows is not None and batch.num_rows > batch_rows:
+            raise Wrong(f"a batch of {batch.num_rows} rows", f"batches of {batch_rows} at the most")
+        if last is None or not batch.schema.equals(last):
+            _check_columns(batch.schema, whole, names, encoded)
+            last = batch.schema
+        rows += batch.num_rows
+        return batch
+
+    yield from iterated(found, ask, right)
     if all_rows:
-        judged(seen.rows, ask, _all_rows)
-
-
-def _batch(
-    batch: Any,
-    ask: Ask,
-    seen: _Seen,
-    whole: pa.Schema,
-    names: frozenset[str],
-    batch_rows: int | None,
-    encoded: bool,
-) -> pa.RecordBatch:
-    if not isinstance(batch, pa.RecordBatch):
-        raise Wrong(says(batch), "record batches")
-    if batch_rows is not None and batch.num_rows > batch_rows:
-        raise Wrong(f"a batch of {batch.num_rows} rows", f"batches of {batch_rows} at the most")
-    if seen.schema is None or not batch.schema.equals(seen.schema):
-        _check_columns(batch.schema, whole, names, encoded)
-        seen.schema = batch.schema
-    seen.rows += batch.num_rows
-    return batch
+        judged(rows, ask, _all_rows)
 
 
 def _check_columns(
