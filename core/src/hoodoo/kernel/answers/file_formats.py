@@ -1,4 +1,4 @@
-"""What base file formats answer, and the readers and writers that they make."""
+"""What formats of base files and of log files answer, and the readers and writers that they make."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def _extension(answer: Any, ask: Ask) -> str:
 @rule("BaseFileFormat.writer")
 def _writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
     return part(answer, ask, "writer", local)
+
+
+@rule("LogFormat.writer")
+def _log_writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
+    return part(answer, ask, "log_writer", local)
 
 
 @rule("BaseFileReader.batches")
@@ -96,7 +101,7 @@ def _all_rows(rows: int, ask: Ask) -> int:
     return rows
 
 
-@rule("BaseFileWriter.close")
+@rule("BaseFileWriter.close", "LogFileWriter.close")
 def _close(answer: Any, ask: Ask) -> int:
     size = shapes.whole(answer, 0)
     local: str = ask.terms
