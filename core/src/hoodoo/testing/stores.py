@@ -2,15 +2,15 @@
 
 The crash and error suites run an action once over a :class:`RecordingStorage` or a
 :class:`CrashingStorage` that never crashes, to learn how many operations it takes, and then once
-more for each of them. All wrappers may be called from many threads; none can be pickled with its
-counters, so they belong to the local engine.
+more for each of them. All wrappers may be called from many threads. What is pickled of one is the store in it: workers
+in other processes neither count nor crash.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import pyarrow as pa
 
@@ -29,12 +29,19 @@ class Crash(BaseException):
     """The process ended here. Not an Exception, so that no handler survives what no process does."""
 
 
+def _same(inner: Storage) -> Storage:
+    return inner
+
+
 class Delegating:
     """A store that answers with another one; subclasses change :meth:`around`."""
 
     def __init__(self, inner: Storage) -> None:
         self.inner = inner
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _same, (self.inner,)
 
     def around(self, op: str, path: str, call: Callable[[], T]) -> T:
         """Perform ``call``, which is the operation ``op`` (one of OPERATIONS) on ``path``."""
@@ -255,6 +262,12 @@ class CrashingStorage(Delegating):
                 self.inner.delete(entry.path)
 
         return self.around("delete_prefix", prefix, lambda: self.inner.delete_prefix(prefix), tear)
+
+    def end(self, why: str) -> NoReturn:
+        """The process ends here and now: for a test that says so by something else than the store."""
+        with self._lock:
+            self.crashed = True
+        raise Crash(why)
 
     def scratch(self) -> str:
         self._alive()

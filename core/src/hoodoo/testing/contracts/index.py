@@ -7,6 +7,9 @@ Usage::
         def index(self):
             return MyIndex(...)
 
+    class TestMine(LearningIndexContract):    # an installed one that learns from writes
+        name = "mine"
+
 The lookup suite writes small base files by itself. It uses the embedded engine, a local store and
 Parquet; answer the fixtures ``engine``, ``storage`` and ``file_format`` to run it with others. An
 index that can't work with virtual keys sets ``virtual_keys = False``.
@@ -35,9 +38,11 @@ from hoodoo.hookspecs.index import (
     ComputedIndex,
     Index,
     IndexContext,
+    LearningIndex,
     LookupIndex,
 )
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
@@ -254,6 +259,132 @@ class LookupIndexContract:
             pytest.skip("it does not work with virtual keys")
         context = self.table(engine, storage, file_format, virtual=True)
         self.check(index, context, [("a", "p=1"), ("z", "p=1"), ("m", "p=2"), ("gone", "p=1")])
+
+
+class LearningIndexContract:
+    """Subclass, and name the index; it is installed. ``options``: what its tables are made with."""
+
+    name: ClassVar[str]
+    SCHEMA: ClassVar[pa.Schema] = pa.schema(
+        [("id", pa.string()), ("p", pa.string()), ("v", pa.int64())]
+    )
+
+    def options(self, folder: Path) -> Mapping[str, str]:
+        return {}
+
+    @pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+    def table(self, request: Any, tmp_path: Path) -> Any:
+        """A table that has the index, and no rows."""
+        from hoodoo.table.table import create
+
+        return create(
+            str(tmp_path / "t"), self.SCHEMA, record_key="id", partition_by="p", index=self.name,
+            table_type=request.param, options=self.options(tmp_path),
+        )  # fmt: skip
+
+    def rows(self, places: Mapping[str, str], v: int = 0) -> pa.Table:
+        """``places``: record key -> partition path."""
+        columns = [list(places), list(places.values()), [v] * len(places)]
+        return pa.table(columns, schema=self.SCHEMA)
+
+    def context(self, table: Any) -> tuple[Any, IndexContext]:
+        """The index as the table has it now, and what it is asked with."""
+        timeline, slices = table.handle.newest_slices()
+        handle, engine = table.handle, table.handle.engine(None, None)
+        index = resolve("index", self.name, Settings(table.config)).instance
+        made = IndexContext(engine, handle.storage, slices, handle.file_format(), timeline=timeline)
+        return index, made
+
+    def located(self, table: Any, keys: Sequence[str]) -> Found:
+        """What it answers for ``keys``, two at a time."""
+        index, context = self.context(table)
+        asked = pa.table(
+            {"record_key": list(keys), "partition_path": [""] * len(keys)}, KEYS_SCHEMA
+        )
+        batches = asked.to_batches(max_chunksize=2)
+        stream = context.engine.source(pa.Table.from_batches(batches, KEYS_SCHEMA))
+        found = context.engine.collect(index.locate(stream, context))
+        assert found.schema.equals(LOCATIONS_SCHEMA)
+        rows = [tuple(row[n] for n in LOCATIONS_SCHEMA.names) for row in found.to_pylist()]
+        assert len(rows) == len(set(rows)), "a location is answered twice"
+        return set(rows)
+
+    def check(self, table: Any) -> Found:
+        """It says where the rows are, of every key; and its entries are these, no more."""
+        _, context = self.context(table)
+        known = {(s.partition_path, s.file_id) for s in context.slices}
+        expected = set(
+            zip(*(table.read(["id", "p"]).to_arrow()[n].to_pylist() for n in ("id", "p")))
+        )
+        found = self.located(table, [*(f"k{n}" for n in range(40)), "", "nowhere"])
+        assert {(key, path) for key, path, _ in found} == expected
+        assert {(path, file) for _, path, file in found} <= known, "a file group that there is not"
+        index, context = self.context(table)
+        if hasattr(index, "entries"):
+            entries = context.engine.collect(index.entries(context))
+            listed = [tuple(row[n] for n in LOCATIONS_SCHEMA.names) for row in entries.to_pylist()]
+            assert sorted(listed) == sorted(found)
+        return found
+
+    def test_obeys_the_protocol(self, table: Any) -> None:
+        index, _ = self.context(table)
+        inner = plain(index)
+        assert isinstance(inner, LookupIndex) and isinstance(inner, LearningIndex)
+        assert index.is_global or not index.moves_partitions, "only a global index moves rows"
+        _picklable(inner)
+
+    def test_says_where_rows_are_after_each_kind_of_write(self, table: Any) -> None:
+        assert self.check(table) == set()
+        table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
+        before = self.check(table)
+        assert len(before) == 20
+        table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(10, 30)}, 1))
+        assert self.check(table) >= before, "an update does not change the place of a key"
+        table.delete(self.rows({"k0": "p0", "k1": "p1", "nowhere": "p1"}).select(["id", "p"]))
+        self.check(table)
+        table.upsert(self.rows({"k0": "p0", "k31": "p1"}, 2))  # a key that comes again
+        self.check(table)
+        table.insert_overwrite(self.rows({"k0": "p0", "k35": "p0"}, 3))
+        self.check(table)
+        table.delete_partitions("p1")
+        self.check(table)
+
+    def test_what_is_undone_is_forgotten(self, table: Any) -> None:
+        table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
+        before = self.check(table)
+        undone = table.upsert(self.rows({"k1": "p1", "k30": "p1"}, 1))
+        self.check(table)
+        table.rollback(undone.instant)
+        assert self.check(table) == before
+
+    def test_learns_the_same_when_it_is_told_twice(
+        self, table: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A service that somebody goes on with says again what it said before."""
+        index, _ = self.context(table)
+        kind = type(plain(index))
+        once = kind.written
+
+        def twice(self: Any, change: Any) -> Any:
+            once(self, change)
+            return once(self, change)
+
+        monkeypatch.setattr(kind, "written", twice)
+        table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
+        table.delete(self.rows({"k0": "p0", "k1": "p1"}).select(["id", "p"]))
+        assert len(self.check(table)) == 18
+
+    def test_a_table_that_has_rows_gets_it(self, table: Any) -> None:
+        index, _ = self.context(table)
+        if not hasattr(index, "rebuild"):
+            pytest.skip("it can't be made anew")
+        table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
+        table.delete(self.rows({"k0": "p0"}).select(["id", "p"]))
+        before = self.check(table)
+        assert table.rebuild_index(self.name) == (self.name,)
+        assert self.check(table) == before
+        table.upsert(self.rows({"k0": "p0", "k1": "p1"}, 1))
+        assert len(self.check(table)) == 20
 
 
 class ComputedIndexContract:
