@@ -1,4 +1,4 @@
-"""A Spark session for the tests that are marked with ``spark``; the store of the crash trials can be imported."""
+"""A Spark session for the tests that are marked with ``spark``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, os.path.dirname(__file__))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hoodoo.hookspecs import Registration
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.action import ActionContract, rows
 from hoodoo.testing.contracts.command import CommandContract
+from hoodoo.testing.contracts.crash import CrashTrials
 from hoodoo_retention import plugin
 
 
@@ -41,6 +43,31 @@ class TestWithMetadataTable(TestRetention):
     def kind(self, request: Any) -> tuple[int, str]:
         found: tuple[int, str] = request.param
         return found
+
+
+class TestCrashes(CrashTrials):
+    """The process ends while partitions are dropped."""
+
+    table = {"options": {"hoodie.metadata.enable": "true"}}
+    operations = {"retention": lambda t: t.run("retention")}
+    every = 4
+
+    def options(self, folder: Path) -> Mapping[str, str]:
+        return TestRetention.opened_with
+
+    def prepare(self, table: Table) -> None:
+        super().prepare(table)
+        table.upsert(rows((8, "old", "2024-01-01"), (9, "old", "2024-01-01")))
+
+
+class TestUndone(TestCrashes):
+    """The process ends while the drop is taken back."""
+
+    operations = {name: CrashTrials.operations[name] for name in ("rollback", "restore")}
+
+    def prepare(self, table: Table) -> None:
+        super().prepare(table)
+        assert table.run("retention").partitions
 
 
 class TestCommand(CommandContract):

@@ -6,13 +6,20 @@ A property of the table names these indexes. Whoever decides an action after the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from attrs import evolve, frozen
 
-from hoodoo.errors import ConfigError, warn
+from hoodoo.errors import CommitConflictError, ConfigError, warn
 from hoodoo.hookspecs.index import LearningIndex
-from hoodoo.hookspecs.participant import ActionChange, KeysCheck, RebuildRequest, Rebuilt
+from hoodoo.hookspecs.participant import (
+    ActionChange,
+    Changes,
+    KeysCheck,
+    RebuildRequest,
+    Rebuilt,
+)
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, make
@@ -22,17 +29,34 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load
 
 # The property: names of indexes that learn what is written, separated by commas. Also in the extra metadata of
 # each commit that they have learned.
 LEARNING = "hoodoo.indexes.learning"
+# ``name=instant,...`` of those that were made of a table with rows: the newest write whose keys went into it together
+# with those of all before. No single one of these can be taken out again.
+REBUILT = "hoodoo.indexes.rebuilt"
+# Names of indexes that hold keys of writes that are undone: they are made anew before the next write.
+STALE = "hoodoo.indexes.stale"
+_ATTEMPTS = 5
 
 
 def names(config: TableConfig) -> tuple[str, ...]:
     """The indexes that learn what is written into the table."""
     return tuple(name for name in (config.get(LEARNING) or "").split(",") if name)
+
+
+def _rebuilt(config: TableConfig) -> dict[str, str]:
+    """Index -> the newest write that it was made of."""
+    found = (one.partition("=") for one in (config.get(REBUILT) or "").split(",") if one)
+    return {name: instant for name, _, instant in found}
+
+
+def _stale(config: TableConfig) -> tuple[str, ...]:
+    return tuple(name for name in (config.get(STALE) or "").split(",") if name)
 
 
 def learners(settings: Settings) -> list[Learner]:
@@ -86,6 +110,38 @@ class Learner:
         if hasattr(self.index, "undone"):
             self.index.undone(storage, config, requested)
 
+    def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
+        newest = _rebuilt(properties.load(storage)).get(self.name)
+        return newest is not None and order_key(requested) <= order_key(newest)
+
+    def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
+        if self.name in _stale(properties.load(storage)):
+            return
+        if self.holds(storage, timeline, requested):
+            raise CommitConflictError(
+                f"{storage.root}: instant {requested}",
+                f"was put into the index {self.name}, which was made anew meanwhile.",
+                "Roll it back again: the index is made anew then.",
+            )
+
+    def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
+        now = properties.load(storage)
+        if self.name not in _rebuilt(now) or self.name in _stale(now):
+            return config
+        return properties.update(
+            storage, config, lambda old: {STALE: ",".join((*_stale(old), self.name))}
+        )
+
+    def repair(self, request: RebuildRequest) -> TableConfig:
+        if self.name not in _stale(request.config):
+            return request.config
+        timeline = load(request.storage, request.config)
+        if any(i.traits.undoes for i in timeline.pending()):
+            return request.config  # whoever undoes makes it anew then
+        with suppress(CommitConflictError):  # another one undoes something
+            return self.rebuild(request).config
+        return request.config
+
     def verify_keys(self, storage: Storage, timeline: Timeline) -> KeysCheck | None:
         check: KeysCheck | None = None
         if hasattr(self.index, "verify"):
@@ -126,8 +182,46 @@ class Learner:
             mine = publish.inflight(storage, timeline, mine.at(State.REQUESTED))
             outcome = publish.complete(storage, timeline, mine, done)
             publish.refuse_unknown(outcome, f"index {self.name}", "Make it again.")
-        self.index.rebuild(request.look())
-        return Rebuilt(config, (self.name,))
+        for _ in range(_ATTEMPTS):
+            state = request.look()
+            self._note(storage, config, state.timeline)
+            self.index.rebuild(state)
+            fresh = load(storage, properties.load(storage))
+            if all(fresh.contains_or_before_start(i.requested) for i in state.timeline.writes()):
+                return Rebuilt(self._fresh(storage, fresh), (self.name,))
+        raise self._undone_meanwhile(storage)
+
+    def _note(self, storage: Storage, config: TableConfig, timeline: Timeline) -> None:
+        """Before it is made: which writes it can't forget one by one."""
+        newest = max((i.requested for i in timeline.writes()), key=order_key, default=None)
+
+        def changes(old: TableConfig) -> Changes:
+            found = _rebuilt(old)
+            if newest is not None:
+                found[self.name] = newest
+            return {REBUILT: ",".join(f"{n}={i}" for n, i in found.items()) or None}
+
+        properties.update(storage, config, changes)
+
+    def _fresh(self, storage: Storage, timeline: Timeline) -> TableConfig:
+        """It says what the table says, as ``timeline`` was seen after it was made."""
+        config = timeline.config
+        if self.name not in _stale(config):
+            return config
+        if any(i.traits.undoes for i in timeline.pending()):
+            raise self._undone_meanwhile(storage)
+
+        def changes(old: TableConfig) -> Changes:
+            return {STALE: ",".join(n for n in _stale(old) if n != self.name) or None}
+
+        return properties.update(storage, config, changes)
+
+    def _undone_meanwhile(self, storage: Storage) -> CommitConflictError:
+        return CommitConflictError(
+            f"{storage.root}: index {self.name}",
+            "was made of writes that are being undone.",
+            "Make it again.",
+        )
 
     def _own_properties(self) -> dict[str, str]:
         """What it goes by: whoever writes next has to find it."""

@@ -106,11 +106,9 @@ class CrashTrials:
         does, folder, saved = self.operations[operation], tmp_path / "now", tmp_path / "saved"
         path, options = folder / "t", self.options(folder)
         folder.mkdir()
-        create(
-            str(path), SCHEMA, name="t", table_version=version, table_type=table_type,
-            **{"record_key": "id", "partition_by": "region", **self.table},
-            options={**self.table.get("options", {}), **options},
-        )  # fmt: skip
+        made = {"record_key": "id", "partition_by": "region", **self.table}
+        made["options"] = {**made.get("options", {}), **options}
+        create(str(path), SCHEMA, name="t", table_version=version, table_type=table_type, **made)
 
         def again() -> Table:
             return opened(path, options, engine)

@@ -357,6 +357,30 @@ class LearningIndexContract:
         table.rollback(undone.instant)
         assert self.check(table) == before
 
+    @pytest.mark.parametrize("how", ["rollback", "restore"])
+    def test_what_it_was_made_of_is_undone(self, table: Any, how: str) -> None:
+        """A key that lies elsewhere before the index was made anew than after it lies there again."""
+        index, _ = self.context(table)
+        if not hasattr(index, "rebuild"):
+            pytest.skip("it can't be made anew")
+        places = {f"k{n}": f"p{n % 3}" for n in range(20)}
+        first = table.upsert(self.rows(places))
+        before = self.check(table)
+        table.delete(self.rows({"k1": "p1"}).select(["id", "p"]))
+        point = table.upsert(self.rows({"k30": "p2"}, 1))
+        last = table.upsert(self.rows({"k1": "p2", "k31": "p0"}, 2))
+        table.rebuild_index(self.name)
+        if how == "rollback":
+            table.rollback(last.instant)
+            assert len(self.check(table)) == 20
+            table.rollback(point.instant)
+            assert len(self.check(table)) == 19
+        else:
+            table.restore(first.instant)
+            assert self.check(table) == before
+        table.upsert(self.rows({"k1": "p1"}, 3))
+        assert len(self.check(table)) == 20
+
     def test_learns_the_same_when_it_is_told_twice(
         self, table: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
