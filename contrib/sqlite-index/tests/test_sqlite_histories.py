@@ -25,7 +25,11 @@ HISTORIES = int(os.environ.get("HOODOO_HISTORIES", "30"))
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("n", pa.int64())])
 CITIES = ("oslo", "bergen")
 # Two file groups for record_index: histories of many tables are cheap, and its answers are the same.
-OPTIONS = {"hoodie.metadata.global.record.level.index.min.filegroup.count": "2"}
+OPTIONS = {
+    "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
+    # A clustering whose process has ended lets writers go first.
+    "hoodie.clustering.updates.strategy": "allow",
+}
 # A short timeline: what is old is cleaned and archived after each write.
 SHORT = {
     **OPTIONS,

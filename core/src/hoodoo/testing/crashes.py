@@ -17,9 +17,9 @@ from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.storage.api import Storage
-from hoodoo.storage.local import LocalStorage
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.table.table import Table
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
@@ -44,7 +44,7 @@ def opened(
 ) -> Table:
     """The table in the local directory ``path`` as a new process opens it; ``wrap`` goes around its store.
     ``engine``: by default one thread of the local one."""
-    store = LocalStorage(str(path), durable=False)
+    store = DirectoryStorage(str(path))
     wrapped = wrap(store) if wrap else store
     return Table(wrapped, properties.load(store), options or {}, engine or one_thread())
 
