@@ -23,7 +23,6 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import Cleaned
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
@@ -33,6 +32,7 @@ from hoodoo.timeline.instants import from_datetime, to_datetime
 from hoodoo.timeline.plans import PLANNER
 from hoodoo_services import savepoints
 from hoodoo_services.clean.plan import last_clean, pending_cleans, planned_files, read_plan
+from hoodoo_services.outcome import Cleaned
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 

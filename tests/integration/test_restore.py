@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import State
-from hoodoo.model.outcome import Restored
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
+from hoodoo_services.outcome import Restored
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(

@@ -6,8 +6,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hoodoo.kernel.events import ActionEvents, action_events
-from hoodoo.model.outcome import Archived, Cleaned, Figures, Restored, RolledBack
-from hoodoo.write.commit import Commit
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -28,25 +26,11 @@ def action_run(
 
 def answered(events: ActionEvents, answer: A, plans: bool = False) -> A:
     """``answer`` (the instant of a plan or None, if it ``plans``), from which the last event of the run gets what it
-    can: an action's outcome says what it did, and one whose ``instant`` is empty did nothing."""
-    if plans:
-        instant: Any = answer or ""
-    else:
-        instant = (
-            answer.restore if isinstance(answer, Restored) else getattr(answer, "instant", None)
-        )
-    events.report(_figures(answer), instant=instant if isinstance(instant, str) else None)
-    if instant == "" or (isinstance(answer, Archived) and not answer.instants):
+    can: its ``figures`` say what was done, and one whose ``instant`` is empty did nothing."""
+    instant: Any = (answer or "") if plans else getattr(answer, "instant", None)
+    figures: Any = getattr(answer, "figures", None)
+    done: Any = figures if isinstance(figures, dict) else None
+    events.report(done, instant=instant if isinstance(instant, str) else None)
+    if instant == "":
         events.skip()
     return answer
-
-
-def _figures(answer: Any) -> Figures:
-    if isinstance(answer, Commit):
-        return Figures(
-            files_added=len(answer.files), rows_inserted=answer.inserted,
-            rows_updated=answer.updated, rows_deleted=answer.deleted,
-        )  # fmt: skip
-    if isinstance(answer, Cleaned | Restored | RolledBack):
-        return Figures(files_removed=len(answer.files))
-    return Figures()

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from hoodoo.model.brief import listed
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.outcome import Figures
 from hoodoo.produce.slots import PlannedSlot
 
 
@@ -30,6 +31,13 @@ class Commit:
     files: tuple[str, ...] = field(default=(), repr=listed)
     completed: str | None = None
     notes: tuple[str, ...] = field(default=(), repr=listed, eq=False)
+
+    @property
+    def figures(self) -> Figures:
+        return Figures(
+            files_added=len(self.files), rows_inserted=self.inserted,
+            rows_updated=self.updated, rows_deleted=self.deleted,
+        )  # fmt: skip
 
     @classmethod
     def of(

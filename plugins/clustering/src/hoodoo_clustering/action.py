@@ -24,7 +24,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.model.outcome import PendingClustering, RolledBack
+from hoodoo.model.outcome import RolledBack
 from hoodoo.options.option import Option
 from hoodoo.participants.listing import build_whole
 from hoodoo.produce.task_fence import fence_of
@@ -37,6 +37,7 @@ from hoodoo.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.left_out import sentences
+from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run import ClusteringExecution, ClusteringRun, run
 from hoodoo_clustering.schedule import Scope, make_plan

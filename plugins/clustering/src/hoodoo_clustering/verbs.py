@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.model.outcome import PendingClustering, RolledBack
+from hoodoo.model.outcome import RolledBack
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
 from hoodoo.write.commit import Commit
+
+from hoodoo_clustering.outcome import PendingClustering
 
 
 def cluster(

@@ -27,7 +27,6 @@ from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, Tabl
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
-from hoodoo.model.outcome import RewrittenKeys
 from hoodoo.options.virtual import KEPT_META as KEPT
 from hoodoo.produce.pending import Pending
 from hoodoo.read.source import check_readable
@@ -42,6 +41,7 @@ from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.indexes.stored import delete_stored_index, without_stored_index
+from hoodoo_services.outcome import RewrittenKeys
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle

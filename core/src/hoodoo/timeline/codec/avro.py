@@ -16,8 +16,6 @@ from typing import Any
 
 import fastavro
 
-from hoodoo.model.commit import CommitMetadata
-from hoodoo.timeline import stats
 from hoodoo.timeline.codec.errors import corrupt
 
 MAGIC = b"Obj\x01"
@@ -62,18 +60,6 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
     if len(records) != 1 or not isinstance(records[0], dict):
         raise corrupt(where, f"an Avro file of the timeline holds one record, not {len(records)}")
     return records[0]
-
-
-def encode_commit(metadata: CommitMetadata) -> bytes:
-    """HoodieCommitMetadata of versions 8 and 9: commit, deltacommit, and every inflight profile."""
-    return encode("HoodieCommitMetadata", stats.to_record(metadata, stats.AVRO))
-
-
-def encode_replace_commit(metadata: CommitMetadata) -> bytes:
-    """HoodieReplaceCommitMetadata: completed replacecommit of versions 8 and 9."""
-    record = stats.to_record(metadata, stats.AVRO)
-    record["partitionToReplaceFileIds"] = {k: list(v) for k, v in metadata.replaced.items()}
-    return encode("HoodieReplaceCommitMetadata", record)
 
 
 def encode_requested_replace(record: Mapping[str, Any] | None = None) -> bytes:

@@ -6,8 +6,6 @@ import json
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
-from hoodoo.model.commit import CommitMetadata
-from hoodoo.timeline import stats
 from hoodoo.timeline.codec.errors import corrupt
 
 
@@ -27,18 +25,6 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
 
 def encode(record: dict[str, Any]) -> bytes:
     return _jackson(record, "").encode()
-
-
-def encode_commit(metadata: CommitMetadata) -> bytes:
-    """HoodieCommitMetadata of version 6: commit, deltacommit, and every inflight profile."""
-    return encode(stats.to_record(metadata, stats.JSON))
-
-
-def encode_replace_commit(metadata: CommitMetadata) -> bytes:
-    """HoodieReplaceCommitMetadata: completed replacecommit of version 6."""
-    record = stats.to_record(metadata, stats.JSON)
-    record["partitionToReplaceFileIds"] = {k: list(v) for k, v in metadata.replaced.items()}
-    return encode(record)
 
 
 def _jackson(value: Any, indent: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from attrs import frozen
 
@@ -13,15 +13,8 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.timeline import stats
 from hoodoo.timeline.names import completed_action, parse_pending
-
-
-class Codec(Protocol):
-    """How the metadata of commits are written."""
-
-    def encode_commit(self, metadata: CommitMetadata) -> bytes: ...
-
-    def encode_replace_commit(self, metadata: CommitMetadata) -> bytes: ...
 
 
 class Writes(Protocol):
@@ -64,7 +57,7 @@ class TimelineLayout(ABC):
     has_metadata: ClassVar[bool]
     log_marker: ClassVar[str]
     plans_as_writes: ClassVar[bool] = False
-    _codec: ClassVar[Codec]
+    _form: ClassVar[str]
 
     def __eq__(self, other: object) -> bool:  # a copy in another process is the same layout
         return type(self) is type(other)
@@ -108,13 +101,19 @@ class TimelineLayout(ABC):
     # --- contents ---------------------------------------------------------------------------------
     def encode_commit(self, metadata: CommitMetadata, action: str) -> bytes:
         """The completed file of a commit, deltacommit or replacecommit (or of a service ending as one)."""
-        if completed_action(action) == "replacecommit":
-            return self._codec.encode_replace_commit(metadata)
-        return self.encode_inflight(metadata)
+        if completed_action(action) != "replacecommit":
+            return self.encode_inflight(metadata)
+        record = stats.to_record(metadata, self._form)
+        record["partitionToReplaceFileIds"] = {k: list(v) for k, v in metadata.replaced.items()}
+        return self._encode("HoodieReplaceCommitMetadata", record)
 
     def encode_inflight(self, metadata: CommitMetadata) -> bytes:
         """The workload profile in an inflight file; its stats have an empty ``path``."""
-        return self._codec.encode_commit(metadata)
+        return self._encode("HoodieCommitMetadata", stats.to_record(metadata, self._form))
+
+    @abstractmethod
+    def _encode(self, name: str, record: dict[str, Any]) -> bytes:
+        """The bytes of ``record``, of the schema ``name``."""
 
     # --- places -----------------------------------------------------------------------------------
     @abstractmethod

@@ -6,14 +6,15 @@ Requested times order everything. A log file is named after the slice that it be
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any
 
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant
+from hoodoo.timeline import stats
 from hoodoo.timeline.codec import json
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.layouts.base import Codec, NewLog, TimelineLayout, Writes
+from hoodoo.timeline.layouts.base import NewLog, TimelineLayout, Writes
 from hoodoo.timeline.names import parse_completed
 
 
@@ -24,7 +25,7 @@ class Layout1(TimelineLayout):
     allows_empty = True
     has_metadata = False
     log_marker = "APPEND"
-    _codec: ClassVar[Codec] = json
+    _form = stats.JSON
     plans_as_writes = True
 
     def _parse_completed(self, name: str) -> Instant | None:
@@ -33,6 +34,9 @@ class Layout1(TimelineLayout):
 
     def _completed_name(self, instant: Instant, action: str) -> str:
         return f"{instant.requested}.{action}"
+
+    def _encode(self, name: str, record: dict[str, Any]) -> bytes:
+        return json.encode(record)
 
     def folders(self, config: TableConfig) -> tuple[str, ...]:
         return (".hoodie",)

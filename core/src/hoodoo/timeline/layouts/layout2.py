@@ -7,14 +7,15 @@ after the instant that wrote it, and belongs to the slice that was the newest wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any
 
 from hoodoo.errors import HoodooError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant
+from hoodoo.timeline import stats
 from hoodoo.timeline.codec import avro
-from hoodoo.timeline.layouts.base import Codec, NewLog, TimelineLayout, Writes
+from hoodoo.timeline.layouts.base import NewLog, TimelineLayout, Writes
 from hoodoo.timeline.names import parse_completed
 
 _KEEP = ".keep"
@@ -27,7 +28,7 @@ class Layout2(TimelineLayout):
     allows_empty = False
     has_metadata = True
     log_marker = "CREATE"
-    _codec: ClassVar[Codec] = avro
+    _form = stats.AVRO
 
     def _parse_completed(self, name: str) -> Instant | None:
         found = parse_completed(name)
@@ -41,6 +42,9 @@ class Layout2(TimelineLayout):
                 "Set Instant.completed.",
             )
         return f"{instant.requested}_{instant.completed}.{action}"
+
+    def _encode(self, name: str, record: dict[str, Any]) -> bytes:
+        return avro.encode(name, record)
 
     def folders(self, config: TableConfig) -> tuple[str, ...]:
         return (config.timeline_path, ".hoodie/timeline")

@@ -12,8 +12,9 @@ from hoodoo_cli.toolkit import arguments, show
 from hoodoo_clustering.options import LAYOUT, SORT_COLUMNS
 
 if TYPE_CHECKING:
-    from hoodoo.model.outcome import PendingClustering
     from hoodoo.table.table import Table
+
+    from hoodoo_clustering.outcome import PendingClustering
 
 
 def cluster(

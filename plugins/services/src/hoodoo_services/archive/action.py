@@ -14,13 +14,13 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.archived import archived_timeline
 from hoodoo.model.instant import Instant
-from hoodoo.model.outcome import Archived
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.archive import run as archive
 from hoodoo_services.archive.plan import kept_by_cleaning
 from hoodoo_services.archive.settings import ArchiveSettings
 from hoodoo_services.clean.action import cleaning
+from hoodoo_services.outcome import Archived
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle

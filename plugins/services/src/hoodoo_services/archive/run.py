@@ -14,13 +14,14 @@ from hoodoo.hookspecs.archived_timeline import Archivable, ArchivedTimeline
 from hoodoo.kernel.events import action_events
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import Archived, removed_figures
+from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_services.archive.plan import ArchivePlan, make_plan
 from hoodoo_services.archive.settings import ArchiveSettings
+from hoodoo_services.outcome import Archived
 
 _CHUNK = 200  # instants that are archived at once: their contents are held in memory
 _THREADS = 8

@@ -12,7 +12,6 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.model.outcome import Cleaned
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.clean import run as clean_run
@@ -20,6 +19,7 @@ from hoodoo_services.clean import schedule as clean
 from hoodoo_services.clean.plan import pending_cleans
 from hoodoo_services.clean.schedule import Cleaning
 from hoodoo_services.clean.settings import CleanSettings, named
+from hoodoo_services.outcome import Cleaned
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle

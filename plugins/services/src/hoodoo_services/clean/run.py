@@ -19,7 +19,7 @@ from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import Cleaned, removed_figures
+from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.timeline import Timeline, reload
@@ -27,6 +27,7 @@ from hoodoo.timeline.view import build
 
 from hoodoo_services.clean.plan import CLEAN, CleanPlan, pending_cleans, read_plan
 from hoodoo_services.clean.retained import Step, files_of, heeded, is_beside, needed_files
+from hoodoo_services.outcome import Cleaned
 
 
 def run(

@@ -10,12 +10,12 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.model.outcome import Comparison
 from hoodoo.table.reads import query
 
 from hoodoo_services.indexes.compare import compared, compared_whole
 from hoodoo_services.indexes.lookup import KEYED, all_keys
 from hoodoo_services.indexes.switching import rebuild_index, switch_index
+from hoodoo_services.outcome import Comparison
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex
-from hoodoo.model.outcome import Comparison
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import locations_of, places, stale
+from hoodoo_services.outcome import Comparison
 
 Compared = LookupIndex | ComputedIndex
 _FOUND = LOCATIONS_SCHEMA.append(pa.field("found_by", pa.int8()))

@@ -16,13 +16,13 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import RECORD_KEY, with_meta
-from hoodoo.model.outcome import Comparison
 from hoodoo.storage.api import Storage
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.compare import Compared
 from hoodoo_services.indexes.lookup import all_keys, locations_of, places, stale
+from hoodoo_services.outcome import Comparison
 
 _SHOWN = 5
 _MISPLACED = pa.schema(

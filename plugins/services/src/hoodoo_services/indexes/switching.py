@@ -14,7 +14,6 @@ from hoodoo.hookspecs.index import Tees
 from hoodoo.hookspecs.participant import Rebuilt, TableState
 from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
-from hoodoo.model.outcome import Comparison
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
 from hoodoo.table.action_run import action_run
@@ -28,6 +27,7 @@ from hoodoo.write.target import WriteTarget
 from hoodoo_services.indexes.lookup import all_keys, locations_of
 from hoodoo_services.indexes.prove import prove, prove_rows
 from hoodoo_services.indexes.stored import stored_index, unstored
+from hoodoo_services.outcome import Comparison
 
 _CHOICES = (HUDI_INDEX, INDEX_CLASS.key)
 Changes = Mapping[str, "str | None"]

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.outcome import Restored, RolledBack
+from hoodoo.model.outcome import RolledBack
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_services.outcome import Restored
 from hoodoo_services.restore import plan as restore_plan
 from hoodoo_services.restore import run as restore
 

@@ -8,11 +8,11 @@ from typing import Any
 from hoodoo.actions.rollback.files import relative
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.instant import Instant
-from hoodoo.model.outcome import Restored
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_services.outcome import Restored
 from hoodoo_services.restore.plan import RestorePlan, read_plan
 
 

@@ -25,7 +25,7 @@ from hoodoo.errors import (
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
-from hoodoo.model.outcome import Restored, removed_figures
+from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
@@ -33,6 +33,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.timeline import Timeline, reload
 
+from hoodoo_services.outcome import Restored
 from hoodoo_services.restore.metadata import deleted, encode, told
 from hoodoo_services.restore.plan import (
     RESTORE,
