@@ -65,6 +65,32 @@ def test_a_new_table_gets_what_its_options_say(tmp_path: Path) -> None:
     assert sorted(g.name[:17] for g in groups) == [f"record-index-000{n}" for n in range(3)]
 
 
+@pytest.mark.parametrize(
+    ("options", "partitioned"),
+    [
+        ({"hoodie.metadata.global.record.level.index.enable": "true"}, False),
+        ({"hoodie.metadata.record.index.enable": "true"}, False),
+        ({"hoodie.metadata.record.level.index.enable": "true"}, True),
+        ({"hoodie.index.type": "GLOBAL_RECORD_LEVEL_INDEX"}, False),
+        ({"hoodie.index.type": "RECORD_INDEX"}, False),
+        ({"hoodie.index.type": "RECORD_LEVEL_INDEX"}, True),
+    ],
+    ids=str,
+)
+def test_hudis_options_make_hudis_indexes(
+    tmp_path: Path, options: dict[str, str], partitioned: bool
+) -> None:
+    table = create(tmp_path, None, options=options)
+    table.upsert(rows(range(4), 1))
+    assert "record_index" in table.config.metadata_partitions
+    index = "partitioned_record_index" if partitioned else "record_index"
+    assert table.compare_indexes("simple", index).same
+    with pytest.raises(ConfigError, match="the other kind"):
+        table.compare_indexes(
+            "simple", "record_index" if partitioned else "partitioned_record_index"
+        )
+
+
 def test_what_cannot_be_is_refused_and_no_table_is_made(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedTableError, match="version 6"):
         create(tmp_path / "a", table_version=6)
