@@ -22,12 +22,10 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.clustering import PendingPlan
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import ANYWHERE
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, record_key_columns
-from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import Resolved, default_name, in_role, resolve
+from hoodoo.kernel.registry import Kernel, kernel
+from hoodoo.kernel.resolve import Resolved, resolve
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
@@ -48,12 +46,13 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo.write.operation import WriteKind
 from hoodoo.write.run import WriteRequest
 from hoodoo.write.stored_keys import stores_keys
-from hoodoo.write.target import WriteTarget
+from hoodoo.write.target import WritePlugins, WritePolicy, WriteTarget
 
 SNAPSHOT_ATTEMPTS = 10
 Read = TypeVar("Read")
@@ -97,6 +96,7 @@ class TableHandle:
         self._index: Resolved | None = None
         self._timeline: Timeline | None = None
         self._plugins: tables.Plugins | None = None
+        self._write_plugins: tuple[Kernel, dict[str, str], WritePlugins] | None = None
         self._warned_of_keys = False
 
     def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:
@@ -108,7 +108,7 @@ class TableHandle:
             other.overrides["index"] = found.ref.instance
         other.participants = TableParticipants(other)
         other.after_writes = AfterWrites(other)
-        other._plugins, other._index = None, found
+        other._plugins, other._write_plugins, other._index = None, None, found
         return other
 
     # --- what it is -------------------------------------------------------------------------------
@@ -153,11 +153,12 @@ class TableHandle:
         """Go by the properties ``config``, which are stored already."""
         if config != self.config:
             self.config, self._timeline, self._plugins = config, None, None
+            self._write_plugins = None
 
     def change_properties(self, changes: Mapping[str, str | None]) -> None:
         """Store other values of properties, for all who open the table; None removes one."""
         self.config = properties.update(self.storage, self.config, changes)
-        self._timeline, self._plugins = None, None
+        self._timeline, self._plugins, self._write_plugins = None, None, None
 
     def check_writable(self) -> None:
         """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what no participant
@@ -182,6 +183,14 @@ class TableHandle:
                 overrides = {**overrides, "index": by.name if by.instance is None else by.instance}
             self._plugins = tables.load_plugins(config, self.options, overrides)
         return self._plugins
+
+    def write_plugins(self) -> WritePlugins:
+        """Those, and what else decides in a write, by the options. Made once for the properties and options."""
+        made = self._write_plugins
+        if made is None or made[0] is not kernel() or made[1] != self.options:
+            found = tables.write_plugins(self.plugins(), self.settings)
+            made = self._write_plugins = (kernel(), dict(self.options), found)
+        return made[2]
 
     def key_generator(self) -> KeyGenerator:
         """The key generator as the next write needs it: one that the table's properties don't tell enough reads a
@@ -348,46 +357,22 @@ class TableHandle:
 def _write_target(
     table: TableHandle, timeline: Timeline, slices: tuple[FileSlice, ...], runner: Engine
 ) -> WriteTarget:
-    settings, plugins = table.settings, table.plugins()
     schema = table.schema_at(timeline)
-    layout = write_options.LAYOUT.given(table.options) or default_name("layout", settings)
-    packing = write_options.SERIALIZER.given(table.options) or default_name("serializer", settings)
-    changes = tables.change_logs(settings)
-    serializer = resolve("serializer", packing, settings)
-    return WriteTarget(
-        storage=table.storage,
-        config=table.config,
-        timeline=timeline,
-        schema=schema,
-        slices=slices,
-        engine=runner,
-        generator=table.key_generator(),
-        merger=plugins.merger,
-        index=plugins.index,
-        filling_layout=resolve("layout", layout, settings).instance,
-        new_layout=resolve("layout", in_role("layout", NEW_FILES), settings).instance,
-        file_format=plugins.file_format,
-        anywhere=lambda: resolve("index", in_role("index", ANYWHERE), settings).instance,
-        by_path=lambda: resolve("index", default_name("index", settings), settings).instance,
-        logs=tables.log_settings(settings, schema),
-        changes=changes and changes.instance,
+    policy = WritePolicy(
+        options=table.options,
+        logs=tables.log_settings(table.settings, schema),
         compacting=pending_groups(table.storage, timeline),
         clusterings=_pending_plans(table, timeline),
-        updates=lambda: (
-            resolve(
-                "clustering_updates",
-                write_options.UPDATES.given(table.options)
-                or default_name("clustering_updates", settings),
-                settings,
-            ).instance
-        ),
-        serializer=serializer.instance,
-        plugins=(*plugins.refs, serializer.ref, *([changes.ref] if changes else ())),
-        options=table.options,
-        joined=table.participants.join(timeline),
         refuse_inexact=lambda grown: refuse_inexact(
             evolve(table.source(), timeline=timeline), runner, grown
         ),
+    )
+    return WriteTarget(
+        Snapshot(table.storage, table.config, timeline, schema, slices),
+        evolve(table.write_plugins(), generator=table.key_generator()),
+        policy,
+        runner,
+        table.participants.join(timeline),
     )
 
 

@@ -15,14 +15,16 @@ from hoodoo.errors import (
     PluginError,
 )
 from hoodoo.hookspecs.conflict import ConflictStrategy
+from hoodoo.hookspecs.index import ANYWHERE
 from hoodoo.hookspecs.key_generator import (
     deletes_only,
 )
+from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import Resolved, declared_options, default_name, resolve
+from hoodoo.kernel.resolve import Resolved, declared_options, default_name, in_role, resolve
 from hoodoo.merge.virtual import VirtualKeys
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.log_block import BlockKind
@@ -37,7 +39,7 @@ from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import split
 from hoodoo.table import index_choice
 from hoodoo.timeline.layouts import layout_of
-from hoodoo.write.target import LogSettings
+from hoodoo.write.target import LogSettings, WritePlugins
 from hoodoo.write.writer_queue import WriterQueue
 
 # A merger that is more than its mode says, as far as other readers are concerned.
@@ -128,6 +130,35 @@ def load_plugins(
         names = (offer.name for offer in kernel().offers("log_block"))
         refs += tuple(resolve("log_block", name, settings).ref for name in names)
     return Plugins(generator, merger, index, file_format, refs)
+
+
+def write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
+    """``plugins``, and what else decides in a write."""
+    options = settings.options
+    layout = write_options.LAYOUT.given(options) or default_name("layout", settings)
+    packing = write_options.SERIALIZER.given(options) or default_name("serializer", settings)
+    updates = write_options.UPDATES.given(options)
+    serializer, changes = resolve("serializer", packing, settings), change_logs(settings)
+
+    def made(family: str, name: str) -> Any:
+        return resolve(family, name, settings).instance
+
+    return WritePlugins(
+        generator=plugins.generator,
+        merger=plugins.merger,
+        index=plugins.index,
+        file_format=plugins.file_format,
+        filling_layout=made("layout", layout),
+        new_layout=made("layout", in_role("layout", NEW_FILES)),
+        serializer=serializer.instance,
+        anywhere=lambda: made("index", in_role("index", ANYWHERE)),
+        by_path=lambda: made("index", default_name("index", settings)),
+        updates=lambda: made(
+            "clustering_updates", updates or default_name("clustering_updates", settings)
+        ),
+        changes=changes and changes.instance,
+        refs=(*plugins.refs, serializer.ref, *([changes.ref] if changes else ())),
+    )
 
 
 def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:

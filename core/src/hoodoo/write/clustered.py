@@ -16,9 +16,9 @@ def refuse_clustered(
     """PendingClusteringError where the table's strategy doesn't let a write of ``kind`` change the groups
     ``touched`` (partition path, file id); else the plans that have to give way."""
     groups = frozenset(touched)
-    met = tuple(plan for plan in target.clusterings if not groups.isdisjoint(plan.groups))
-    if met and target.updates is not None:
-        updates = target.updates()
+    met = tuple(plan for plan in target.policy.clusterings if not groups.isdisjoint(plan.groups))
+    if met:
+        updates = target.plugins.updates()
         for plan in met:
             reason = updates.refuse(plan, sorted(groups & plan.groups))
             if reason is not None:

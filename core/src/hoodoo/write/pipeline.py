@@ -84,7 +84,7 @@ def prepare(
     anywhere = None
     needed = [*target.generator.record_key_fields]
     if kind.deletes and _lacks_partition(target, source.schema):
-        anywhere = target.anywhere()
+        anywhere = target.plugins.anywhere()
     else:
         needed += target.generator.partition_fields
     fixed = (*target.generator.record_key_fields, *target.generator.partition_fields)
@@ -135,7 +135,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
         if prepared.kind.looks_up and not prepared.kind.matches:
-            index = target.by_path()
+            index = target.plugins.by_path()
             found = locate(target, index, keyed, prepared.arriving)
             keyed = _only_new(target, prepared, index, found)
         _plan_buckets(target.computed, prepared, slices, slots, instant)
@@ -185,7 +185,7 @@ def write(
         _logs(target, stored),
         target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches,
-        target.changes,
+        target.plugins.changes,
         target.joined is not None and target.joined.keys,
     )
     written = target.engine.map(exchanged, step)
@@ -213,8 +213,8 @@ def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan 
         take_inserts=knows,
         begin_groups=knows and kind.begins_logs,
         partial=prepared.partial,
-        pending=target.compacting,
-        tells_slice=target.changes is not None,
+        pending=target.policy.compacting,
+        tells_slice=target.plugins.changes is not None,
     )
 
 
@@ -300,7 +300,8 @@ def _tagged(
         # table with log files keeps it in a new file group, as filling one means to rewrite it.
         least = 1 if target.logs is None else 0
         weights = {path: max(least, rows) for path, rows in new.items() if max(least, rows)}
-        layout = target.filling_layout if prepared.kind.fills else target.new_layout
+        plugins = target.plugins
+        layout = plugins.filling_layout if prepared.kind.fills else plugins.new_layout
         busy = target.clustered
         free = [s for s in slices if (s.partition_path, s.file_id) not in busy]
         slots.add_slots(layout.plan(weights, free, _row_bytes(target, arriving)))

@@ -97,7 +97,7 @@ def run(order: WriteRequest, data: Any) -> Commit:
                         prepared = rows.keep(target, made)
                     grown = outgrown(target.schema, prepared.schema)
                     if len(grown):  # in each attempt: rows may have come
-                        target.refuse_inexact(grown)
+                        target.policy.refuse_inexact(grown)
                     planned = plan(target, prepared, life.requested)
                     replaced = _replaced(order, target, prepared, planned)
                 groups, tasks = len(planned.slots), planned.parts
@@ -292,7 +292,7 @@ class _Attempts:
         if turns.is_wary:
             turns.take(order.storage)
         target = order.look()
-        target.engine.check(target.plugins)
+        target.engine.check(target.plugins.refs)
         while True:
             self._began = time.monotonic()
             yield target

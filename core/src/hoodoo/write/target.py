@@ -1,4 +1,4 @@
-"""What a write works on: one snapshot of the table, and the plugins that decide."""
+"""What a write works on: one snapshot of the table, the plugins that decide, and the policy."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.produce.markers import STAGED
 from hoodoo.produce.slice_keys import ReadKeys, slice_tasks
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -52,41 +53,99 @@ class LogSettings:
 
 
 @frozen
-class WriteTarget:
-    """``schema`` is the table's own (no meta columns) at the snapshot; ``slices`` are the latest."""
+class WritePlugins:
+    """Who decides in a write. They are the same as long as the table's properties and options are."""
 
-    storage: Storage
-    config: TableConfig
-    timeline: Timeline
-    schema: pa.Schema
-    slices: tuple[FileSlice, ...]
-    engine: Engine
     generator: KeyGenerator
     merger: Merger
     index: LookupIndex | ComputedIndex
+    file_format: BaseFileFormat
     filling_layout: Layout
     new_layout: Layout
-    file_format: BaseFileFormat
+    serializer: Serializer
     # Finds a key in any partition path: for deletes whose data does not say the partition.
     anywhere: Callable[[], LookupIndex]
     # Finds a key in its partition path: for inserts that are checked where the index only computes.
     by_path: Callable[[], LookupIndex]
-    # None: a table that is copied on write.
-    logs: LogSettings | None = None
+    # What becomes of a write that meets a pending clustering.
+    updates: Callable[[], ClusteringUpdates]
     # None: rewrites of base files leave no log of change data.
     changes: ChangeLogFormat | None = None
+    refs: tuple[PluginRef, ...] = ()
+
+
+@frozen
+class WritePolicy:
+    """How a write goes about it, and round what. ``logs``: None for a table that is copied on write."""
+
+    options: Mapping[str, str] = Factory(dict)
+    logs: LogSettings | None = None
     # (partition path, file id) -> instant of the compaction that is pending for the group.
     compacting: Mapping[tuple[str, str], str] = Factory(dict)
-    # The clusterings that are pending, and what becomes of a write that meets one.
+    # The clusterings that are pending.
     clusterings: tuple[PendingPlan, ...] = ()
-    updates: Callable[[], ClusteringUpdates] | None = None
-    serializer: Serializer | None = None
-    plugins: tuple[PluginRef, ...] = ()
-    options: Mapping[str, str] = Factory(dict)
-    # Who takes part in what is made of this look at the table.
-    joined: Participation | None = None
     # SchemaError where an integer of the table does not fit its column's floating type in the schema given.
     refuse_inexact: Callable[[pa.Schema], None] = lambda grown: None
+
+
+@frozen
+class WriteTarget:
+    """What a write or an action works on: the table as it is, who decides, and how. ``joined``: who takes part in
+    what is made of this look at the table."""
+
+    snapshot: Snapshot
+    plugins: WritePlugins
+    policy: WritePolicy
+    engine: Engine
+    joined: Participation | None = None
+
+    @property
+    def storage(self) -> Storage:
+        return self.snapshot.storage
+
+    @property
+    def config(self) -> TableConfig:
+        return self.snapshot.config
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.snapshot.timeline
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.snapshot.schema
+
+    @property
+    def slices(self) -> tuple[FileSlice, ...]:
+        return self.snapshot.slices
+
+    @property
+    def generator(self) -> KeyGenerator:
+        return self.plugins.generator
+
+    @property
+    def merger(self) -> Merger:
+        return self.plugins.merger
+
+    @property
+    def index(self) -> LookupIndex | ComputedIndex:
+        return self.plugins.index
+
+    @property
+    def file_format(self) -> BaseFileFormat:
+        return self.plugins.file_format
+
+    @property
+    def serializer(self) -> Serializer:
+        return self.plugins.serializer
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return self.policy.options
+
+    @property
+    def logs(self) -> LogSettings | None:
+        return self.policy.logs
 
     @property
     def virtual(self) -> KeyGenerator | None:
@@ -96,7 +155,7 @@ class WriteTarget:
     @property
     def clustered(self) -> frozenset[tuple[str, str]]:
         """Partition path and file id of the groups that pending clusterings will rewrite."""
-        return frozenset(group for plan in self.clusterings for group in plan.groups)
+        return frozenset(group for plan in self.policy.clusterings for group in plan.groups)
 
     @property
     def computed(self) -> ComputedIndex | None:

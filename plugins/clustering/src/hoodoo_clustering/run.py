@@ -82,7 +82,7 @@ def run(order: ClusteringRun) -> Commit:
     target = order.request.look()
     instant, plan = _found(target, order.requested)
     how = order.how(plan)
-    target.engine.check(target.plugins)
+    target.engine.check(target.plugins.refs)
     with (
         Beating(target.storage) as beats,
         action_events(

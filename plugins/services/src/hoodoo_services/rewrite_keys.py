@@ -186,7 +186,7 @@ def rewritable(target: WriteTarget) -> list[FileSlice]:
         for s in target.slices
         if stores_keys(s, target.config)
         and not s.row_logs
-        and (s.partition_path, s.file_id) not in target.compacting
+        and (s.partition_path, s.file_id) not in target.policy.compacting
     ]
 
 

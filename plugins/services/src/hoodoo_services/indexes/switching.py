@@ -59,9 +59,8 @@ def switch_index(
     other = _with_index(table, found)
 
     def look() -> WriteTarget:
-        return evolve(
-            other.write_target(None, engine or table.default_engine), index=found.instance
-        )
+        target = other.write_target(None, engine or table.default_engine)
+        return evolve(target, plugins=evolve(target.plugins, index=found.instance))
 
     def proven(target: WriteTarget) -> Comparison:
         return prove(target, found.instance, found.ref.name, was_global)
