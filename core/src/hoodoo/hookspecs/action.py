@@ -57,13 +57,17 @@ class AfterWrite:
     it is after the write, and a function that makes the engine; it does the action if that is due, and answers
     whether it has done something: then what comes next gets a new timeline. The smallest ``order`` comes first,
     those of one number in the order of their names. ``by_hand``: the call that does it later, for the warning;
-    where nothing is said, ``table.run`` with the action's name.
+    where nothing is said, ``table.run`` with the action's name. With fewer than ``writes`` completed writes on the
+    active timeline there is nothing to do, unless an action of the kind ``pending`` is pending there: ``run`` is not
+    called then.
     """
 
     what: str
     run: Callable[[Timeline, Callable[[], Engine]], bool]
     order: int = 100
     by_hand: str | None = None
+    writes: int = 0
+    pending: str = ""
 
 
 @runtime_checkable

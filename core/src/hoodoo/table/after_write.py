@@ -34,7 +34,7 @@ class AfterWrites:
         for service in due:
             try:
                 timeline = timeline or table.timeline()
-                if service.run(timeline, engine):
+                if _has_work(service, timeline) and service.run(timeline, engine):
                     timeline = None
             except (HoodooError, FileNotFoundError) as error:  # others take files away
                 timeline = None  # the rows have landed: this is no failure of the write
@@ -52,6 +52,12 @@ class AfterWrites:
             made = (kernel(), Settings(now.table, dict(now.options)), _made(self.table))
             self._made = made
         return made[2]
+
+
+def _has_work(service: AfterWrite, timeline: Timeline) -> bool:
+    if len(timeline.writes()) >= service.writes:
+        return True
+    return any(instant.action == service.pending for instant in timeline.pending())
 
 
 def _same(one: Settings, other: Settings) -> bool:

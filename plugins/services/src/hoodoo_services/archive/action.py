@@ -48,7 +48,8 @@ class ArchiveAction:
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
             return bool(_archive(table, settings, timeline).instants)
 
-        return AfterWrite("archiving", due, order=40, by_hand="table.archive()")
+        writes = settings.most + 1
+        return AfterWrite("archiving", due, order=40, by_hand="table.archive()", writes=writes)
 
 
 def _archive(table: TableHandle, settings: ArchiveSettings, timeline: Timeline) -> Archived:

@@ -16,7 +16,8 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.clean import run as clean_run
 from hoodoo_services.clean import schedule as clean
-from hoodoo_services.clean.plan import pending_cleans
+from hoodoo_services.clean.plan import CLEAN, pending_cleans
+from hoodoo_services.clean.policies.by_writes import ByCommits
 from hoodoo_services.clean.schedule import Cleaning
 from hoodoo_services.clean.settings import CleanSettings, named
 from hoodoo_services.outcome import Cleaned
@@ -69,7 +70,10 @@ class CleanAction:
                 return bool(_clean(table, how, timeline).instant)
             return False
 
-        return AfterWrite("cleaning", due, order=30, by_hand="table.clean()")
+        writes = how.policy.retained + 1 if isinstance(how.policy, ByCommits) else 0
+        return AfterWrite(
+            "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN
+        )
 
 
 def cleaning(
