@@ -25,7 +25,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, record_key_columns
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import Kernel, kernel
-from hoodoo.kernel.resolve import Resolved, resolve
+from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
