@@ -24,7 +24,7 @@ from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, record_key_columns
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.registry import Kernel, kernel
+from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -96,7 +96,7 @@ class TableHandle:
         self._index: Resolved | None = None
         self._timeline: Timeline | None = None
         self._plugins: tables.Plugins | None = None
-        self._write_plugins: tuple[Kernel, dict[str, str], WritePlugins] | None = None
+        self._write_plugins: tuple[tables.Plugins, dict[str, str], WritePlugins] | None = None
         self._warned_of_keys = False
 
     def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:
@@ -108,7 +108,7 @@ class TableHandle:
             other.overrides["index"] = found.ref.instance
         other.participants = TableParticipants(other)
         other.after_writes = AfterWrites(other)
-        other._plugins, other._write_plugins, other._index = None, None, found
+        other._plugins, other._index = None, found
         return other
 
     # --- what it is -------------------------------------------------------------------------------
@@ -153,12 +153,11 @@ class TableHandle:
         """Go by the properties ``config``, which are stored already."""
         if config != self.config:
             self.config, self._timeline, self._plugins = config, None, None
-            self._write_plugins = None
 
     def change_properties(self, changes: Mapping[str, str | None]) -> None:
         """Store other values of properties, for all who open the table; None removes one."""
         self.config = properties.update(self.storage, self.config, changes)
-        self._timeline, self._plugins, self._write_plugins = None, None, None
+        self._timeline, self._plugins = None, None
 
     def check_writable(self) -> None:
         """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what no participant
@@ -186,10 +185,10 @@ class TableHandle:
 
     def write_plugins(self) -> WritePlugins:
         """Those, and what else decides in a write, by the options. Made once for the properties and options."""
-        made = self._write_plugins
-        if made is None or made[0] is not kernel() or made[1] != self.options:
-            found = tables.write_plugins(self.plugins(), self.settings)
-            made = self._write_plugins = (kernel(), dict(self.options), found)
+        plugins, made = self.plugins(), self._write_plugins
+        if made is None or made[0] is not plugins or made[1] != self.options:
+            found = tables.write_plugins(plugins, self.settings)
+            made = self._write_plugins = (plugins, dict(self.options), found)
         return made[2]
 
     def key_generator(self) -> KeyGenerator:
