@@ -1,4 +1,4 @@
-"""Where the tests' tables are: in memory where there is room for them.
+"""Where the tests' tables are: in memory where there is room for them. And which files take longest.
 
 Every step of a write is made durable; on a disk the tests would wait for that most of the time.
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
+
+import pytest
 
 _MEMORY = "/dev/shm"
 _ROOM = 4 << 30  # bytes; a whole run needs less than one GiB
@@ -23,3 +26,20 @@ def _has_room() -> bool:
 
 if _has_room():
     os.environ.setdefault(_VARIABLE, _MEMORY)
+
+_SECONDS: Counter[str] = Counter()
+_SHOWN = 40
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Sums what each file of tests takes: with several processes the longest one decides."""
+    _SECONDS[report.nodeid.split("::", 1)[0]] += report.duration
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("durations", None) and _SECONDS:
+        terminalreporter.section(f"slowest files, of {sum(_SECONDS.values()):.0f} s")
+        for name, seconds in _SECONDS.most_common(_SHOWN):
+            terminalreporter.line(f"{seconds:7.1f}s {name}")
