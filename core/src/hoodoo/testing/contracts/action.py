@@ -31,14 +31,13 @@ import pytest
 from attrs import frozen
 
 from hoodoo.errors import ConfigError, HoodooError
-from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.action import Action, AfterWrite, FollowsWrites, Schedules
-from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.answers import plain
-from hoodoo.kernel.resolve import declared_options, resolve
+from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.table.table import Table, create
+from hoodoo.testing.crashes import one_thread
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
@@ -56,14 +55,6 @@ _PAST = 2 * 86400
 def rows(*values: Row) -> pa.Table:
     """Rows of the suite's tables: id, v, region."""
     return pa.table([pa.array(column) for column in zip(*values)], schema=SCHEMA)
-
-
-def one_thread() -> Engine:
-    """The local engine. So the n-th storage operation is the same in each trial."""
-    threads = next(o for o in declared_options("engine", "local") if o.key.endswith(".threads"))
-    settings = Settings(options={threads.key: "1"})
-    found: Engine = resolve("engine", "local", settings).instance
-    return found
 
 
 @frozen
