@@ -12,7 +12,7 @@ from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
 from hoodoo.options import files, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
-from hoodoo.options.write import CONCURRENCY, DUPLICATES, UNDONE
+from hoodoo.options.write import DUPLICATES, UNDONE
 from hoodoo_clustering import options as clustering
 from hoodoo_metadata import options as metadata
 from hoodoo_services import options as services
@@ -65,7 +65,7 @@ LIMITED: dict[str, tuple[str, ...]] = {
 }
 # A row's place in log files follows from what an index finds, and these ask it more.
 _ONLY_COPIED = {DUPLICATES.key}
-_ONLY_MERGED = {CONCURRENCY.key}
+_ONLY_MERGED = {standard.CONCURRENCY.key}
 _WHOLE = (0, 1, 2, 3, 7, 20)
 _SIZES = (0, 1, 777, 64 << 10, 1 << 20, 1 << 30)
 _NUMBERS = (1e-9, 0.01, 0.5, 0.999, 1.0, 2.5, 100.0)
