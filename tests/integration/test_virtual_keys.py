@@ -209,11 +209,96 @@ def test_a_missing_column_is_an_error_for_readers_that_merge(tmp_path: Path, kin
         assert slice_.base_file is not None
         file = tmp_path / slice_.base_file.path
         pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["id"]), file)
-    if kind == MOR:
+    reads = (table.read(columns=["v"]).to_arrow, table.read().count, table.read().to_arrow)
+    for read in reads[: 1 if kind == MOR else 3]:
         with pytest.raises(MissingColumnError, match="id"):
-            table.read(columns=["v"]).to_arrow()
-    else:
-        assert table.read(columns=["v"]).to_arrow().num_rows == 4
+            read()
+
+
+def doctored(path: Path, table: hoodoo.Table, column: str, keep: int = 0) -> None:
+    """In each file ``column`` becomes null, but for the first ``keep`` rows."""
+    for slice_ in table.file_slices():
+        assert slice_.base_file is not None
+        file = path / slice_.base_file.path
+        found = pq.read_table(file, partitioning=None)
+        at = found.schema.get_field_index(column)
+        values = found.column(at).to_pylist()
+        less = [v if n < keep else None for n, v in enumerate(values)]
+        field = found.schema.field(at).with_nullable(True)
+        pq.write_table(found.set_column(at, field, pa.array(less, field.type)), file)
+
+
+@pytest.mark.parametrize("options", [ON, HUDIS], ids=["rfc", "hudi"])
+def test_null_in_a_key_column_is_an_error_for_readers(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """Such rows no writer of ours has made. Statistics show that others have no null: nothing more is read."""
+    table = create(tmp_path, options)
+    table.upsert(rows(range(4), "a", 1))
+    assert table.read(columns=["v"]).to_arrow().num_rows == 4
+    doctored(tmp_path, table, "id", keep=1)
+    reads = (table.read(columns=["v"]).to_arrow, table.read().count)
+    for read in reads:
+        with pytest.raises(NullKeyError, match=r"base file .*column 'id'.*is null"):
+            read()
+
+
+def test_null_in_one_of_several_key_columns_for_readers(tmp_path: Path) -> None:
+    """COMPLEX makes a key of the others, as Hudi does; a concatenator needs all."""
+    whole = create(tmp_path / "a", ON, record_key=["id", "k2"])
+    joined = create(tmp_path / "b", {**ON, CONCATENATOR: "-"}, record_key=["id", "k2"])
+    for table in (whole, joined):
+        table.upsert(rows(range(4), "a", 1))
+    doctored(tmp_path / "a", whole, "k2")
+    doctored(tmp_path / "b", joined, "k2")
+    assert whole.read().count() == 4
+    with pytest.raises(NullKeyError, match="k2"):
+        joined.read().count()
+    doctored(tmp_path / "a", whole, "id")
+    with pytest.raises(NullKeyError, match="id"):
+        whole.read(columns=["v"]).to_arrow()
+
+
+def test_a_key_column_that_the_schema_lacks_is_an_error_for_readers(tmp_path: Path) -> None:
+    table = create(tmp_path, ON)
+    table.upsert(rows(range(4), "a", 1))
+    text = (tmp_path / ".hoodie/hoodie.properties").read_text()
+    lines = [x for x in text.splitlines() if not x.startswith("hoodie.table.checksum")]
+    changed = [
+        "hoodie.table.recordkey.fields=gone" if x.startswith("hoodie.table.recordkey") else x
+        for x in lines
+    ]
+    (tmp_path / ".hoodie/hoodie.properties").write_text("\n".join(changed) + "\n")
+    with pytest.raises(MissingColumnError, match="gone"):
+        hoodoo.open(str(tmp_path)).read(columns=["v"])
+
+
+@pytest.mark.spark
+def test_readers_on_spark(tmp_path: Path, spark: Any) -> None:
+    """Spark's own reader reads the files, and fails as ours does."""
+    table = create(tmp_path / "a", ON)
+    table.upsert(rows(range(4), "a", 1))
+    frame = table.read(columns=["v"]).to_spark(spark)
+    assert frame.count() == 4 and [r.v for r in frame.collect()] == ["a"] * 4
+    doctored(tmp_path / "a", table, "id", keep=1)
+    spark.catalog.clearCache()
+    for query in (table.read(columns=["v"]), table.read(), table.read(columns=[])):
+        with pytest.raises(Exception, match=r"record key, columns id: is null"):
+            query.to_spark(spark).count()
+    joined = create(tmp_path / "b", {**ON, CONCATENATOR: "-"}, record_key=["id", "k2"])
+    joined.upsert(rows(range(4), "a", 1))
+    doctored(tmp_path / "b", joined, "k2", keep=1)
+    with pytest.raises(Exception, match=r"record key, columns id, k2: is null"):
+        joined.read(columns=["v"]).to_spark(spark).collect()
+    whole = create(tmp_path / "c", HUDIS, record_key=["id", "k2"])
+    whole.upsert(nulled("k2"))
+    assert whole.read(columns=["v"]).to_spark(spark).count() == 3
+    for slice_ in table.file_slices():
+        assert slice_.base_file is not None
+        file = tmp_path / "a" / slice_.base_file.path
+        pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["id"]), file)
+    with pytest.raises(Exception, match="lacks the column id"):
+        table.read(columns=["v"]).to_spark(spark).count()
 
 
 def nulled(column: str) -> pa.Table:

@@ -14,6 +14,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.missing import explained
 from hoodoo.read.project import columns_in, pushed_filter, shaped
 from hoodoo.read.spec import RowSpec
+from hoodoo.read.virtual_keys import check_rows
 from hoodoo.storage.api import Storage
 
 
@@ -53,6 +54,8 @@ def _rows(
         return
     with file_format.reader(storage, slice_.base_file.path) as reader:
         file = reader.schema
+        if spec.keys is not None:
+            check_rows(spec.keys, reader, slice_.base_file.path)
         batches = reader.batches(columns_in(file, spec), pushed_filter(file, spec))
         yield from shaped(batches, spec, slice_.base_file.path)
 
@@ -76,6 +79,8 @@ def count_slice(
             explained(storage, slice_),
             file_format.reader(storage, slice_.base_file.path) as reader,
         ):
+            if spec.keys is not None:
+                check_rows(spec.keys, reader, slice_.base_file.path)
             return reader.num_rows
     return sum(batch.num_rows for batch in read_slice(storage, file_format, spec, slice_))
 

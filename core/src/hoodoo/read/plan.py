@@ -25,6 +25,7 @@ from hoodoo.read.source import ReadSource, check_extension, check_generator, che
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.step import ReadSlices
 from hoodoo.read.travel import view_as_of
+from hoodoo.read.virtual_keys import check_columns
 from hoodoo.timeline.instants import parse_point
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.view import FileSystemView
@@ -137,7 +138,7 @@ def plan_scan(
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
     UnsupportedTableError (a base file format, merger or key generator without a plugin, dropped
-    partition columns).
+    partition columns), MissingColumnError (of virtual keys, where the schema lacks a column of them).
     """
     if mode not in (SNAPSHOT, READ_OPTIMIZED):
         raise ConfigError(
@@ -156,6 +157,9 @@ def plan_scan(
     spec = row_spec(stored, columns, where, null)
     if rows is not None:  # after the user's own has been checked, whose errors name only that
         spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
+    if source.key_generator is not None and not config.populate_meta_fields:
+        check_columns(source.key_generator, stored, f"table {config.name}")
+        spec = evolve(spec, keys=source.key_generator)
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
     if spec.where is not None and kept and not given:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from hoodoo.errors import ConfigError, SchemaError
+from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.meta import META_COLUMNS
 
 _MISSING = re.compile(r"No match for FieldRef\.(?P<ref>.+?) in ", re.DOTALL)
@@ -28,7 +29,8 @@ class RowSpec:
     ``schema`` holds the physical columns (those projected and those the filter reads) as the table
     has them at the instant of the plan; ``columns`` is the projection, in the order of the result.
     ``hidden`` columns are null, whatever files say: the record key where it is virtual. ``timed``: a row
-    that is let through and lacks its commit time is an error.
+    that is let through and lacks its commit time is an error. ``keys``: what makes virtual keys, which every
+    row has to have.
     """
 
     schema: pa.Schema
@@ -39,6 +41,7 @@ class RowSpec:
     where_columns: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     timed: bool = False
+    keys: KeyGenerator | None = None
 
     @property
     def out_schema(self) -> pa.Schema:

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
+from hoodoo.hookspecs.key_generator import record_key_columns
+from hoodoo.merge.virtual import key_columns
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.participants.listing import is_known
 from hoodoo.read.missing import explained
@@ -21,6 +23,7 @@ from hoodoo.storage.api import has_plain_files
 from hoodoo.timeline.view import list_data
 
 from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
+from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.session import check_classic, find, refuse_unshared
 from hoodoo_spark.types import spark_schema
 
@@ -55,6 +58,11 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
         directories = sorted({base.partition_path for base in bases})
         names = [base.name for base in bases]
         frames.append(read_parquet_paths(spark, step.storage.root, schema, directories, names))
+        if step.spec.keys is not None and step.spec.keys.record_key_fields:
+            stored = scan.plan.stored
+            asked = pa.schema([stored.field(n) for n in key_columns(step.spec.keys, stored)])
+            keys = read_parquet_paths(spark, step.storage.root, asked, directories, names)
+            frames.append(refused_nulls(keys, step.spec.keys, asked, schema))
     if split.merged:
         tasks = _tasks(spark, sum(slice_.size for slice_ in split.merged))
         frames.append(arrow_scan(spark, payloads(split.merged, tasks), step, schema))
@@ -119,9 +127,13 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
         if slice_.base_file is not None:
             samples.setdefault(slice_.base_file.instant, slice_.base_file.path)
 
+    def has_keys(file: pa.Schema) -> bool:  # a task says which column a file lacks
+        keys = step.spec.keys
+        return keys is None or set(record_key_columns(keys)) <= {*file.names}
+
     def fits(instant: str, path: str) -> Iterator[tuple[str, bool]]:
         with file_format.reader(storage, path) as reader:
-            yield instant, reads_as(reader.schema, step.out_schema)
+            yield instant, has_keys(reader.schema) and reads_as(reader.schema, step.out_schema)
 
     asked: list[Callable[[], Iterator[tuple[str, bool]]]]
     asked = [partial(fits, instant, path) for instant, path in samples.items()]
