@@ -22,10 +22,16 @@ from hoodoo.options.kinds import BadValueError, PluginName
 
 @lru_cache(maxsize=1)
 def known_to_hudi() -> frozenset[str]:
-    """Every option key of Hudi, honoured here or not (``model/known_options.txt``, one a line)."""
+    """Every option key of Hudi, honoured here or not."""
+    return frozenset(_known())
+
+
+@lru_cache(maxsize=1)
+def _known() -> Mapping[str, str]:
+    """The keys of ``model/known_options.txt``, one a line, and why one has no effect, behind a ``#``."""
     text = resources.files("hoodoo.model").joinpath("known_options.txt").read_text("utf-8")
-    lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return frozenset(line for line in lines if line)
+    parts = (line.partition("#") for line in text.splitlines())
+    return {key.strip(): why.strip() for key, _, why in parts if key.strip()}
 
 
 def check(
@@ -75,9 +81,10 @@ def check(
         if found is not None and not _equal(found[1], value, found[0], option, registry):
             raise _conflict(key, value, *found)
     if idle:
+        why = "; ".join(f"{key}: {_known()[key]}" for key in idle if _known()[key])
         warnings.warn(
-            f"options {', '.join(idle)}: Hudi knows them, but they have no effect in Hoodoo. "
-            "Fix: leave them out.",
+            f"options {', '.join(idle)}: Hudi knows them, but they have no effect in Hoodoo"
+            f"{f' ({why})' if why else ''}. Fix: leave them out.",
             HoodooWarning,
             stacklevel=stacklevel + 1,
         )

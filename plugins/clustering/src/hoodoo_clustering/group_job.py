@@ -1,8 +1,9 @@
-"""The work of one task of a clustering: a group of the plan, on its way there."""
+"""The work of a task of a clustering: groups of the plan, on their way there."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from attrs import frozen
 from hoodoo.model import slice_json
@@ -33,3 +34,17 @@ class GroupJob:
         """The inverse of :meth:`pack`."""
         number, slices = json.loads(data)
         return cls(number, tuple(slice_json.unpack(slices.encode())))
+
+
+def payloads(jobs: Sequence[GroupJob], at_once: int | None) -> list[bytes]:
+    """``jobs`` for tasks: one for each, or at most ``at_once`` tasks of similar size, that do theirs one after the
+    other."""
+    tasks: list[list[GroupJob]] = [[] for _ in range(min(at_once or len(jobs), len(jobs)))]
+    for job in jobs:
+        min(tasks, key=lambda task: sum(one.size for one in task)).append(job)
+    return [b"\n".join(job.pack() for job in task) for task in tasks]
+
+
+def jobs_of(payload: bytes) -> list[GroupJob]:
+    """The inverse, of one task."""
+    return [GroupJob.unpack(line) for line in payload.split(b"\n")]

@@ -117,7 +117,13 @@ EXECUTION = Option(
     "What orders the rows of a clustering; linear where columns are named.",
     kind=PluginName("clustering"),
 )
-INLINE = Option("hoodie.clustering.inline", "Cluster after writes.", "false", kind=FLAG)
+INLINE = Option(
+    "hoodie.clustering.inline",
+    "Cluster after writes.",
+    "false",
+    kind=FLAG,
+    aliases=("hoodie.datasource.clustering.inline.enable",),
+)
 EVERY = Option(
     "hoodie.clustering.inline.max.commits",
     "Writes after which an inline clustering is due.",
@@ -129,6 +135,11 @@ SCHEDULED = Option(
     "Only plan after writes; another process runs it.",
     "false",
     kind=FLAG,
+)
+AT_ONCE = Option(
+    "hoodie.clustering.max.parallelism",
+    "Groups of a plan that are rewritten at the same time, at most; by default as many as the engine has tasks for.",
+    kind=Whole(1),
 )
 MEMORY = Option(
     "hoodoo.clustering.memory",
@@ -161,5 +172,6 @@ CLUSTERING_OPTIONS: tuple[Option, ...] = (
     INLINE,
     EVERY,
     SCHEDULED,
+    AT_ONCE,
     MEMORY,
 )

@@ -23,7 +23,7 @@ from hoodoo.produce.slots import new_uuid
 from hoodoo.storage.api import Storage
 
 from hoodoo_clustering.file_bounds import FileBounds
-from hoodoo_clustering.group_job import GroupJob
+from hoodoo_clustering.group_job import GroupJob, jobs_of
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
@@ -37,7 +37,7 @@ _PART = 128 << 20
 
 @frozen
 class RewriteGroups:
-    """Step: payloads of :class:`GroupJob` in, rows of REWRITTEN out.
+    """Step: payloads of jobs (:func:`jobs_of`) in, rows of REWRITTEN out.
 
     ``rule``: of all stored columns but the name of the file. ``target_bytes``: of a file, on disk.
     ``memory``: bytes of rows that one task holds; besides, there are the record keys of one file, twice
@@ -59,9 +59,11 @@ class RewriteGroups:
         return REWRITTEN
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        key_changes = KeyChanges(True, task)  # which numbers all files of the task
         for batch in batches:
             for data in batch.column("payload").to_pylist():
-                yield from self._rewrite(GroupJob.unpack(data), KeyChanges(True, task))
+                for job in jobs_of(data):
+                    yield from self._rewrite(job, key_changes)
 
     def _rewrite(self, job: GroupJob, key_changes: KeyChanges) -> Iterator[pa.RecordBatch]:
         rows = GroupRows(self.storage, self.file_format, self.rule, job.slices, self.memory)

@@ -1,4 +1,4 @@
-"""Run the groups of a plan on the engine: one task for each, the heaviest first."""
+"""Run the groups of a plan on the engine: one task for each, or as many tasks as are allowed; the heaviest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from hoodoo.produce.pending import Pending
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_clustering.file_bounds import unpack
-from hoodoo_clustering.group_job import GroupJob
+from hoodoo_clustering.group_job import GroupJob, payloads
+from hoodoo_clustering.options import AT_ONCE
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 
@@ -65,7 +66,7 @@ def run_groups(
     ]
     heaviest = sorted(jobs, key=lambda job: (-job.size, job.number))
     engine = target.engine
-    stream = engine.map(engine.tasks([job.pack() for job in heaviest]), step)
+    stream = engine.map(engine.tasks(payloads(heaviest, AT_ONCE.given(target.options))), step)
     if tells:
         stream = engine.stage(stream, target.workspace(pending.requested))
     found = engine.collect(engine.map(stream, _OnlyFiles()))
