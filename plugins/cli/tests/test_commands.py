@@ -11,6 +11,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo.model.meta import META_COLUMNS
 from hoodoo_cli.commandline import main
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
@@ -298,3 +299,42 @@ def test_no_line_is_longer_than_the_terminal(
         assert max(map(len, out.splitlines())) <= columns, command
     out = run("timeline", trips.path)[1]
     assert all(i.requested in out for i in trips.timeline().writes())
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_virtual_keys(tmp_path: Path, run: Run, kind: str) -> None:
+    table = create(tmp_path / "t", kind)
+    table.upsert(rows(range(10), 1))
+    table.upsert(rows(range(5), 2))
+    code, out, _ = run("enable-virtual-keys", table.path, "--keep", "_hoodie_commit_time")
+    assert (code, out) == (
+        0,
+        "The record keys of trips are virtual. Meta columns that rows store: _hoodie_commit_time.\n",
+    )
+    code, out, _ = run("rewrite-keys", table.path)
+    assert (code, out) == (0, "2 file groups rewritten in 1 commit.\n")
+    assert run("rewrite-keys", table.path)[1] == "Nothing to rewrite.\n"
+    code, out, _ = run("rewrite-keys", table.path, "--json")
+    assert json.loads(out) == {"instants": [], "groups": 0, "left": []}
+    assert hoodoo.open(table.path).read().count() == 10
+    code, _, err = run("rewrite-keys", table.path, "--stored")
+    assert code and "can't be stored ones again" in " ".join(err.split())
+
+
+def test_virtual_keys_and_back(tmp_path: Path, run: Run) -> None:
+    table = create(tmp_path / "t")
+    table.upsert(rows(range(10), 1))
+    keep = [word for name in META_COLUMNS for word in ("--keep", name)]
+    code, out, _ = run("enable-virtual-keys", table.path, *keep, "--json")
+    assert code == 0 and json.loads(out) == {"virtual": True, "kept": sorted(META_COLUMNS)}
+    code, out, _ = run("rewrite-keys", table.path, "--stored")
+    assert (code, out) == (0, "The record keys of trips are stored ones.\n")
+    assert hoodoo.open(table.path).config.populate_meta_fields
+
+
+def test_rewriting_keys_says_how_far_it_is(tmp_path: Path) -> None:
+    table = create(tmp_path)
+    table.upsert(rows(range(10), 1))
+    told: list[tuple[str, int, int]] = []
+    table.rewrite_keys(progress=lambda *step: told.append(step))
+    assert told == [("rewrite", 0, 2), ("rewrite", 2, 2)]

@@ -166,3 +166,9 @@ def hoodoo_commands() -> Iterable[Registration]:
         ),
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)
+    for name, summary in (
+        ("rewrite-keys", "Rewrite the files that store record keys although these are virtual."),
+        ("enable-virtual-keys", "From now on rows do not store their record keys."),
+    ):
+        found = name.replace("-", "_")
+        yield Registration(name, f"hoodoo_services.commands.{found}:{found}", summary=summary)

@@ -25,6 +25,7 @@ from hoodoo.merge.virtual import check_virtual, key_columns, record_keys
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.options.virtual import KEPT_META as KEPT
@@ -60,7 +61,11 @@ class RewriteKeysAction:
         return cls()
 
     def run(
-        self, table: TableHandle, virtual: bool = True, engine: str | Engine | None = None
+        self,
+        table: TableHandle,
+        virtual: bool = True,
+        engine: str | Engine | None = None,
+        progress: Progress = silent,
     ) -> RewrittenKeys:
         if not virtual:
             _store_keys(table)
@@ -68,9 +73,17 @@ class RewriteKeysAction:
         self.enable(table)
         chosen = engine or table.default_engine
         done: list[Commit] = []
+        total = sum(stores_keys(s, table.config) for s in table.newest_slices()[1])
+
+        def rewritten(commit: Commit) -> None:
+            done.append(commit)
+            groups = sum(len(one.files) for one in done)
+            progress("rewrite", groups, max(groups, total))
+
+        progress("rewrite", 0, total)
         if table.config.table_type == "MERGE_ON_READ":
-            done.append(table.run("compaction", strategy=Storing(table.config), engine=chosen))
-        done += rewrite(table.write_request(UPSERT, partial(table.write_target, None, chosen)))
+            rewritten(table.run("compaction", strategy=Storing(table.config), engine=chosen))
+        rewrite(table.write_request(UPSERT, partial(table.write_target, None, chosen)), rewritten)
         done = [commit for commit in done if commit.instant]
         slices = table.newest_slices()[1]
         left = [s for s in slices if stores_keys(s, table.config)]
@@ -156,17 +169,15 @@ class Storing:
         return [c for c in candidates if stores_keys(c.slice, self.config)]
 
 
-def rewrite(order: WriteRequest) -> list[Commit]:
+def rewrite(order: WriteRequest, told: Callable[[Commit], None]) -> None:
     """Rewrite the base files that store their keys; those of slices with log files are left. One commit
-    for every :data:`GROUPS` file groups.
+    for every :data:`GROUPS` file groups, of which ``told`` hears.
 
     Raises CommitConflictError where other writers come in between more often than the order says. What
     has been committed until then stands.
     """
-    done: list[Commit] = []
     while commit := commit_files(order, _work):
-        done.append(commit)
-    return done
+        told(commit)
 
 
 def _work(target: WriteTarget) -> Callable[[Instant], tuple[WriteStat, ...]] | None:

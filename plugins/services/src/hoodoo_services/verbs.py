@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.model.findings import Progress, silent
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
@@ -157,7 +158,11 @@ def enable_virtual_keys(table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)
 
 
 def rewrite_keys(
-    table: TableHandle, virtual: bool = True, *, engine: str | Engine | None = None
+    table: TableHandle,
+    virtual: bool = True,
+    *,
+    engine: str | Engine | None = None,
+    progress: Progress = silent,
 ) -> RewrittenKeys:
     """Rewrite the files that store record keys although these are virtual; where they are not yet,
     they become so first, as by :meth:`enable_virtual_keys`.
@@ -165,11 +170,14 @@ def rewrite_keys(
     File group by file group, in commits of a few each: the table can be read and written meanwhile,
     a run that was cut short is begun again, and the old files are there for time travel until they
     are cleaned. Slices with log files are compacted. ``virtual=False`` makes the keys stored ones
-    again, if all rows store them: that is the way back for a table that kept all meta columns.
+    again, if all rows store them: that is the way back for a table that kept all meta columns. ``progress`` gets
+    step, done and total, in file groups, after each commit.
 
     Raises ConfigError, CommitConflictError where other writers come in between again and again.
     """
-    found: RewrittenKeys = run(table, "rewrite_keys", virtual=virtual, engine=engine)
+    found: RewrittenKeys = run(
+        table, "rewrite_keys", virtual=virtual, engine=engine, progress=progress
+    )
     return found
 
 
