@@ -11,9 +11,11 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.table.reads import query
+from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.compare import compared, compared_whole
 from hoodoo_services.indexes.lookup import KEYED, all_keys
+from hoodoo_services.indexes.steady import steady
 from hoodoo_services.indexes.switching import rebuild_index, switch_index
 from hoodoo_services.outcome import Comparison
 
@@ -38,10 +40,13 @@ class CompareIndexes:
         until: str | datetime | None = None,
         engine: str | Engine | None = None,
     ) -> Comparison:
-        target = table.write_target(None, engine or table.default_engine)
+        def look() -> WriteTarget:
+            return table.write_target(None, engine or table.default_engine)
+
+        target = look()
         one, other = (resolve("index", index, table.settings).instance for index in (a, b))
         if since is None:
-            return compared_whole(target, one, other, all_keys(target))
+            return steady(target, look, lambda t: compared_whole(t, one, other, all_keys(t)))
         keys = [RECORD_KEY, PARTITION_PATH]
         changed = query(table, "incremental", since=since, until=until, columns=keys).to_arrow()
         return compared(target, one, other, target.engine.source(changed.cast(KEYED)))

@@ -26,6 +26,7 @@ from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import all_keys, locations_of
 from hoodoo_services.indexes.prove import prove, prove_rows
+from hoodoo_services.indexes.steady import steady
 from hoodoo_services.indexes.stored import stored_index, unstored
 from hoodoo_services.outcome import Comparison
 
@@ -63,7 +64,7 @@ def switch_index(
         return evolve(target, plugins=evolve(target.plugins, index=found.instance))
 
     def proven(target: WriteTarget) -> Comparison:
-        return prove(target, found.instance, found.ref.name, was_global)
+        return steady(target, look, lambda t: prove(t, found.instance, found.ref.name, was_global))
 
     was_global = _is_global(other)
     if _lacks(other, found.ref.name):
@@ -153,14 +154,15 @@ def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> Non
         seen = {w.requested for w in timeline.writes() if order_key(w.completion_order) <= made}
         found = resolve("index", name, table.settings)
         other = _with_index(table, found)
+
+        def look() -> WriteTarget:
+            return other.write_target(None, engine or table.default_engine)
+
+        def proven(target: WriteTarget) -> Comparison:
+            return steady(target, look, lambda t: prove(t, found.instance, name, False))
+
         # Keys that came in twice since are no failure of what was made: it is not remembered then.
-        _bind(
-            other,
-            found,
-            seen,
-            lambda: other.write_target(None, engine or table.default_engine),
-            lambda target: prove(target, found.instance, name, False),
-        )
+        _bind(other, found, seen, look, proven)
         table.options, table.overrides = other.options, other.overrides
     table.refresh()
 
