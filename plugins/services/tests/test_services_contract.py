@@ -143,6 +143,18 @@ class TestCompareIndexes(ActionContract):
         return {"a": "simple", "b": "global_simple"}
 
 
+class TestLocate(ActionContract):
+    opened_with = CLEANING
+    effect = "never"
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "locate"
+
+    def options(self, table: Table) -> Mapping[str, Any]:
+        return {"keys": table.read(columns=table.config.record_key_fields).to_arrow()}
+
+
 def test_every_action_of_services_has_a_suite() -> None:
     offers = [o for o in kernel().offers("action") if o.plugin.distribution == "hoodoo-services"]
     wanted = {f"Test{offer.name.title().replace('_', '')}" for offer in offers}

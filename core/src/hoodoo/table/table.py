@@ -131,6 +131,7 @@ class Table:
     enable_virtual_keys = Offered("hoodoo-services")
     rewrite_keys = Offered("hoodoo-services")
     compare_indexes = Offered("hoodoo-services")
+    locate = Offered("hoodoo-services")
     rebuild_index = Offered("hoodoo-services")
     switch_index = Offered("hoodoo-services")
     cluster = Offered("hoodoo-clustering")

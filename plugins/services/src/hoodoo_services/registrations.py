@@ -83,6 +83,12 @@ def hoodoo_actions() -> Iterable[Registration]:
             summary="where two indexes differ in what they say of keys",
             verbs=_verbs("compare_indexes"),
         ),
+        Registration(
+            "locate",
+            "hoodoo_services.indexes.locating:LocateKeys.from_settings",
+            summary="where the rows of some keys lie, now or at an older moment",
+            verbs=_verbs("locate"),
+        ),
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.meta import COMMIT_TIME
@@ -201,6 +202,31 @@ def compare_indexes(
     found: Comparison = run(
         table, "compare_indexes", a=a, b=b, since=since, until=until, engine=engine
     )
+    return found
+
+
+def locate(
+    table: TableHandle,
+    keys: Any,
+    as_of: str | datetime | None = None,
+    *,
+    index: Any = None,
+    engine: str | Engine | None = None,
+) -> pa.Table:
+    """Where the rows of ``keys`` lie: ``record_key``, ``partition_path``, ``file_id`` and ``instant``, by which the
+    file slice is named. A key that the table does not have is not in the answer; one that lies in several file
+    groups is there once for each.
+
+    ``keys`` are those of :meth:`delete`: data with the key columns, or a list where the key is one column; without
+    the partition columns a key is found wherever it lies. The table's index is asked, or the one named by
+    ``index``; an index that computes file groups, and log files, are compared with the rows. ``as_of``: the files
+    of that moment are read instead, as indexes know the present. Changes nothing. Raises ConfigError for points
+    that are none, whose files have been cleaned, or together with ``index``.
+
+    >>> table.locate([3]).to_pylist()
+    [{'record_key': '3', 'partition_path': 'oslo', 'file_id': '...-0', 'instant': '20260101120000000'}]
+    """
+    found: pa.Table = run(table, "locate", keys=keys, as_of=as_of, index=index, engine=engine)
     return found
 
 
