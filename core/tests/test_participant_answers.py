@@ -7,19 +7,12 @@ from typing import Any
 
 import pytest
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs import (
-    archived_timeline,
-    change_log,
-    index,
-    metadata_partition,
-    participant,
-    pruner,
-    query_type,
-    service_policy,
-)
+from hoodoo.hookspecs import archived_timeline, change_log, index, participant, pruner, query_type
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Who, checked, kind_of
 from hoodoo.kernel.answers.seam import wrapped
+from hoodoo_metadata.hookspecs import metadata_partition
+from hoodoo_serve.hookspecs import service_policy
 
 # Protocol -> the kind that judges it.
 PROTOCOLS = {

@@ -12,9 +12,9 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, DataError, PluginError
 from hoodoo.hookspecs import Settings
-from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.kernel.resolve import resolve
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 

@@ -20,7 +20,6 @@ from hoodoo.errors import (
     StorageError,
     UnknownOptionError,
 )
-from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.table.handle import TableHandle
@@ -32,6 +31,7 @@ from hoodoo.timeline.instants import from_datetime, to_datetime
 from hoodoo.timeline.plans import PLANNER
 from hoodoo_services import savepoints
 from hoodoo_services.clean.plan import last_clean, pending_cleans, planned_files, read_plan
+from hoodoo_services.hookspecs.cleaning import Aged, History
 from hoodoo_services.outcome import Cleaned
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage

@@ -21,7 +21,6 @@ from hoodoo.errors import (
     PluginError,
     UnsupportedTableError,
 )
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import State
 from hoodoo.table.table import Table
@@ -29,6 +28,7 @@ from hoodoo.timeline import codec, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo_cli.commandline import main
+from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.plan import pending_clusterings
 
 SCHEMA = pa.schema(

@@ -20,6 +20,8 @@ from hoodoo_metadata.options import METADATA_OPTIONS
 from hoodoo_services.options import ARCHIVE_OPTIONS, CLEAN_OPTIONS, COMPACTION_OPTIONS
 from hoodoo_standard.creation.options import NEW_TABLE_OPTIONS
 
+kernel()  # knows the families that distributions bring
+
 PAGE = Path(__file__).parents[2] / "docs/options.md"
 OURS = (
     "hoodoo-core",

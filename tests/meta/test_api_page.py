@@ -9,6 +9,9 @@ from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.deprecated import DEPRECATED, Deprecated
 from hoodoo.hookspecs.family import WITHOUT, Optional
 from hoodoo.kernel.answers import kind_of
+from hoodoo.kernel.registry import kernel
+
+kernel()  # knows the families that distributions bring
 
 PAGE = Path(__file__).parents[2] / "docs/plugins/api.md"
 

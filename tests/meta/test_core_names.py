@@ -13,6 +13,8 @@ from pathlib import Path
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.kernel.registry import kernel
 
+kernel()  # knows the families that distributions bring
+
 CORE = Path(__file__).parents[2] / "core/src/hoodoo"
 JAVA = "org.apache.hudi."
 # Names of registrations that are also words of the format, or names of columns, fields and members: said in core,
@@ -44,11 +46,6 @@ ROOMS = ("timeline/", "hookspecs/", "kernel/", "model/action.py")
 KNOWN: dict[str, set[str]] = {
     "actions/rollback/files.py": {"clustering", "compaction"},
     "hookspecs/__init__.py": {"local"},
-    "hookspecs/cleaning.py": {
-        "KEEP_LATEST_BY_HOURS",
-        "KEEP_LATEST_COMMITS",
-        "KEEP_LATEST_FILE_VERSIONS",
-    },
     "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
     "read/scan.py": {"spark"},
 }

@@ -23,28 +23,23 @@ from hoodoo.hookspecs import FAMILIES, Option, PluginRef, Registration, Settings
 from hoodoo.hookspecs import action as action_family
 from hoodoo.hookspecs import archived_timeline as archived_family
 from hoodoo.hookspecs import change_log as change_family
-from hoodoo.hookspecs import cleaning as cleaning_family
-from hoodoo.hookspecs import clustering as clustering_family
-from hoodoo.hookspecs import compaction as compaction_family
+from hoodoo.hookspecs import clustering_updates as updates_family
 from hoodoo.hookspecs import conflict as conflict_family
 from hoodoo.hookspecs import engine as engine_family
 from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
 from hoodoo.hookspecs import log_block as block_family
 from hoodoo.hookspecs import log_format as log_family
-from hoodoo.hookspecs import metadata_partition as partition_family
 from hoodoo.hookspecs import participant as participant_family
 from hoodoo.hookspecs import pruner as pruner_family
 from hoodoo.hookspecs import query_type as query_family
 from hoodoo.hookspecs import serializer as serializer_family
 from hoodoo.hookspecs.creation import Found, NewTable
-from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
-from hoodoo.hookspecs.service_policy import ServicePolicy
 from hoodoo.kernel import load
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel, kernel
@@ -52,8 +47,15 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_clustering.hookspecs import clustering as clustering_family
+from hoodoo_metadata.hookspecs import metadata_partition as partition_family
+from hoodoo_metadata.hookspecs.index_hash import KeyHash
+from hoodoo_serve.hookspecs.service_policy import ServicePolicy
+from hoodoo_services.hookspecs import cleaning as cleaning_family
+from hoodoo_services.hookspecs import compaction as compaction_family
 
 REPO = Path(__file__).parents[2]
+kernel()  # knows the families that distributions bring
 CONTRIB = REPO / "contrib/keep-first"
 CONTRIBS = (
     CONTRIB,
@@ -327,6 +329,7 @@ def _fails_to_import(site: Path, monkeypatch: pytest.MonkeyPatch, source: str) -
 # Protocols and values of each family, in the order of the page. Protocols are checked member by
 # member, values by their fields.
 TYPES: dict[str, tuple[type, ...]] = {
+    "family": (),
     "storage": (Storage, Entry),
     "creation": (NewTable, Found),
     "engine": (
@@ -423,7 +426,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         clustering_family.ClusteredFile,
         clustering_family.ClusteredGroup,
     ),
-    "clustering_updates": (clustering_family.ClusteringUpdates, clustering_family.PendingPlan),
+    "clustering_updates": (updates_family.ClusteringUpdates, updates_family.PendingPlan),
     "cleaning": (
         cleaning_family.CleaningPolicy,
         cleaning_family.History,
@@ -476,10 +479,11 @@ def headings_of(kind: type) -> list[str]:
 def expected_headings() -> list[str]:
     """Every heading with a signature, in the order of the page."""
     found = ["## Registrations", *(h for kind in REGISTRATION for h in headings_of(kind))]
-    for family, specs in FAMILIES.items():
+    for family, kinds in TYPES.items():
+        specs = FAMILIES[family]
         found.append(f"## {family.replace('_', ' ').capitalize()}")
         found += [f"### `{signature(name, hook)}`" for name, hook in specs.hooks.items()]
-        found += [h for kind in TYPES[family] for h in headings_of(kind)]
+        found += [h for kind in kinds for h in headings_of(kind)]
     return found
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from hoodoo import Table
 from hoodoo.hookspecs import FAMILIES
+from hoodoo.kernel.registry import kernel
 from hoodoo.model.action import ACTIONS
+
+kernel()  # knows the families that distributions bring
 
 TEXT = (Path(__file__).parents[2] / "docs/glossary.md").read_text("utf-8")
 

@@ -15,6 +15,8 @@ from hoodoo.kernel.options import known_to_hudi
 from hoodoo.options.core import CORE_OPTIONS
 from hoodoo.options.kinds import TEXT
 
+kernel()  # knows the families that distributions bring
+
 REPO = Path(__file__).parents[2]
 OURS = (
     "hoodoo-core",

@@ -10,10 +10,17 @@ import pytest
 from hoodoo.hookspecs import FAMILIES, USUAL
 from hoodoo.kernel.registry import kernel
 
+kernel()  # knows the families that distributions bring
+
 REPO = Path(__file__).parents[2]
 # What a distribution offers to others on purpose. (Subcommands are loaded by hoodoo-cli alone, so that those who
 # contribute one can go by its toolkit without needing it.)
-OFFERED = ("hoodoo_cli.toolkit",)
+OFFERED = (
+    "hoodoo_cli.toolkit",
+    # The families that a distribution brings, and the contract suites of their plugins.
+    *(f"hoodoo_{one}.hookspecs" for one in ("clustering", "metadata", "serve", "services")),
+    *(f"hoodoo_{one}.testing" for one in ("clustering", "metadata", "serve", "services")),
+)
 
 
 def packages() -> list[Path]:

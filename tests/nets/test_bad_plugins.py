@@ -26,6 +26,9 @@ from hoodoo.errors import CommitUnknownError, HoodooWarning, PluginError
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import kind_of
+from hoodoo.kernel.registry import kernel
+
+kernel()  # knows the families that distributions bring
 
 MORE = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 # Twists of each member that a default run tries.
@@ -86,6 +89,10 @@ def _protocols() -> Iterator[tuple[str, type]]:
         "hoodoo.storage.api",
         "hoodoo.storage.lock",
     ]
+    brought = (f.declared_at.partition(":")[0] for f in FAMILIES.values() if f.declared_at)
+    for package in dict.fromkeys(brought):
+        found = import_module(package)
+        names += [f"{package}.{path.stem}" for path in _sources(found)]
     for name in names:
         for found in vars(import_module(name)).values():
             is_protocol = inspect.isclass(found) and getattr(found, "_is_protocol", False)
@@ -93,8 +100,8 @@ def _protocols() -> Iterator[tuple[str, type]]:
                 yield found.__name__, found
 
 
-def _sources() -> list[Path]:
-    return sorted(p for p in Path(hoodoo.hookspecs.__path__[0]).glob("*.py") if p.stem[0] != "_")
+def _sources(package: Any = hoodoo.hookspecs) -> list[Path]:
+    return sorted(p for p in Path(package.__path__[0]).glob("*.py") if p.stem[0] != "_")
 
 
 def _own(protocol: type) -> list[str]:

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import Clustering
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.testing.contracts.clustering import ClusteringContract
+from hoodoo_clustering.hookspecs.clustering import Clustering
+from hoodoo_clustering.testing.clustering import ClusteringContract
 from hoodoo_route_geography import RouteGeography
 from hoodoo_route_geography.curve import along
 

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import (
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo_clustering.hookspecs.clustering import (
     Bounds,
     Clusterable,
     ClusteringGroup,
     ClusteringPlanner,
     GroupSizes,
 )
-from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.meta import RECORD_KEY
-from hoodoo.testing.contracts.clustering_plan import ClusteringPlanContract, made_clusterable
 from hoodoo_clustering.strategies.at_random import AtRandom
 from hoodoo_clustering.strategies.boxes import Boxes
 from hoodoo_clustering.strategies.by_commit_time import ByCommitTime
@@ -25,6 +24,7 @@ from hoodoo_clustering.strategies.by_key_range import ByKeyRange
 from hoodoo_clustering.strategies.by_overlap import ByOverlap
 from hoodoo_clustering.strategies.by_size import BySize
 from hoodoo_clustering.strategies.planners import planners
+from hoodoo_clustering.testing.clustering_plan import ClusteringPlanContract, made_clusterable
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hoodoo.hookspecs.clustering import ClusteringUpdates, PendingPlan
+from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
 from hoodoo.testing.contracts.clustering_updates import ClusteringUpdatesContract
 from hoodoo_clustering.strategies.updates import Allow, Reject
 

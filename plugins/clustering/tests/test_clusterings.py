@@ -11,18 +11,18 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.engine.places import places
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo.testing.contracts.clustering import ClusteringContract
+from hoodoo_clustering.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
+from hoodoo_clustering.places import places
 from hoodoo_clustering.strategies.combine import Combine
 from hoodoo_clustering.strategies.hilbert import Hilbert
 from hoodoo_clustering.strategies.linear import Linear
 from hoodoo_clustering.strategies.orders import orders
 from hoodoo_clustering.strategies.zorder import ZOrder
+from hoodoo_clustering.testing.clustering import ClusteringContract
 from hypothesis import given
 from hypothesis import strategies as st
 

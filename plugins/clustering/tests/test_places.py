@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.engine import places as placing
-from hoodoo.engine.places import places
+from hoodoo_clustering import places as placing
+from hoodoo_clustering.places import places
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

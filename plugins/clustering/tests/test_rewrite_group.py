@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 import pytest
 from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError
-from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.log_files import log_files
@@ -25,6 +24,7 @@ from hoodoo.produce.pending import Pending
 from hoodoo_clustering.file_bounds import FileBounds, unpack
 from hoodoo_clustering.group_job import GroupJob
 from hoodoo_clustering.group_rows import GroupRows
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 from hoodoo_clustering.sample import sample
 from hoodoo_formats.parquet.format import ParquetFormat

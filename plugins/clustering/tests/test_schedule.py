@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve, field, frozen
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
@@ -24,6 +23,7 @@ from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans import PLANNER, clustered_groups
 from hoodoo_clustering.changed import last_plan
+from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.options import SORT_COLUMNS
 from hoodoo_clustering.plan import LEFT_OUT, ClusteringPlan, read_clustering
 from hoodoo_clustering.schedule import Scope, make_plan

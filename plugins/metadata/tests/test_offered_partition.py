@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo import hookimpl
-from hoodoo.hookspecs.metadata_partition import PARTITION_ENTRIES, GroupEntries
+from hoodoo_metadata.hookspecs.metadata_partition import PARTITION_ENTRIES, GroupEntries
 from hoodoo.hookspecs.registration import Registration
 
 

@@ -10,9 +10,9 @@ import hoodoo
 import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.action import AfterWrite
-from hoodoo.testing.contracts.service_policy import ServicePolicyContract
 from hoodoo_serve import table_services
 from hoodoo_serve.table_services import Round, TableServices, service_options
+from hoodoo_serve.testing.service_policy import ServicePolicyContract
 
 Made = Callable[..., hoodoo.Table]
 

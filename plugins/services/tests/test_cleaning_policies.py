@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.testing.contracts.cleaning import (
+from hoodoo_services.clean.policies.by_versions import ByVersions
+from hoodoo_services.clean.policies.by_writes import ByCommits, ByHours
+from hoodoo_services.hookspecs.cleaning import Aged, History
+from hoodoo_services.testing.cleaning import (
     CleaningContract,
     instant_of,
     made_group,
     made_history,
 )
-from hoodoo_services.clean.policies.by_versions import ByVersions
-from hoodoo_services.clean.policies.by_writes import ByCommits, ByHours
 
 
 class TestByCommits(CleaningContract):

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
-from hoodoo.testing.contracts.compaction import CompactionContract, made_candidate
 from hoodoo_services.compaction.strategies import BoundedIO, DayBased, LogCount, LogSize, Unbounded
+from hoodoo_services.hookspecs.compaction import Candidate, CompactionStrategy
+from hoodoo_services.testing.compaction import CompactionContract, made_candidate
 from hypothesis import given
 from hypothesis import strategies as st
 

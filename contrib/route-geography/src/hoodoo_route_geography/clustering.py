@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.registration import Settings
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 
 from hoodoo_route_geography.airports import read_airports
 from hoodoo_route_geography.curve import Words, along, on_map
@@ -24,7 +24,7 @@ from hoodoo_route_geography.curve import Words, along, on_map
 
 @frozen(eq=False)
 class RouteGeography:
-    """Implements :class:`hoodoo.hookspecs.clustering.Clustering`. ``columns``: of the codes of the airports
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`. ``columns``: of the codes of the airports
     that flights leave from and go to. ``airports``: faa, lat, lon."""
 
     airports: pa.Table

@@ -7,9 +7,11 @@ the objects made by the registered factories obey and that tasks call directly.
 
 Order of the families, as a row meets them on its way into a table:
 
-storage -> creation -> engine -> key generator -> merger -> index -> index hash -> layout -> serializer -> file format
--> log format -> log block format -> change log -> conflict -> lock -> participant -> metadata partition -> pruner -> query type -> action -> archived timeline -> compaction -> clustering plan -> clustering -> clustering updates -> cleaning -> service policy -> report
--> command -> observer
+family -> storage -> creation -> engine -> key generator -> merger -> index -> layout -> serializer -> file format ->
+log format -> log block format -> change log -> conflict -> lock -> participant -> pruner -> query type -> action ->
+archived timeline -> clustering updates -> report -> command -> observer
+
+Core works with these. A family that only a distribution works with is brought by it (``hoodoo_families``).
 """
 
 from __future__ import annotations
@@ -18,44 +20,41 @@ from hoodoo.hookspecs import (
     action,
     archived_timeline,
     change_log,
-    cleaning,
-    clustering,
+    clustering_updates,
     command,
-    compaction,
     conflict,
     creation,
     engine,
+    family,
     file_format,
     index,
-    index_hash,
     key_generator,
     layout,
     lock,
     log_block,
     log_format,
     merger,
-    metadata_partition,
     observer,
     participant,
     pruner,
     query_type,
     report,
     serializer,
-    service_policy,
     storage,
 )
 from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
 
+# Those of core, and those that distributions have brought to this process (hoodoo.kernel.families).
 FAMILIES: dict[str, Family] = {
+    "family": family.FAMILY,
     "storage": storage.FAMILY,
     "creation": creation.FAMILY,
     "engine": engine.FAMILY,
     "key_generator": key_generator.FAMILY,
     "merger": merger.FAMILY,
     "index": index.FAMILY,
-    "index_hash": index_hash.FAMILY,
     "layout": layout.FAMILY,
     "serializer": serializer.FAMILY,
     "file_format": file_format.FAMILY,
@@ -65,17 +64,11 @@ FAMILIES: dict[str, Family] = {
     "conflict": conflict.FAMILY,
     "lock": lock.FAMILY,
     "participant": participant.FAMILY,
-    "metadata_partition": metadata_partition.FAMILY,
     "pruner": pruner.FAMILY,
     "query_type": query_type.FAMILY,
     "action": action.FAMILY,
     "archived_timeline": archived_timeline.FAMILY,
-    "compaction": compaction.FAMILY,
-    "clustering_plan": clustering.PLANS,
-    "clustering": clustering.ORDERS,
-    "clustering_updates": clustering.UPDATES,
-    "cleaning": cleaning.FAMILY,
-    "service_policy": service_policy.FAMILY,
+    "clustering_updates": clustering_updates.FAMILY,
     "report": report.FAMILY,
     "command": command.FAMILY,
     "observer": observer.FAMILY,
@@ -84,7 +77,7 @@ FAMILIES: dict[str, Family] = {
 # The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
 _BRINGS = {
     "hoodoo-formats": ("file_format", "log_format", "log_block"),
-    "hoodoo-metadata": ("participant", "metadata_partition", "pruner"),
+    "hoodoo-metadata": ("participant", "metadata_partition", "index_hash", "pruner"),
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
     "hoodoo-history": ("change_log", "query_type"),
@@ -102,8 +95,8 @@ BRINGS_NAMED: dict[tuple[str, str], tuple[str, str]] = {
     ("engine", "local"): ("hoodoo-standard", "hoodoo-standard"),
 }
 
-# The API numbers of each family that this core works with, oldest first: those that `Registration.api` may say.
-APIS: dict[str, tuple[int, ...]] = {name: family.api for name, family in FAMILIES.items()}
+# The API numbers of each family of core, oldest first: those that `Registration.api` may say.
+APIS: dict[str, tuple[int, ...]] = {name: one.api for name, one in FAMILIES.items()}
 
 __all__ = [
     "APIS",

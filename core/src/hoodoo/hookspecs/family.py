@@ -38,7 +38,8 @@ class Family:
     What a factory makes obeys one of ``protocols``, and may have members of the ``optional`` ones: all of one, or
     none, unless ``lacking`` says otherwise of a member, of ``protocols`` too. ``parts``: Protocols of what members
     answer that answers in its place: name -> the Protocol and its optional ones. ``travels``: workers need it.
-    ``api``: the numbers of its API that this core works with, oldest first.
+    ``api``: the numbers of its API that this core works with, oldest first. ``declared_at``: of a family that a
+    distribution brings, what its hook ``hoodoo_families`` says; the kernel notes it.
     """
 
     hook: str | None
@@ -50,6 +51,7 @@ class Family:
     travels: bool = False
     more: type | None = None
     api: tuple[int, ...] = (1,)
+    declared_at: str = ""
     hooks: Mapping[str, Callable[..., Any]] = field(init=False, eq=False, repr=False)
 
     @hooks.default
@@ -77,6 +79,20 @@ def _registering(name: str, about: str) -> Callable[[], Iterable[Registration]]:
 
     registrations.__name__, registrations.__doc__ = name, about
     return hookspec(registrations)
+
+
+class FamilyHooks:
+    @hookspec
+    def hoodoo_families(self) -> Mapping[str, str]:
+        """Bring families of plugins that this distribution works with, and core does not. When: plugins are discovered,
+        before any registration hook is called. Default: those that distributions of Hoodoo bring.
+
+        Name of each family -> the text ``package.module:NAME`` of a :class:`Family`. Who answers hooks of a family
+        that may not be there marks them ``@hookimpl(optionalhook=True)``.
+        """
+
+
+FAMILY = Family(None, more=FamilyHooks)
 
 
 def members(protocol: type) -> dict[str, bool]:

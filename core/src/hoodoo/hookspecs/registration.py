@@ -84,7 +84,8 @@ class PluginRef:
 
     ``module`` is the entry point's value; ``distribution`` and ``version`` are the driver's.
 
-    An object that the user passed unpackaged travels as ``instance`` and has no module.
+    An object that the user passed unpackaged travels as ``instance`` and has no module. ``family_at``: where a family
+    is declared that a distribution brings.
     """
 
     family: str
@@ -94,3 +95,4 @@ class PluginRef:
     version: str = ""
     settings: Settings = Settings()
     instance: Any = None
+    family_at: str = ""

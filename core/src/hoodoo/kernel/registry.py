@@ -12,10 +12,11 @@ import pluggy
 from attrs import frozen
 
 from hoodoo.errors import HoodooWarning, PluginError
-from hoodoo.hookspecs import FAMILIES, Option, Registration
+from hoodoo.hookspecs import FAMILIES, USUAL, Option, Registration
 from hoodoo.hookspecs.marks import PROJECT
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
+from hoodoo.kernel.families import add_families_of
 from hoodoo.options.kinds import TEXT
 
 
@@ -42,7 +43,8 @@ class Kernel:
     hook, a hook that fails or answers something else than registrations, or a registration for another API
     of its family. With ``strict`` it raises :class:`~hoodoo.errors.PluginError`; else it is left out as a
     whole and stands in ``broken``, after those given. A name or alias that is taken twice inside a family
-    always raises: which one a table means, nobody can say.
+    always raises: which one a table means, nobody can say. ``on_worker``: of families that other distributions bring
+    only those are known that are needed; the driver has judged the hooks.
     """
 
     def __init__(
@@ -52,12 +54,24 @@ class Kernel:
         disabled: Sequence[str] = (),
         *,
         strict: bool = True,
+        on_worker: bool = False,
     ) -> None:
         self.disabled = tuple(disabled)
         self.options: dict[str, Option] = {}
         self.verbs: dict[str, str] = {}  # method of a table -> the text of its function
         self._manager = pluggy.PluginManager(PROJECT)
         self._old = old_names("hook")
+        self._on_worker = on_worker
+        found_broken = list(broken)
+        left: list[Plugin] = []
+        for plugin in plugins:
+            try:
+                add_families_of(plugin)
+                left.append(plugin)
+            except PluginError as error:
+                if strict:
+                    raise
+                found_broken.append(Broken(plugin, error))
         # family -> its hooks that take nothing and return registrations
         self._registering: dict[str, list[str]] = {}
         for name, specs in FAMILIES.items():
@@ -67,8 +81,7 @@ class Kernel:
             older = [n for n in old if self._old[n].new == specs.hook]
             self._registering[name] = sorted([specs.hook, *older]) if specs.hook else []
         fitting: dict[Plugin, dict[str, list[Registration]]] = {}
-        found_broken = list(broken)
-        for plugin in plugins:
+        for plugin in left:
             try:
                 self._add(plugin)
                 fitting[plugin] = self._ask(plugin)
@@ -100,16 +113,16 @@ class Kernel:
 
     def offers(self, family: str) -> tuple[Offer, ...]:
         """What is offered in ``family``, in the order of discovery."""
-        return tuple(self._offers[_known(family)])
+        return tuple(self._offers[self._known(family)])
 
     def find(self, family: str, name: str) -> Offer | None:
         """The offer with this name or alias, without regard to case."""
-        return self._by_name[_known(family)].get(name.casefold())
+        return self._by_name[self._known(family)].get(name.casefold())
 
     def nearest(self, family: str, name: str) -> list[str]:
         """Names and aliases of ``family`` that look like ``name``, best first."""
         spelt: dict[str, str] = {}
-        for offer in self._offers[_known(family)]:
+        for offer in self._offers[self._known(family)]:
             for text in (offer.name, *offer.registration.aliases):
                 spelt.setdefault(text.casefold(), text)
         # The last part of a Java class name is what people mistype.
@@ -125,6 +138,19 @@ class Kernel:
         callers = [self._caller(name) for name in (*older, hook)]
         by_name = {found.plugin_name: found for c in callers for found in c.get_hookimpls()}
         return [(plugin, by_name[plugin.name]) for plugin in self.plugins if plugin.name in by_name]
+
+    def _known(self, family: str) -> str:
+        if family not in self._offers:
+            usual = USUAL.get(family)
+            fix = (
+                f"Families: {', '.join(self._offers)}."
+                if usual is None
+                else f"pip install {usual[1]}"
+            )
+            raise PluginError(
+                f"family {family!r}", "there is no such family among the installed plugins.", fix
+            )
+        return family
 
     # --- building ---------------------------------------------------------------------------------
     def _caller(self, hook: str) -> Any:  # pluggy's type leaves open that `spec` is there
@@ -144,7 +170,8 @@ class Kernel:
             mine = [i for i in caller.get_hookimpls() if i.plugin_name == plugin.name]
             if caller.name in self._old:
                 warn_of_old(self._old[caller.name], str(plugin))
-            if not caller.has_spec() and not all(i.optionalhook for i in mine):
+            wanted = not self._on_worker and not all(i.optionalhook for i in mine)
+            if wanted and not caller.has_spec():
                 near = difflib.get_close_matches(caller.name, self.hooks, n=1)
                 raise PluginError(
                     f"hook {caller.name!r} of {plugin}",
@@ -205,14 +232,6 @@ class Kernel:
 
 def _has_spec(caller: object) -> bool:
     return isinstance(caller, pluggy.HookCaller) and caller.has_spec()
-
-
-def _known(family: str) -> str:
-    if family not in FAMILIES:
-        raise PluginError(
-            f"family {family!r}", "there is no such family.", f"Families: {', '.join(FAMILIES)}."
-        )
-    return family
 
 
 def _registrations(

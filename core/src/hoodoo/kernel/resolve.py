@@ -40,6 +40,8 @@ def resolve(
     """
     settings = Settings() if settings is None else settings
     if not isinstance(wanted, str):
+        if family not in FAMILIES:  # one that a distribution brings
+            kernel()
         name = _name_of(plain(wanted))
         if not isinstance(wanted, Checked):
             check(family, wanted, f"{family} object {type(wanted).__name__}")
@@ -56,6 +58,7 @@ def resolve(
         offer.plugin.distribution,
         offer.plugin.version,
         settings,
+        family_at=FAMILIES[family].declared_at,
     )
     return Resolved(make(offer, settings), ref)
 

@@ -16,6 +16,7 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs import PluginRef
 from hoodoo.kernel.answers import Who, checked
 from hoodoo.kernel.discover import Plugin
+from hoodoo.kernel.families import add_family
 from hoodoo.kernel.registry import Kernel
 from hoodoo.kernel.resolve import make
 
@@ -35,6 +36,7 @@ def load(ref: PluginRef) -> Any:
     Raises :class:`~hoodoo.errors.PluginError` naming what this worker lacks: the module, the right
     version of the distribution, or the registration.
     """
+    add_family(ref.family, ref.family_at)
     if not ref.module:
         return checked(ref.family, ref.instance, Who(ref.family, ref.name))
     key = (
@@ -83,7 +85,9 @@ def _kernel(ref: PluginRef) -> Kernel:
                 f"has {ref.version}.",
                 _SHIP.format(ref.distribution),
             )
-        _kernels[key] = Kernel([Plugin(ref.module, ref.module, ref.distribution, found, loaded)])
+        _kernels[key] = Kernel(
+            [Plugin(ref.module, ref.module, ref.distribution, found, loaded)], on_worker=True
+        )
     return _kernels[key]
 
 

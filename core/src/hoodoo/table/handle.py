@@ -19,7 +19,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
     warn,
 )
-from hoodoo.hookspecs.clustering import PendingPlan
+from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, record_key_columns

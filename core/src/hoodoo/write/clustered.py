@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hoodoo.errors import PendingClusteringError
-from hoodoo.hookspecs.clustering import PendingPlan
+from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.write.operation import WriteKind
 from hoodoo.write.target import WriteTarget
 

@@ -9,7 +9,7 @@ from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.change_log import ChangeLogFormat
-from hoodoo.hookspecs.clustering import ClusteringUpdates, PendingPlan
+from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
 from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex, LookupIndex

@@ -15,7 +15,6 @@ from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
 from hoodoo.errors import CommitUnknownError, ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.action import AfterWrite
-from hoodoo.hookspecs.clustering import Clustering
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.hookspecs.registration import Registration, Settings
@@ -36,6 +35,7 @@ from hoodoo.write.commit import Commit
 from hoodoo.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
+from hoodoo_clustering.hookspecs.clustering import Clustering
 from hoodoo_clustering.left_out import sentences
 from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings

@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
-from hoodoo.hookspecs.clustering import Bounds, Clusterable
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -24,6 +23,8 @@ from hoodoo.produce.base_ranges import base_ranges
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_clustering.hookspecs.clustering import Bounds, Clusterable
 
 _AT_ONCE = 16
 # Fewer files are opened as fast as participants are asked.

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
-from hoodoo.hookspecs.clustering import Bounds
+
+from hoodoo_clustering.hookspecs.clustering import Bounds
 
 
 @define

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from hoodoo.hookspecs.clustering import Clusterable
+from hoodoo_clustering.hookspecs.clustering import Clusterable
 
 ROWS = "hoodoo.rows"
 MIN, MAX = "hoodoo.min.", "hoodoo.max."

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hoodoo.hookspecs.clustering import ClusteringGroup
 from hoodoo.model.commit import Operation
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_clustering.hookspecs.clustering import ClusteringGroup
 from hoodoo_clustering.run import PARAMS, STRATEGY
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
@@ -16,6 +16,14 @@ _UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 _VERBS = (
     "cluster", "schedule_clustering", "run_clustering", "cancel_clustering", "clusterings",
 )  # fmt: skip
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {
+        "clustering_plan": "hoodoo_clustering.hookspecs:PLANS",
+        "clustering": "hoodoo_clustering.hookspecs:ORDERS",
+    }
 
 
 @hookimpl

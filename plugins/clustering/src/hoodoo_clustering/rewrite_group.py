@@ -8,7 +8,6 @@ from contextlib import ExitStack
 import pyarrow as pa
 from attrs import define, frozen
 from hoodoo.errors import CommitConflictError
-from hoodoo.hookspecs.clustering import Clustering
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
 from hoodoo.merge.rule import MergeRule
@@ -25,6 +24,7 @@ from hoodoo.storage.api import Storage
 from hoodoo_clustering.file_bounds import FileBounds
 from hoodoo_clustering.group_job import GroupJob, jobs_of
 from hoodoo_clustering.group_rows import GroupRows
+from hoodoo_clustering.hookspecs.clustering import Clustering
 from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
 from hoodoo_clustering.sort_runs import sort_rows

@@ -23,7 +23,6 @@ from hoodoo.errors import (
     CorruptTableError,
     StorageError,
 )
-from hoodoo.hookspecs.clustering import ClusteredGroup, Clustering
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
@@ -43,6 +42,7 @@ from hoodoo.write.conflicts import change_of
 from hoodoo.write.run import WriteRequest
 from hoodoo.write.target import WriteTarget
 
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run_groups import run_groups
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
@@ -18,6 +17,7 @@ from hoodoo.write.target import WriteTarget
 
 from hoodoo_clustering.file_bounds import unpack
 from hoodoo_clustering.group_job import GroupJob, payloads
+from hoodoo_clustering.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
 from hoodoo_clustering.options import AT_ONCE
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups

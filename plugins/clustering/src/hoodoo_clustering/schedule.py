@@ -14,12 +14,6 @@ from operator import attrgetter
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.clustering import (
-    Clusterable,
-    ClusteringGroup,
-    ClusteringPlanner,
-    GroupSizes,
-)
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -30,6 +24,12 @@ from hoodoo_clustering.bounds import with_bounds
 from hoodoo_clustering.changed import changed_partitions
 from hoodoo_clustering.eligible import eligible
 from hoodoo_clustering.group_metrics import group_extra, group_metrics
+from hoodoo_clustering.hookspecs.clustering import (
+    Clusterable,
+    ClusteringGroup,
+    ClusteringPlanner,
+    GroupSizes,
+)
 from hoodoo_clustering.laid_out import LaidOut
 from hoodoo_clustering.left_out import NEXT_TIME, NO_USE, NOT_CHOSEN, SORTED, sentences
 from hoodoo_clustering.options import SORT_COLUMNS
@@ -191,7 +191,7 @@ def _check_groups(
 def _broken(name: str, what: str) -> PluginError:
     return PluginError(
         f"clustering planner {name!r}", what,
-        "Repair it: hoodoo.testing.contracts.clustering_plan tests what planners promise.",
+        "Repair it: hoodoo_clustering.testing.clustering_plan tests what planners promise.",
     )  # fmt: skip
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
-from hoodoo.engine.places import Places, places
 from hoodoo.engine.spill import Spill
 from hoodoo.storage.api import Storage
+
+from hoodoo_clustering.places import Places, places
 
 Keys = Callable[[pa.Table], Sequence[pa.ChunkedArray | pa.Array]]
 # Offsets of strings are 32 bits: a column of what is sorted at once has to stay below.
@@ -36,7 +37,7 @@ class Sorted:
 def sort_rows(
     batches: Iterator[pa.RecordBatch], keys: Keys, memory: int, storage: Storage | None = None
 ) -> Sorted:
-    """All rows in ascending order of their keys (see :func:`~hoodoo.engine.places.places`), holding
+    """All rows in ascending order of their keys (see :func:`~hoodoo_clustering.places.places`), holding
     about ``memory`` bytes of them; others wait in the scratch directory of ``storage``. Raises EngineError
     where the local disk is full."""
     spill: Spill | None = None

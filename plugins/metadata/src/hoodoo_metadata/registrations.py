@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs.registration import Registration
 
 from hoodoo_metadata import options
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {
+        "metadata_partition": "hoodoo_metadata.hookspecs:METADATA_PARTITION",
+        "index_hash": "hoodoo_metadata.hookspecs:INDEX_HASH",
+    }
 
 
 @hookimpl
@@ -86,3 +94,17 @@ def hoodoo_commands() -> Iterable[Registration]:
             summary="Make base files of the log files of the metadata table.",
         ),
     ]
+
+
+@hookimpl
+def hoodoo_index_hashes() -> Iterable[Registration]:
+    return [
+        Registration(
+            "java", "hoodoo_metadata.record_index.hashes:JavaHash.from_settings",
+            summary="the hash of Hudi's record index"
+        ),
+        Registration(
+            "mixed", "hoodoo_metadata.record_index.hashes:MixedHash.from_settings",
+            summary="the same with its bits mixed, for short or similar keys",
+        ),
+    ]  # fmt: skip

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
 from hoodoo_serve import options
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {
+        "service_policy": "hoodoo_serve.hookspecs:SERVICE_POLICY",
+    }
 
 
 @hookimpl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
@@ -14,6 +14,14 @@ _COMPACT = "org.apache.hudi.table.action.compact.strategy."
 
 def _verbs(*names: str) -> dict[str, str]:
     return {name: f"hoodoo_services.verbs:{name}" for name in names}
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {
+        "compaction": "hoodoo_services.hookspecs:COMPACTION",
+        "cleaning": "hoodoo_services.hookspecs:CLEANING",
+    }
 
 
 @hookimpl

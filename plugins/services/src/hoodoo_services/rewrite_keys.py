@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, table_properties
@@ -41,6 +40,7 @@ from hoodoo.write.stored_keys import stores_keys
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
+from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_services.indexes.stored import delete_stored_index, without_stored_index
 from hoodoo_services.outcome import RewrittenKeys
 

@@ -160,20 +160,6 @@ def hoodoo_indexes() -> Iterable[Registration]:
 
 
 @hookimpl
-def hoodoo_index_hashes() -> Iterable[Registration]:
-    return [
-        Registration(
-            "java", "hoodoo_standard.index.hashes:JavaHash.from_settings",
-            summary="the hash of Hudi's record index"
-        ),
-        Registration(
-            "mixed", "hoodoo_standard.index.hashes:MixedHash.from_settings",
-            summary="the same with its bits mixed, for short or similar keys",
-        ),
-    ]  # fmt: skip
-
-
-@hookimpl
 def hoodoo_layouts() -> Iterable[Registration]:
     return [
         Registration(

@@ -7,14 +7,18 @@ distribution, the member, what came and what was wanted. What a plugin raises on
 
 from __future__ import annotations
 
+from hoodoo.kernel.answers import shapes
+from hoodoo.kernel.answers.declared import part, rule
 from hoodoo.kernel.answers.families import checked, kind_of
 from hoodoo.kernel.answers.indexes import check_asked, check_groups, check_locations
-from hoodoo.kernel.answers.seam import Checked, plain, who_is
-from hoodoo.kernel.answers.wrong import Who, excuse, excused
+from hoodoo.kernel.answers.seam import Ask, Checked, plain, who_is
+from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, excused, says
 
 __all__ = [
+    "Ask",
     "Checked",
     "Who",
+    "Wrong",
     "check_asked",
     "check_groups",
     "check_locations",
@@ -22,6 +26,10 @@ __all__ = [
     "excuse",
     "excused",
     "kind_of",
+    "part",
     "plain",
+    "rule",
+    "says",
+    "shapes",
     "who_is",
 ]

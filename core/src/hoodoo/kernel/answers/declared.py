@@ -73,16 +73,17 @@ def rule_of(protocol: type, name: str) -> Rule | None:
     hint = get_type_hints(found, vars(sys.modules[owner.__module__]))["it"]
     if hint in (Any, NoneType):
         return None
-    kinds = _kinds_of_protocols()
+    kinds = _kinds_of_protocols(tuple(FAMILIES))
     kind = next((kinds[one] for one in _options(hint) if one in kinds), None)
     return _typed(hint) if kind is None else _made(hint, kind, is_method=inspect.isfunction(member))
 
 
 @cache
-def _kinds_of_protocols() -> dict[type, str]:
+def _kinds_of_protocols(names: tuple[str, ...]) -> dict[type, str]:
     """The Protocols of what is put behind the seam where a member answers it, and its kind."""
-    of_families = {p: name for name, family in FAMILIES.items() for p in family.protocols}
-    parts = {kinds[0]: n for family in FAMILIES.values() for n, kinds in family.parts.items()}
+    families = {name: FAMILIES[name] for name in names}
+    of_families = {p: name for name, family in families.items() for p in family.protocols}
+    parts = {kinds[0]: n for family in families.values() for n, kinds in family.parts.items()}
     return {**of_families, **parts}
 
 

@@ -34,16 +34,22 @@ def kind_of(name: str) -> Kind:
     if name in FAMILIES:
         family = FAMILIES[name]
         protocols, lacking = (*family.protocols, *family.optional), family.may_lack
-        return _made(name, protocols, family.travels, lacking)
+        return _made(name, protocols, family.travels, lacking, family.declared_at)
     family = next(found for found in FAMILIES.values() if name in found.parts)
     return _made(name, family.parts[name], False, {})
 
 
 def _made(
-    name: str, protocols: tuple[type, ...], travels: bool, lacking: dict[str, Optional]
+    name: str,
+    protocols: tuple[type, ...],
+    travels: bool,
+    lacking: dict[str, Optional],
+    at: str = "",
 ) -> Kind:
     says_missing = _SAYS_MISSING.get(name, frozenset())
-    kind = Kind(name, says_missing=says_missing, travels=travels, protocols=protocols)
+    kind = Kind(
+        name, says_missing=says_missing, travels=travels, protocols=protocols, declared_at=at
+    )
     for protocol in protocols:
         for member, is_method in members(protocol).items():
             ruled = kind.methods if is_method else kind.properties

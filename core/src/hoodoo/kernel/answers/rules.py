@@ -10,17 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo.hookspecs.cleaning import History
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.hookspecs.metadata_partition import PARTITION_ENTRIES, GroupEntries
 from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.declared import part, rule
 from hoodoo.kernel.answers.seam import Ask, iterated
 from hoodoo.kernel.answers.wrong import Wrong, says
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.instant import Instant
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Entry, Storage
@@ -136,7 +132,7 @@ def _check_rows(rows: Any, older: pa.Table) -> None:
             raise Wrong("rows of other record keys", f"{wanted}, row i with the key of pair i")
 
 
-# --- layouts and cleaning policies ----------------------------------------------------------------
+# --- layouts ---------------------------------------------------------------------------------------
 @rule("Layout.plan")
 def _plan(
     answer: Any,
@@ -168,74 +164,7 @@ def _plan(
     return slots
 
 
-@rule("CleaningPolicy.earliest")
-def _earliest(answer: Any, ask: Ask, history: History) -> Instant | None:
-    wanted = "one of history.writes, or None"
-    if answer is None:
-        return None
-    if not isinstance(answer, Instant) or answer not in history.writes:
-        raise Wrong(says(answer) if not isinstance(answer, Instant) else str(answer), wanted)
-    return answer
-
-
-# --- clustering plans, orders and update strategies -----------------------------------------------
-Key = tuple[str, str]
-
-
-@rule("ClusteringPlanner.group")
-def _group(
-    answer: Any, ask: Ask, candidates: Sequence[Clusterable], sizes: GroupSizes
-) -> tuple[ClusteringGroup, ...]:
-    groups: tuple[ClusteringGroup, ...] = shapes.items(
-        answer, ClusteringGroup, "a sequence of ClusteringGroup"
-    )
-    left = {_key(item): item for item in candidates}
-    for group in groups:
-        if not shapes.items(group.slices, Clusterable, "groups of the candidates given"):
-            raise Wrong("a group of nothing", "groups of the candidates given")
-        for item in group.slices:
-            if left.pop(_key(item), None) != item:
-                raise Wrong(
-                    f"{_key(item)}, which was no candidate or came twice",
-                    "groups of the candidates given, each of them once at most",
-                )
-        if len(group.slices) > 1 and group.size > sizes.group:
-            raise Wrong(
-                f"a group of {group.size} bytes", f"groups of {sizes.group} bytes at the most"
-            )
-    return groups
-
-
-@rule("Clustering.fitted")
-def _fitted(answer: Any, ask: Ask, sample: pa.Table) -> Any:
-    made = part(answer, ask, ask.who.family)
-    if made.columns != shapes.names(ask.inner.columns):
-        raise Wrong(
-            f"a Clustering of {made.columns}", f"one of the columns {tuple(ask.inner.columns)}"
-        )
-    return made
-
-
-@rule("Clustering.keys")
-def _order(answer: Any, ask: Ask, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, ...]:
-    wanted = f"one array or more of {rows.num_rows} values each, of types that Arrow sorts"
-    keys: tuple[Any, ...] = shapes.items(answer, pa.Array | pa.ChunkedArray, wanted)
-    if not keys:
-        raise Wrong("no array", wanted)
-    for key in keys:
-        if len(key) != rows.num_rows:
-            raise Wrong(says(key), wanted)
-        kind = key.type.value_type if pa.types.is_dictionary(key.type) else key.type
-        if pa.types.is_nested(kind):
-            raise Wrong(says(key), wanted)
-    return keys
-
-
-def _key(item: Clusterable) -> Key:
-    return item.slice.partition_path, item.slice.file_id
-
-
-# --- participants and metadata partitions ---------------------------------------------------------
+# --- participants --------------------------------------------------------------------------------
 @rule("ListsFiles.list_files")
 def _entries(answer: Any, ask: Ask, storage: Any, timeline: Any, partitions: Any = None) -> Any:
     # As many turns as there are files: they are looked at where they are parsed.
@@ -257,18 +186,6 @@ def _ranges(
         if not isinstance(ranges, Mapping) or not set(ranges).issubset(columns):
             raise Wrong(says(ranges), wanted)
     return answer
-
-
-@rule("MetadataPartition.begin", "MetadataPartition.delta")
-def _groups(answer: Any, ask: Ask, *args: Any) -> tuple[GroupEntries, ...]:
-    wanted = "GroupEntries of its file groups, each once, of PARTITION_ENTRIES"
-    found: tuple[GroupEntries, ...] = shapes.items(list(answer), GroupEntries, wanted)
-    numbers = [group.group for group in found]
-    if len(set(numbers)) < len(numbers) or any(not 0 <= n < ask.inner.groups for n in numbers):
-        raise Wrong(f"the groups {numbers}", wanted)
-    for group in found:
-        shapes.schema(group.entries.schema, PARTITION_ENTRIES, wanted)
-    return found
 
 
 # --- formats of log blocks ------------------------------------------------------------------------

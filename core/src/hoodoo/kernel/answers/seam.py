@@ -20,6 +20,7 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs import deprecated
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, named_in, passes
 from hoodoo.kernel.deprecations import old_names, warn_of_old
+from hoodoo.kernel.families import add_family
 
 # ``rule(answer, ask, *arguments)`` returns the answer, perhaps with a seam of its own around it.
 Rule = Callable[..., Any]
@@ -32,7 +33,8 @@ class Kind:
     """The members of objects of one family, or of what its plugins make. ``properties`` and ``methods``: rule of
     each; None: it answers nothing. An object may lack some of them: ``defaults`` stand for these. ``prepare``: of
     methods whose arguments are changed. ``says_missing``: methods that say by a FileNotFoundError that something is
-    not there. ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first."""
+    not there. ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first.
+    ``declared_at``: as of the family."""
 
     name: str
     properties: dict[str, Rule | None] = Factory(dict)
@@ -42,6 +44,7 @@ class Kind:
     travels: bool = False
     defaults: dict[str, Any] = Factory(dict)
     protocols: tuple[type, ...] = ()
+    declared_at: str = ""
 
 
 class Ask:
@@ -102,7 +105,8 @@ class Checked:
     def __reduce__(self) -> tuple[Any, ...]:
         may_travel(self._checked_inner, self._checked_who)
         kind = type(self)._checked_kind
-        return _again, (kind.name, self._checked_inner, self._checked_who, self._checked_terms)
+        mine = (self._checked_inner, self._checked_who, self._checked_terms)
+        return _again, (kind.name, *mine, kind.declared_at)
 
 
 def _enter(inner: Any) -> None:
@@ -298,7 +302,8 @@ def kind_of(name: str) -> Kind:
     return families.kind_of(name)
 
 
-def _again(kind: str, inner: Any, who: Who, terms: Any) -> Any:
+def _again(kind: str, inner: Any, who: Who, terms: Any, declared_at: str = "") -> Any:
+    add_family(kind, declared_at)
     return wrapped(kind_of(kind), inner, who, terms)
 
 

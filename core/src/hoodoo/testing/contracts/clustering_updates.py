@@ -1,5 +1,5 @@
 """What every answer to writers that meet a clustering promises: the contract of
-:class:`hoodoo.hookspecs.clustering.ClusteringUpdates` as tests.
+:class:`hoodoo.hookspecs.clustering_updates.ClusteringUpdates` as tests.
 
 Usage::
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoodoo.hookspecs.clustering import ClusteringUpdates, PendingPlan
+from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
 
 _GROUPS = [("", "f1-0"), ("day=1", "f2-0"), ("day=2", "f3-0")]
 

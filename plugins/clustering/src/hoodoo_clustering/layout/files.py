@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from hoodoo.errors import SchemaError
-from hoodoo.hookspecs.clustering import Bounds
 from hoodoo.model.brief import listed
 from hoodoo.model.sizes import Sizes
 from hoodoo.read.plan import plan_scan
@@ -18,6 +17,7 @@ from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_readable
 
 from hoodoo_clustering.bounds import kind_of, with_bounds
+from hoodoo_clustering.hookspecs.clustering import Bounds
 
 
 @frozen

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
-from hoodoo.hookspecs.clustering import Clusterable
+
+from hoodoo_clustering.hookspecs.clustering import Clusterable
 
 Mask = npt.NDArray[np.bool_]
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.timeline.instants import order_key
 
+from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.strategies.cut import cut
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.options import SORT_COLUMNS as COLUMNS
 from hoodoo_clustering.strategies.boxes import Boxes
 from hoodoo_clustering.strategies.cut import cut

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import frozen
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.timeline.instants import order_key
 
+from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.strategies.cut import filled
 from hoodoo_clustering.strategies.planners import SORT_BY
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 from hoodoo_clustering.strategies.tell import tell
 
 
 @frozen
 class Combine:
-    """Implements :class:`hoodoo.hookspecs.clustering.Clustering`."""
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`."""
 
     columns: tuple[str, ...] = ()
     sample_rows: int = 0

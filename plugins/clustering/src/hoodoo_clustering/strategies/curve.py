@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import ClusteredGroup
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 from hoodoo_clustering.options import SORT_COLUMNS as COLUMNS
 from hoodoo_clustering.strategies.orders import METHOD, SAMPLE
 from hoodoo_clustering.strategies.ranks import Ranks, Words, direct
@@ -33,7 +33,7 @@ C = TypeVar("C", bound="Curve")
 
 @frozen(eq=False)
 class Curve:
-    """Implements :class:`hoodoo.hookspecs.clustering.Clustering`. ``sample_rows`` 0: by the values' bits."""
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`. ``sample_rows`` 0: by the values' bits."""
 
     columns: tuple[str, ...]
     sample_rows: int = SAMPLE.initial

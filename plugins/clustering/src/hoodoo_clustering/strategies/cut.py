@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from hoodoo.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
+from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 
 
 def cut(ordered: Iterable[Clusterable], sizes: GroupSizes) -> list[ClusteringGroup]:

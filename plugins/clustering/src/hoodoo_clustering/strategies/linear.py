@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.clustering import ClusteredGroup, Clustering
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering
 from hoodoo_clustering.options import LAYOUT
 from hoodoo_clustering.strategies.combine import Combine
 from hoodoo_clustering.strategies.curve import sort_columns
@@ -20,7 +20,7 @@ from hoodoo_clustering.strategies.zorder import ZOrder
 
 @frozen
 class Linear:
-    """Implements :class:`hoodoo.hookspecs.clustering.Clustering`."""
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`."""
 
     columns: tuple[str, ...]
     sample_rows: int = 0

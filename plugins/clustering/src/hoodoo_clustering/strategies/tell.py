@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup
+from hoodoo_clustering.hookspecs.clustering import ClusteredFile, ClusteredGroup
 
 ORDER = "hoodoo.clustering.order"
 RATIO = "hoodoo.clustering.ratio"

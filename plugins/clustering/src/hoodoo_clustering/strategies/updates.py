@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attrs import frozen
-from hoodoo.hookspecs.clustering import PendingPlan
+from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.hookspecs.registration import Settings
 
 

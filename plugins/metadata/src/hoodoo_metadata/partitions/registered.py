@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
-from hoodoo.hookspecs.metadata_partition import GroupEntries, MetadataPartition
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -16,6 +15,7 @@ from hoodoo_metadata.base import put_base
 from hoodoo_metadata.combine import newest_merged
 from hoodoo_metadata.deltas import Delta, put_deltas
 from hoodoo_metadata.hfile import ENTRIES
+from hoodoo_metadata.hookspecs.metadata_partition import GroupEntries, MetadataPartition
 from hoodoo_metadata.layout import group_id
 from hoodoo_metadata.partitions.api import Beginning, Missed, Work
 from hoodoo_metadata.schema import record_schema

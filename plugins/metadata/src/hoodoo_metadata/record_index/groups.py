@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.model.java_hash import string_hash
 
+from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_metadata.layout import RECORD_INDEX, group_id, path_prefix
 
 Slots = npt.NDArray[np.int32]

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
@@ -21,6 +20,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata import options as keys
 from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_metadata.layout import GROWING_INDEX, bucket_id
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.slice import layers

@@ -16,7 +16,6 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
-from hoodoo.hookspecs.index_hash import KeyHash
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
@@ -26,6 +25,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
+from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX, bucket_id
 from hoodoo_metadata.record_index.bucket import Bucket, decoded
 from hoodoo_metadata.record_index.groups import IndexGroups, Slots

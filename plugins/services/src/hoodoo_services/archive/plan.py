@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from attrs import frozen
-from hoodoo.hookspecs.cleaning import CleaningPolicy, History
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
@@ -20,6 +19,7 @@ from hoodoo.timeline.view import list_data
 
 from hoodoo_services.archive.settings import ArchiveSettings
 from hoodoo_services.clean.plan import CLEAN, last_clean
+from hoodoo_services.hookspecs.cleaning import CleaningPolicy, History
 from hoodoo_services.put_times import put_times
 from hoodoo_services.savepoints import SAVEPOINT
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from attrs import frozen
-from hoodoo.hookspecs.cleaning import Aged
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
@@ -14,6 +13,7 @@ from hoodoo.timeline.partitions import FILE_NAME
 from hoodoo.timeline.plans import clustering_plan, read_plan
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_services.hookspecs.cleaning import Aged
 from hoodoo_services.put_times import put_times
 from hoodoo_services.savepoints import kept_files
 

@@ -13,7 +13,6 @@ from datetime import datetime, timezone
 from attrs import frozen
 from hoodoo.actions import life
 from hoodoo.actions.life import Plan, StalePlanError
-from hoodoo.hookspecs.cleaning import Aged, CleaningPolicy, History
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import publish
@@ -36,6 +35,7 @@ from hoodoo_services.clean.plan import (
 from hoodoo_services.clean.retained import Hold, files_of, heeded, hold, is_beside
 from hoodoo_services.clean.scope import BY_WRITES, scope
 from hoodoo_services.clean.settings import CleanSettings
+from hoodoo_services.hookspecs.cleaning import Aged, CleaningPolicy, History
 
 
 @frozen

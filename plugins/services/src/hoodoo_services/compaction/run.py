@@ -24,7 +24,6 @@ from hoodoo.errors import (
     CorruptTableError,
     HoodooWarning,
 )
-from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -55,6 +54,7 @@ from hoodoo.write.commit import Commit
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.compaction.slices import slices_now
+from hoodoo_services.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo_services.options import COMPACT_EVERY, COMPACT_INLINE
 
 COMPACTION = "compaction"

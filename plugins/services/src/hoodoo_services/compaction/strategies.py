@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from attrs import frozen
-from hoodoo.hookspecs.compaction import Candidate
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_services import options
+from hoodoo_services.hookspecs.compaction import Candidate
 
 _MB = 1024 * 1024
 

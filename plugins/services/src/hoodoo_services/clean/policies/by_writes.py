@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.hookspecs.cleaning import Aged, History
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.timeline.instants import order_key
 
 from hoodoo_services import options
+from hoodoo_services.hookspecs.cleaning import Aged, History
 
 
 @frozen

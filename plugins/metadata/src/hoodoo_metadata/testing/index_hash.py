@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hoodoo.hookspecs.index_hash import KeyHash
+from hoodoo_metadata.hookspecs.index_hash import KeyHash
 
 KEYS = [*(f"key-{n:06d}" for n in range(2000)), "", "a", "ä", "漢字", "\U0001f600", "x" * 5000]
 

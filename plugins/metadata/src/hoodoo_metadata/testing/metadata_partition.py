@@ -1,5 +1,5 @@
 """What every partition of the metadata table promises: the contract of
-:class:`hoodoo.hookspecs.metadata_partition.MetadataPartition` as tests.
+:class:`hoodoo_metadata.hookspecs.metadata_partition.MetadataPartition` as tests.
 
 Usage::
 
@@ -20,11 +20,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
-from hoodoo.hookspecs.metadata_partition import PARTITION_ENTRIES, MetadataPartition
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
+
+from hoodoo_metadata.hookspecs.metadata_partition import PARTITION_ENTRIES, MetadataPartition
 
 
 class MetadataPartitionContract:

@@ -1,5 +1,5 @@
 """What every compaction strategy promises: the contract of
-:class:`hoodoo.hookspecs.compaction.CompactionStrategy` as tests.
+:class:`hoodoo_services.hookspecs.compaction.CompactionStrategy` as tests.
 
 Usage::
 
@@ -17,9 +17,9 @@ import pickle
 from collections.abc import Sequence
 
 import pytest
-
-from hoodoo.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+
+from hoodoo_services.hookspecs.compaction import Candidate, CompactionStrategy
 
 _INSTANT = "20240101000000000"
 _MIB = 1 << 20

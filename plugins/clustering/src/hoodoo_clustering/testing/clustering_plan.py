@@ -1,5 +1,5 @@
 """What every planner of clusterings promises: the contract of
-:class:`hoodoo.hookspecs.clustering.ClusteringPlanner` as tests.
+:class:`hoodoo_clustering.hookspecs.clustering.ClusteringPlanner` as tests.
 
 Usage::
 
@@ -19,16 +19,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.meta import RECORD_KEY
 
-from hoodoo.hookspecs.clustering import (
+from hoodoo_clustering.hookspecs.clustering import (
     Bounds,
     Clusterable,
     ClusteringGroup,
     ClusteringPlanner,
     GroupSizes,
 )
-from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
-from hoodoo.model.meta import RECORD_KEY
 
 _MIB = 1 << 20
 SIZES = GroupSizes(100 * _MIB, 250 * _MIB)

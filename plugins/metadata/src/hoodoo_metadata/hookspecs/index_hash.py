@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
-
 from hoodoo.hookspecs.answers import Column, answers
 from hoodoo.hookspecs.family import Family
 
 
 @runtime_checkable
 class KeyHash(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.index_hash``. Picklable."""
+    """Contract suite: ``hoodoo_metadata.testing.index_hash``. Picklable."""
 
     @answers(Column(pa.int64(), like="keys", what="numbers", least=0))
     def spread(self, keys: pa.Array) -> pa.Array:

@@ -1,5 +1,5 @@
 """What every way to order the rows of a group promises: the contract of
-:class:`hoodoo.hookspecs.clustering.Clustering` as tests.
+:class:`hoodoo_clustering.hookspecs.clustering.Clustering` as tests.
 
 Usage::
 
@@ -21,11 +21,11 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-
-from hoodoo.engine.places import places
-from hoodoo.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice
+
+from hoodoo_clustering.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
+from hoodoo_clustering.places import places
 
 _INSTANT = "20240101000000000"
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
-
 from hoodoo.hookspecs.answers import Some, answers
 from hoodoo.hookspecs.family import Family
 from hoodoo.model.filegroup import FileSlice
@@ -38,7 +37,7 @@ class Candidate:
 
 @runtime_checkable
 class CompactionStrategy(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.compaction``."""
+    """Contract suite: ``hoodoo_services.testing.compaction``."""
 
     @answers(Some("candidates", "candidates"))
     def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -7,7 +7,6 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import field, frozen
-
 from hoodoo.hookspecs.answers import Column, Whole, answers
 from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.participant import ActionChange, TableState
@@ -28,7 +27,7 @@ class GroupEntries:
 
 @runtime_checkable
 class MetadataPartition(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.metadata_partition``. Picklable: workers merge its values.
+    """Contract suite: ``hoodoo_metadata.testing.metadata_partition``. Picklable: workers merge its values.
 
     What it answers is put into log files and base files of HFiles, decided together with each action, undone with
     it and compacted. The newest entry of a key counts, unless it :class:`MergesValues`.

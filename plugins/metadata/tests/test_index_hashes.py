@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hoodoo.hookspecs.index_hash import KeyHash
-from hoodoo.testing.contracts.index_hash import KeyHashContract
+from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_metadata.layout import group_of
-from hoodoo_standard.index.hashes import JavaHash, MixedHash
+from hoodoo_metadata.record_index.hashes import JavaHash, MixedHash
+from hoodoo_metadata.testing.index_hash import KeyHashContract
 
 
 class TestJavaHash(KeyHashContract):

@@ -1,5 +1,5 @@
 """What every policy of services promises: the contract of
-:class:`hoodoo.hookspecs.service_policy.ServicePolicy` as tests.
+:class:`hoodoo_serve.hookspecs.service_policy.ServicePolicy` as tests.
 
 Usage::
 
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
-
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.kernel.resolve import resolve
 from hoodoo.table.table import Table, create

@@ -1,14 +1,12 @@
-"""Clustering: which file slices are rewritten together, in which order their rows come, and what becomes
-of writers that meet a plan (RFC-19)."""
+"""Clustering: which file slices are rewritten together, and in which order their rows come (RFC-19)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
-from attrs import Factory, field, frozen
-
+from attrs import field, frozen
 from hoodoo.hookspecs.answers import Names, Some, answers
 from hoodoo.hookspecs.family import Family
 from hoodoo.model.commit import WriteStat
@@ -63,7 +61,7 @@ class ClusteringGroup:
 
 @runtime_checkable
 class ClusteringPlanner(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.clustering_plan``. Pure: answers depend on the arguments."""
+    """Contract suite: ``hoodoo_clustering.testing.clustering_plan``. Pure: answers depend on the arguments."""
 
     @property
     @answers(Names())
@@ -100,7 +98,7 @@ class ClusteredGroup:
 
 @runtime_checkable
 class Clustering(Protocol):
-    """How a group is rewritten. Contract suite: ``hoodoo.testing.contracts.clustering``. Picklable, pure.
+    """How a group is rewritten. Contract suite: ``hoodoo_clustering.testing.clustering``. Picklable, pure.
 
     All that it goes by is in the plan: its factory's settings hold the plan's parameters as options."""
 
@@ -125,29 +123,6 @@ class Clustering(Protocol):
         """What the commit shall say of it, besides what core says."""
 
 
-@frozen
-class PendingPlan:
-    """A clustering that is planned. ``groups``: partition path and file id of its slices; ``action``: as
-    the timeline files it. ``is_foreign``: another tool's, which does not look at what came in meanwhile."""
-
-    instant: str
-    strategy: str
-    groups: frozenset[tuple[str, str]] = frozenset()
-    params: Mapping[str, str] = Factory(dict)
-    action: str = "clustering"
-    is_foreign: bool = False
-
-
-@runtime_checkable
-class ClusteringUpdates(Protocol):
-    """What becomes of a write that changes rows of file groups that a pending clustering will rewrite.
-    Contract suite: ``hoodoo.testing.contracts.clustering_updates``."""
-
-    def refuse(self, plan: PendingPlan, touched: Iterable[tuple[str, str]]) -> str | None:
-        """Why the write can't go on, a clause about the plan for the message; None: it can, and the
-        clustering gives way. ``touched``: the groups of the plan that the write changes; never empty."""
-
-
 ORDERS = Family(
     "hoodoo_clusterings",
     """Offer ways to order and write the rows of a group. When: a clustering is run. Default: ``linear``.
@@ -166,15 +141,4 @@ PLANS = Family(
     Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
     a :class:`ClusteringPlanner`.""",
     (ClusteringPlanner,),
-)
-
-
-UPDATES = Family(
-    "hoodoo_clustering_updates",
-    """Offer what becomes of writers that meet a pending clustering. When: a write has been planned.
-    Default: ``reject``.
-
-    Names and aliases are looked up with ``hoodie.clustering.updates.strategy``. The factory returns a
-    :class:`ClusteringUpdates`.""",
-    (ClusteringUpdates,),
 )

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
-
 from hoodoo.hookspecs.answers import OneOf, Some, answers
 from hoodoo.hookspecs.family import Family
 from hoodoo.model.filegroup import FileGroup, FileSlice
@@ -40,7 +39,7 @@ class Aged:
 
 @runtime_checkable
 class CleaningPolicy(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.cleaning``.
+    """Contract suite: ``hoodoo_services.testing.cleaning``.
 
     What readers, writers, savepoints and pending plans need is kept by core whatever a policy says, and
     so is the newest slice of every group that is in the table.

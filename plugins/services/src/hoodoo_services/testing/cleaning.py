@@ -1,5 +1,5 @@
 """What every cleaning policy promises: the contract of
-:class:`hoodoo.hookspecs.cleaning.CleaningPolicy` as tests.
+:class:`hoodoo_services.hookspecs.cleaning.CleaningPolicy` as tests.
 
 Usage::
 
@@ -20,11 +20,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from attrs import evolve
-
-from hoodoo.hookspecs.cleaning import Aged, CleaningPolicy, History
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline.instants import from_datetime
+
+from hoodoo_services.hookspecs.cleaning import Aged, CleaningPolicy, History
 
 _NOW = datetime(2024, 3, 10, 12, tzinfo=timezone.utc)
 _HUDIS = {"KEEP_LATEST_COMMITS", "KEEP_LATEST_FILE_VERSIONS", "KEEP_LATEST_BY_HOURS"}

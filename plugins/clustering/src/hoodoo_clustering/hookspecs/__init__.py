@@ -1,0 +1,8 @@
+"""The families that hoodoo-clustering works with, and brings: which slices are rewritten together, in which order."""
+
+from __future__ import annotations
+
+from hoodoo_clustering.hookspecs import rules  # noqa: F401
+from hoodoo_clustering.hookspecs.clustering import ORDERS, PLANS
+
+__all__ = ["ORDERS", "PLANS"]

@@ -1,0 +1,1 @@
+"""Contract suites for authors of clustering plans and orders: inherit one, and give it your plugin."""
