@@ -325,8 +325,8 @@ def test_damage_is_found(
 
 def test_every_kind_is_found_by_a_test() -> None:
     told = {kind for _, _, kinds in DAMAGES for kind in kinds}
-    elsewhere = {"properties.version", *(k for k in KINDS if k.startswith("metadata."))}
-    assert told | elsewhere == set(KINDS)  # those of the metadata table: test_metadata_table.py
+    elsewhere = {"properties.version", *(k for k in KINDS if k.startswith(("metadata.", "index.")))}
+    assert told | elsewhere == set(KINDS)  # of indexes and the metadata table: tests/integration
 
 
 @pytest.mark.parametrize("damage", [lose_base, stray_base, cut_log, unnamed_base])

@@ -143,6 +143,18 @@ class TestCompareIndexes(ActionContract):
         return {"a": "simple", "b": "global_simple"}
 
 
+class TestCheckIndex(ActionContract):
+    opened_with = CLEANING
+    effect = "never"
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "check_index"
+
+    def options(self, table: Table) -> Mapping[str, Any]:
+        return {"sample": 3}
+
+
 class TestLocate(ActionContract):
     opened_with = CLEANING
     effect = "never"

@@ -293,26 +293,30 @@ class TableHandle:
         engine: str | Engine | None = None,
         repair: bool = True,
         spare: Collection[str] = (),
+        looks: bool = False,
     ) -> WriteTarget:
         """What a write or an action works on: one look at the table (timeline, newest slices, schema, plugins, the
         engine). What writers that died have left is finished or undone before.
 
         ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default that of the
         table. ``repair``: participants that are not complete are completed first. ``spare``: the instants of
-        abandoned clusterings that are not undone.
+        abandoned clusterings that are not undone. ``looks``: nothing is written, so nothing is changed before, either.
         """
         engine = engine or self.default_engine
-        self.check_writable()
+        if not looks:
+            self.check_writable()
         for left in reversed(range(SNAPSHOT_ATTEMPTS)):
             # Others archived between a listing and its reading: look again.
             with suppress(FileNotFoundError) if left else nullcontext():
                 runner = self.engine(data, engine)
-                properties.recover(self.storage)
+                if not looks:
+                    properties.recover(self.storage)
                 self.refresh()
                 self.plugins()  # what is missing is said before anything is changed
-                recover(self.storage, self.config, spare)
-                if repair:
-                    self.participants.repair()
+                if not looks:
+                    recover(self.storage, self.config, spare)
+                    if repair:
+                        self.participants.repair()
                 timeline, slices = self.newest_slices()
                 return _write_target(self, timeline, slices, runner)
         raise AssertionError("not reached")

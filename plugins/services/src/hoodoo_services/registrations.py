@@ -92,6 +92,11 @@ def hoodoo_actions() -> Iterable[Registration]:
             verbs=_verbs("compare_indexes"),
         ),
         Registration(
+            "check_index",
+            "hoodoo_services.indexes.checking:CheckIndex.from_settings",
+            summary="whether an index knows where rows are, of all keys or a sample",
+        ),
+        Registration(
             "locate",
             "hoodoo_services.indexes.locating:LocateKeys.from_settings",
             summary="where the rows of some keys lie, now or at an older moment",

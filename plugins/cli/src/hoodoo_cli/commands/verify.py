@@ -24,6 +24,14 @@ def verify(
     keys: Annotated[
         bool, typer.Option(help="Read record keys and meta columns: all rows of the table.")
     ] = True,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Ask the table's index for N record keys of some file slices, instead of reading all.",
+        ),
+    ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -39,7 +47,8 @@ def verify(
         report = unopened(storage.root, findings)
     else:
         with show.progress() as told:
-            report = arguments.opened(path, options).verify(quick=quick, keys=keys, progress=told)
+            table = arguments.opened(path, options)
+            report = table.verify(quick=quick, keys=keys, sample=sample, progress=told)
     if as_json:
         show.put_json(report.to_dict())
     else:

@@ -59,14 +59,14 @@ class LocateKeys:
                 f"index={index!r} with as_of", "asks an index of a moment that it does not know.",
                 "Leave index out: the files of that moment are read.",
             )  # fmt: skip
-        target = table.write_target(None, engine or table.default_engine)
+        target = table.write_target(None, engine or table.default_engine, looks=True)
         asked, anywhere = _asked(target, keys)
         if as_of is not None:
             source = evolve(table.source(), timeline=target.timeline)
             bound = parse_point(as_of, table.config.timezone)
             check_reach(source, bound, f"as_of={as_of!r}")
             slices = view_as_of(source, bound).slices
-            found = _living(target, slices, asked, anywhere, bound)
+            found = living(target, slices, asked, anywhere, bound)
             return _with_instants(found, slices)
         chosen = target.index
         if index is not None:
@@ -125,12 +125,12 @@ def _alive(target: WriteTarget, index: Any, found: pa.Table) -> pa.Table:
         return found
     ids = pa.array([s.file_id for s in doubtful], pa.string())
     asked = found.select(["record_key", "partition_path"]).rename_columns(KEYED.names)
-    living = _living(target, doubtful, asked, False, None)
+    there = living(target, doubtful, asked, False, None)
     sure = found.filter(pc.invert(pc.is_in(found.column("file_id"), value_set=ids)))
-    return pa.concat_tables([sure.select(LOCATIONS_SCHEMA.names), living])
+    return pa.concat_tables([sure.select(LOCATIONS_SCHEMA.names), there])
 
 
-def _living(
+def living(
     target: WriteTarget,
     slices: Sequence[FileSlice],
     asked: pa.Table,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from hoodoo.model.findings import Finding
+
 # Every kind of finding, in the order in which a report lists them, and what it means.
 KINDS: dict[str, str] = {
     "properties.unreadable": "hoodie.properties is missing, cut short, or has a wrong checksum",
@@ -28,7 +32,16 @@ KINDS: dict[str, str] = {
     "metadata.unreadable": "the metadata table can't be read",
     "metadata.files": "the metadata table lists other files than there are",
     "metadata.keys": "the record index does not say where keys are",
+    "index.keys": "the table's index does not say where keys are",
     "meta.file_name": "rows with a wrong _hoodie_file_name",
     "meta.partition_path": "rows with a wrong _hoodie_partition_path",
     "meta.commit_time": "rows with a wrong _hoodie_commit_time",
 }
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """As a report lists them; of several that are equal one."""
+    order = list(KINDS)
+    place = {kind: n for n, kind in enumerate(order)}
+    once = dict.fromkeys(findings)
+    return tuple(sorted(once, key=lambda f: (place.get(f.kind, len(order)), f.obj)))

@@ -42,7 +42,7 @@ from hoodoo_cli.reports.verify.files import (
     parsed,
 )
 from hoodoo_cli.reports.verify.keys import check_keys
-from hoodoo_cli.reports.verify.kinds import KINDS
+from hoodoo_cli.reports.verify.kinds import in_order
 from hoodoo_cli.reports.verify.named_files import NamedFiles, archived_cleans, read_history
 from hoodoo_cli.reports.verify.placement import check_placement
 from hoodoo_cli.reports.verify.properties import check_columns, check_properties
@@ -210,14 +210,10 @@ def _pending(timeline: Timeline, now: datetime | None) -> tuple[Pending, ...]:
 
 
 def _report(name: str, root: str, parts: Sequence[Found], pending: tuple[Pending, ...]) -> Report:
-    order = list(KINDS)
-    findings = {f: None for part in parts for f in part.findings}
-    found = sorted(
-        findings, key=lambda f: (order.index(f.kind) if f.kind in order else len(order), f.obj)
-    )
+    found = in_order(f for part in parts for f in part.findings)
     checked = Checked(
         *(sum(getattr(p.checked, a.name) for p in parts) for a in Checked.__attrs_attrs__)
     )
     skipped = tuple(dict.fromkeys(reason for part in parts for reason in part.skipped))
     notes = tuple(note for part in parts for note in part.notes)
-    return Report(name or root, tuple(found), pending, checked, skipped, notes)
+    return Report(name or root, found, pending, checked, skipped, notes)
