@@ -1,4 +1,4 @@
-"""What participants, pruners, query types and metadata partitions answer is judged, member by member."""
+"""What participants, pruners and query types answer is judged, member by member."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from hoodoo.hookspecs import archived_timeline, change_log, index, participant, 
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Who, checked, kind_of
 from hoodoo.kernel.answers.seam import wrapped
-from hoodoo_metadata.hookspecs import metadata_partition
-from hoodoo_serve.hookspecs import service_policy
 
 # Protocol -> the kind that judges it.
 PROTOCOLS = {
@@ -21,7 +19,6 @@ PROTOCOLS = {
     participant.ListsFiles: "participant",
     participant.KnowsRanges: "participant",
     participant.Participation: "participation",
-    metadata_partition.MetadataPartition: "metadata_partition",
     pruner.Pruner: "pruner",
     change_log.ChangeLogFormat: "change_log",
     change_log.ChangeLog: "change_log_of_rewrite",
@@ -30,7 +27,6 @@ PROTOCOLS = {
     query_type.UnitReader: "unit_reader",
     archived_timeline.ArchivedTimeline: "archived_timeline",
     index.LearningIndex: "index",
-    service_policy.ServicePolicy: "service_policy",
 }
 WHO = Who("participant", "acme", "acme-dist", "1.0")
 

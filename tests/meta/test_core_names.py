@@ -33,6 +33,7 @@ WORDS = {
     "bucket",
     "column_ranges",
     "key_range",
+    "locate",
     "record_keys",
     "size",
 }

@@ -115,7 +115,7 @@ class StoredIndex(Protocol):
 @runtime_checkable
 class LearningIndex(Protocol):
     """An index that learns where keys lie from what is written, instead of reading files. What a lookup index may
-    have in addition; core makes it a participant of the tables that have it (:mod:`hoodoo.participants.learning`).
+    have in addition; it takes part in what happens to the tables that have it (a participant of its own).
 
     What it learned of an instant counts once that instant is completed: a lookup passes over entries of instants
     that ``context.timeline.contains_or_before_start`` denies, and of several entries of a key the one of the

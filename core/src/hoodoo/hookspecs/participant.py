@@ -212,6 +212,11 @@ class ParticipantServices(Protocol):
         """Table properties that it answers for. A table that has one of them which nobody answers for is not
         written. Default: none."""
 
+    @property
+    def parts(self) -> tuple[Participant, ...]:
+        """Further participants that come with it, each asked for itself: one for each index that learns, say. Asked
+        once for each table that is opened. Default: none."""
+
     def hidden(self, config: TableConfig) -> TableConfig:
         """``config`` as of a table that it has no part in: what is verified by listings. Default: the same."""
 
@@ -341,6 +346,6 @@ FAMILY = Family(
     Options of the registration are honoured on every table. The factory returns a :class:`Participant`.""",
     (Participant,),
     optional=(ParticipantServices, ListsFiles, KnowsRanges),
-    lacking={"properties": Optional(())},
+    lacking={"properties": Optional(()), "parts": Optional(())},
     parts={"participation": (Participation,)},
 )

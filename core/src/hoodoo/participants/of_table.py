@@ -19,7 +19,6 @@ from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import Finding
 from hoodoo.participants.joined import Joined
-from hoodoo.participants.learning import learner, learners, with_learning, without_unknown
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
@@ -31,17 +30,17 @@ _BRINGS = f"pip install {USUAL['participant'][1]}"
 
 @frozen
 class Participants:
-    """``each``, in the order in which their plugins were discovered."""
+    """``each``, in the order in which their plugins were discovered; those that others have as parts come last."""
 
     each: tuple[Participant, ...]
-    settings: Settings = Settings()
 
     @classmethod
     def of(cls, settings: Settings) -> Participants:
         """All that are installed, made for the table and the options of ``settings``. PluginError for one that
         fails, ConfigError for an option that it refuses."""
         offered = [make(offer, settings) for offer in kernel().offers("participant")]
-        return cls((*offered, *learners(settings)), settings)
+        parts = (part for one in offered for part in getattr(one, "parts", ()))
+        return cls((*offered, *parts))
 
     @classmethod
     def of_table(cls, config: TableConfig) -> Participants:
@@ -76,7 +75,7 @@ class Participants:
 
     def new_table(self, config: TableConfig) -> TableConfig:
         """The properties of a table that is about to be made."""
-        return self._folded("new_table", with_learning(config))
+        return self._folded("new_table", config)
 
     def created(self, storage: Storage, config: TableConfig) -> None:
         """The table is there."""
@@ -87,7 +86,7 @@ class Participants:
         """Before a write is decided, what would be wrong after it goes; the properties as they are then."""
         for stale in self._having("stale"):
             config = stale(storage, config)
-        return without_unknown(storage, config)
+        return config
 
     # --- life of actions --------------------------------------------------------------------------
     def join(self, storage: Storage, timeline: Timeline) -> Joined | None:
@@ -145,24 +144,17 @@ class Participants:
         for one in self.each:
             if hasattr(one, "rebuild") and (name is None or one.makes(name)):  # type: ignore[attr-defined]
                 return one
-        found = None if name is None else learner(name, self.settings)
-        if found is not None:
-            return found
         for one in self.each:  # it says which names it knows
             if hasattr(one, "rebuild"):
                 return one
-        raise PluginError(
-            f"rebuilding {name or 'what is stored of a table'!r}",
-            "no installed participant makes it.",
-            f"Install a plugin that does; for what Hudi knows: {_BRINGS}.",
-        )
+        raise nobody_makes(name)
 
     def store_of(self, index: str) -> Any:
         """Who stores the entries of the index of this name; None if nobody does."""
         for one in self.each:
             if hasattr(one, "stores") and one.stores(index):
                 return one
-        return learner(index, self.settings)
+        return None
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
         """The changes of properties of a table that stores record keys no longer."""
@@ -215,3 +207,12 @@ class Participants:
         for change in self._having(member):
             config = change(config)
         return config
+
+
+def nobody_makes(name: str | None) -> PluginError:
+    """What is said of a rebuild of ``name`` that is no participant's."""
+    return PluginError(
+        f"rebuilding {name or 'what is stored of a table'!r}",
+        "no installed participant makes it.",
+        f"Install a plugin that does; for what Hudi knows: {_BRINGS}.",
+    )

@@ -10,9 +10,8 @@ instants, committed or not, are in one log, so they are told apart block by bloc
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from operator import attrgetter
 
 from attrs import frozen
 
@@ -38,7 +37,6 @@ class FileSystemView:
     _groups: Mapping[Key, FileGroup]
     _replaced: Mapping[Key, str]
     _files: tuple[DataFile, ...]
-    _logs_name_slice: bool
 
     def groups(self, replaced: bool = False) -> tuple[FileGroup, ...]:
         """All groups with all committed slices, newest first; also replaced groups if asked for."""
@@ -60,22 +58,6 @@ class FileSystemView:
     def partitions(self) -> tuple[str, ...]:
         """Partition paths that hold at least one latest slice, sorted."""
         return tuple(dict.fromkeys(s.partition_path for s in self.slices))
-
-    def file_slices_in(self, partition: str) -> tuple[FileSlice, ...]:
-        where = attrgetter("partition_path")
-        first = bisect_left(self.slices, partition, key=where)
-        return self.slices[first : bisect_right(self.slices, partition, key=where)]
-
-    def orphans(self, instant: str) -> tuple[DataFile, ...]:
-        """The files that ``instant`` wrote, committed or not, by their names.
-
-        Log files that are named after their slice don't say who wrote them, and are left out.
-        """
-        return tuple(
-            f
-            for f in self._files
-            if f.instant == instant and (isinstance(f, BaseFile) or not self._logs_name_slice)
-        )
 
 
 def build(
@@ -136,7 +118,7 @@ def from_files(
         groups[key] = FileGroup(key[0], key[1], slices)
     replaced = timeline.replaced_file_groups(storage, as_of)
     latest = tuple(g.slices[0] for k, g in groups.items() if k not in replaced)
-    return FileSystemView(latest, groups, replaced, files, timeline.layout.log_names_slice)
+    return FileSystemView(latest, groups, replaced, files)
 
 
 class _Visibility:

@@ -261,3 +261,13 @@ def hoodoo_event(event: Event) -> None:
 
 def _is_non_blocking(settings: Settings) -> bool:
     return options.CONCURRENCY.read(settings.options) == options.NON_BLOCKING
+
+
+@hookimpl
+def hoodoo_participants() -> Iterable[Registration]:
+    return [
+        Registration(
+            "learning_indexes", "hoodoo_standard.index.learning:LearningIndexes.from_settings",
+            summary="indexes that learn what is written, of any plugin",
+        )
+    ]  # fmt: skip

@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import evolve, frozen
-
 from hoodoo.errors import CommitConflictError, ConfigError, warn
 from hoodoo.hookspecs.index import LearningIndex
 from hoodoo.hookspecs.participant import (
     ActionChange,
     Changes,
     KeysCheck,
+    Participant,
     RebuildRequest,
     Rebuilt,
 )
@@ -25,6 +25,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options, make
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import State
+from hoodoo.participants.of_table import nobody_makes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
@@ -59,10 +60,70 @@ def _stale(config: TableConfig) -> tuple[str, ...]:
     return tuple(name for name in (config.get(STALE) or "").split(",") if name)
 
 
-def learners(settings: Settings) -> list[Learner]:
-    """Those of them that are installed. PluginError for one that can't be made."""
-    found = (kernel().find("index", name) for name in names(settings.table))
-    return [Learner(o.name, make(o, settings), settings) for o in found if o is not None]
+@frozen
+class LearningIndexes:
+    """The participant that has one part for each index that learns what is written into the table. It also answers
+    for those that don't yet, and could."""
+
+    settings: Settings
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> LearningIndexes:
+        return cls(settings)
+
+    @property
+    def parts(self) -> tuple[Participant, ...]:
+        """Those that are installed. PluginError for one that can't be made."""
+        settings = self.settings
+        found = (kernel().find("index", name) for name in names(settings.table))
+        return tuple(Learner(o.name, make(o, settings), settings) for o in found if o is not None)
+
+    def join(self, storage: Storage, timeline: Timeline) -> None:
+        return None
+
+    def new_table(self, config: TableConfig) -> TableConfig:
+        """Its own index may be one that learns."""
+        own = kernel().find("index", config.get(HUDI_INDEX) or config.get(OWN_INDEX) or "")
+        if own is None or not isinstance(make(own, Settings(config)), LearningIndex):
+            return config
+        return config.with_properties(**{LEARNING: own.name})
+
+    def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
+        """Indexes that nobody offers here can't learn a write, and go before it."""
+        there = names(config)
+        known = [name for name in there if kernel().find("index", name) is not None]
+        if len(known) == len(there):
+            return config
+        gone = ", ".join(sorted(set(there) - set(known)))
+        warn(
+            f"table {config.name}: the index {gone}, which learns what is written, is not installed, and goes before "
+            "the first write; table.rebuild_index makes it anew."
+        )
+        return properties.update(storage, config, {LEARNING: ",".join(known) or None})
+
+    def makes(self, name: str) -> bool:
+        return learner(name, self.settings) is not None
+
+    def stores(self, index: str) -> bool:
+        return self.makes(index)
+
+    def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
+        return index_of(index) not in names(config)
+
+    def shares(self, one: str, other: str) -> bool:
+        return False
+
+    def rebuild(self, request: RebuildRequest) -> Rebuilt:
+        found = None if request.name is None else learner(request.name, self.settings)
+        if found is None:
+            raise nobody_makes(request.name)
+        return found.rebuild(request)
+
+
+def index_of(name: str) -> str:
+    """The index's own name, of one that may be an alias."""
+    offer = kernel().find("index", name)
+    return name if offer is None else offer.name
 
 
 def learner(name: str, settings: Settings) -> Learner | None:
@@ -71,28 +132,6 @@ def learner(name: str, settings: Settings) -> Learner | None:
     index = None if offer is None else make(offer, settings)
     learns = isinstance(index, LearningIndex) and hasattr(index, "rebuild")
     return Learner(offer.name, index, settings) if offer is not None and learns else None
-
-
-def with_learning(config: TableConfig) -> TableConfig:
-    """The properties of a new table, whose own index may be one that learns."""
-    own = kernel().find("index", config.get(HUDI_INDEX) or config.get(OWN_INDEX) or "")
-    if own is None or not isinstance(make(own, Settings(config)), LearningIndex):
-        return config
-    return config.with_properties(**{LEARNING: own.name})
-
-
-def without_unknown(storage: Storage, config: TableConfig) -> TableConfig:
-    """Before a write is decided: indexes that nobody offers here can't learn it, and go."""
-    there = names(config)
-    known = [name for name in there if kernel().find("index", name) is not None]
-    if len(known) == len(there):
-        return config
-    gone = ", ".join(sorted(set(there) - set(known)))
-    warn(
-        f"table {config.name}: the index {gone}, which learns what is written, is not installed, and goes before "
-        "the first write; table.rebuild_index makes it anew."
-    )
-    return properties.update(storage, config, {LEARNING: ",".join(known) or None})
 
 
 @frozen
