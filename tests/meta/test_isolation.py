@@ -27,6 +27,7 @@ DISTRIBUTIONS = {
     "hoodoo-clustering": REPO / "plugins/clustering",
     "hoodoo-history": REPO / "plugins/history",
     "hoodoo-serve": REPO / "plugins/serve",
+    "hoodoo-cloud": REPO / "plugins/cloud",
     "hoodoo-spark": REPO / "plugins/spark",
 }
 # A room imports only rooms before it (docs/architecture.md).

@@ -92,7 +92,11 @@ def test_pyspark_comes_with_an_extra_alone() -> None:
         assert "pyspark" not in needs and "pandas" not in needs, directory
     usual = setup(REPO)["options"]["install_requires"]
     names = {setup(directory)["metadata"]["name"] for directory in every} - {"hoodoo"}
-    assert set(re.findall(r"^hoodoo-\w+", usual, re.M)) == names, "`pip install hoodoo` brings all"
+    extras = {"hoodoo-cloud"}
+    assert set(re.findall(r"^hoodoo-\w+", usual, re.M)) == names - extras, (
+        "`pip install hoodoo` brings all"
+    )
+    assert "hoodoo-cloud" in setup(REPO)["options.extras_require"]["cloud"]
     assert "hoodoo-spark[pyspark]" in setup(REPO)["options.extras_require"]["spark"]
     assert "pyspark>=3.5" in setup(REPO / "plugins/spark")["options.extras_require"]["pyspark"]
 

@@ -88,12 +88,12 @@ USUAL: dict[str, tuple[str, str]] = {
     **dict.fromkeys(FAMILIES, ("hoodoo-standard", "hoodoo-standard")),
     **{family: (name, name) for name, families in _BRINGS.items() for family in families},
     "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
+    "storage": ("hoodoo-cloud", '"hoodoo[cloud]"'),
 }
-
 # Those of another distribution than the usual members of their family.
-BRINGS_NAMED: dict[tuple[str, str], tuple[str, str]] = {
-    ("engine", "local"): ("hoodoo-standard", "hoodoo-standard"),
-}
+BRINGS_NAMED: dict[tuple[str, str], tuple[str, str]] = dict.fromkeys(
+    (("engine", "local"), ("storage", "file"), ("storage", "")), ("hoodoo-standard",) * 2
+)
 
 # The API numbers of each family of core, oldest first: those that `Registration.api` may say.
 APIS: dict[str, tuple[int, ...]] = {name: one.api for name, one in FAMILIES.items()}

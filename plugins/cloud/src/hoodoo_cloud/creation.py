@@ -1,0 +1,128 @@
+"""Objects that are created if they are absent, and by whom.
+
+A request that creates an object is sent without the client's own retries, so that the fate of each is known. Where
+an answer is lost, the request is sent again: the condition lets at most one of them through. If the answer is that
+the object is there, it may be ours: each creation has a token of its own, kept in the object's metadata, and what
+lies there is looked at. Equal bytes of another writer have another token.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import obstore
+from hoodoo.errors import StorageError, StorageUnknownError
+from hoodoo.storage.temporaries import TEMP_DIR
+
+from hoodoo_cloud.clients import client
+from hoodoo_cloud.faults import CREATING, Fate, explained, fate
+from hoodoo_cloud.places import Place
+
+# Letters alone: so every cloud takes it as a name, and every proxy lets it pass.
+TOKEN = "hoodootoken"
+PROBE = f"{TEMP_DIR}/probe-"
+
+_lock = threading.Lock()
+_proven: set[Place] = set()
+
+
+def send(place: Place, key: str, data: bytes | memoryview, token: str) -> None:
+    """One request: ``key``, if there is none. Raises obstore's errors."""
+    obstore.put(
+        client(place, retries=False, size=len(data)), key, data,
+        mode="create", attributes={TOKEN: token}, use_multipart=False,
+    )  # fmt: skip
+
+
+def token_of(place: Place, key: str) -> str | None:
+    """The token of the creation of what lies there. Raises FileNotFoundError, and obstore's errors."""
+    found = obstore.get(client(place), key, options={"head": True})
+    return found.attributes.get(TOKEN)
+
+
+def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> bool:
+    """Whether we created ``key``; False: it was there. StorageError: we did not; StorageUnknownError: who knows."""
+    token = secrets.token_hex(16)
+    end, pause = time.monotonic() + place.timeout, 0.05
+    unanswered = False
+    while True:
+        try:
+            send(place, key, data, token)
+        except Exception as error:
+            found, last = fate(error), error
+        else:
+            return True
+        if found is Fate.EXISTS:
+            return unanswered and _is_ours(place, key, token, obj)
+        unanswered = unanswered or found is Fate.UNKNOWN
+        if found is Fate.REFUSED or time.monotonic() + pause > end:
+            break
+        time.sleep(pause * random.uniform(0.5, 1))
+        pause = min(2 * pause, 5.0)
+    if not unanswered:
+        raise explained(last, place, obj, CREATING)
+    with suppress(Exception):
+        there = token_of(place, key)
+        if there is not None:
+            return there == token
+    # Not there, or not to be seen: a request may still be on its way.
+    raise explained(last, place, obj, CREATING, StorageUnknownError)
+
+
+def _is_ours(place: Place, key: str, token: str, obj: str) -> bool:
+    try:
+        return token_of(place, key) == token
+    except Exception as error:  # also FileNotFoundError: somebody has deleted it, ours or another's
+        raise explained(
+            error, place, obj, "looking at what was created", StorageUnknownError
+        ) from None
+
+
+def prove(place: Place, below: Callable[[str], str], root: str) -> None:
+    """Find out, before the first write, that the store creates on conditions and keeps our tokens. Of the clouds
+    themselves it is known; of a server that speaks their protocols, a probe shows it, once in a process."""
+    if place.known or place in _proven:
+        return
+    with _lock:
+        if place in _proven:
+            return
+        key = below(f"{PROBE}{secrets.token_hex(8)}")
+        obj = f"{root} (a probe)"
+        try:
+            _probe(place, key, obj)
+        finally:
+            with suppress(Exception):  # what is left of it is swept later
+                obstore.delete(client(place), key)
+        _proven.add(place)
+
+
+def _probe(place: Place, key: str, obj: str) -> None:
+    where = dict(place.settings).get("endpoint", place.bucket)
+    fix = (
+        "Use a store that keeps If-None-Match of PUT: S3, Google Cloud Storage, Azure, or a newer version of this "
+        "server. Nothing was written."
+    )
+    try:
+        created = create(place, key, b"first", obj)
+        again = create(place, key, b"second", obj)
+        kept = obstore.get(client(place), key)
+        text, owner = bytes(kept.bytes()), kept.attributes.get(TOKEN)
+    except StorageError:
+        raise
+    except Exception as error:
+        raise explained(error, place, obj, "reading") from None
+    if not created or again or text != b"first":
+        raise StorageError(
+            obj,
+            f"{where} ignores the condition of a conditional put, so two writers would overwrite each other.",
+            fix,
+        )
+    if not owner:
+        raise StorageError(
+            obj, f"{where} does not keep metadata of objects, by which a writer knows its own.", fix
+        )

@@ -1,0 +1,143 @@
+"""What an error of an object store means: a sentence for it, and whether the request may have taken place."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from hoodoo.errors import StorageError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    InvalidPathError,
+    NotSupportedError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+
+from hoodoo_cloud.places import Place
+
+_STATUS = re.compile(r"status code: (\d{3})")
+_CODE = re.compile(r"<Code>(\w+)</Code>|\"code\": ?\"?(\w+)")
+_MESSAGE = re.compile(r"<Message>([^<]*)</Message>", re.DOTALL)
+CREATING = "creating"
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "specified bucket does not exist")
+_REGION = (
+    "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint",
+    "redirect without LOCATION",
+)  # fmt: skip
+_EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "token has expired", "token is expired")
+_NO_CREDENTIALS = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
+_REJECTED = (
+    "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", "InvalidToken",
+    "InvalidClientTokenId", "invalid_client",
+)  # fmt: skip
+
+
+class Fate(Enum):
+    """What became of a request that was answered with an error, or not at all."""
+
+    EXISTS = "the condition did not hold"
+    REFUSED = "it did not take place, and won't"
+    WAIT = "it did not take place, and may later"
+    UNKNOWN = "it may have taken place"
+
+
+def fate(error: Exception) -> Fate:
+    """Of a request that creates an object on the condition that there is none, sent once."""
+    if isinstance(error, AlreadyExistsError):
+        return Fate.EXISTS
+    refusals = (PermissionDeniedError, UnauthenticatedError, NotSupportedError, InvalidPathError)
+    if isinstance(error, (*refusals, FileNotFoundError)):
+        return Fate.REFUSED
+    status = _status(error)
+    if status in (409, 429) or never_sent(error):
+        return Fate.WAIT
+    if status == 501 or (400 <= status < 500 and status != 408):
+        return Fate.REFUSED
+    return Fate.UNKNOWN
+
+
+def never_sent(error: Exception) -> bool:
+    """Whether no connection was made for the request."""
+    return "kind: Connect" in str(error)
+
+
+def _status(error: Exception) -> int:
+    found = _STATUS.search(str(error))
+    return int(found[1]) if found else 0
+
+
+def no_bucket(error: Exception) -> bool:
+    return any(text in str(error) for text in _NO_BUCKET)
+
+
+def explained(
+    error: Exception,
+    place: Place,
+    obj: str,
+    doing: str,
+    kind: type[StorageError] = StorageError,
+) -> StorageError:
+    """``error`` in a sentence. Requests and answers as such are not in it: secrets may be in them."""
+    if isinstance(error, StorageError):
+        return error
+    text, status = str(error), _status(error)
+    said = dict(place.settings)
+    where = said.get("endpoint") or said.get("base_url") or "the cloud"
+    code, message = _CODE.search(text), _MESSAGE.search(text)
+    details = ", ".join(
+        part
+        for part in (
+            f"status {status}" if status else "",
+            next(filter(None, code.groups()), "") if code else "",
+            message[1].strip().rstrip(".") if message else "",
+        )
+        if part
+    )
+
+    def made(rule: str, fix: str) -> StorageError:
+        return kind(obj, f"{doing} failed: {rule}{f' ({details})' if details else ''}.", fix)
+
+    def has(texts: tuple[str, ...]) -> bool:
+        return any(one in text for one in texts)
+
+    if has(_NO_BUCKET):
+        return made(f"there is no bucket {place.bucket!r} at {where}", "Create it, or correct the URI.")  # fmt: skip
+    if has(_REGION) or status in (301, 307):
+        region = said.get("region", "us-east-1")
+        return made(
+            f"the bucket is not in the region {region}",
+            "Set the bucket's region: the option region, or AWS_REGION.",
+        )
+    if has(_EXPIRED):
+        return made("the token of the credentials has expired", "Get new credentials.")
+    if has(_NO_CREDENTIALS):
+        return made(
+            "no credentials were found: not in options, variables or profile, and this host has none of its own",
+            "Set them, or the option hoodoo.cloud.anonymous for a public bucket.",
+        )
+    if has(("RequestTimeTooSkewed",)):
+        return made("the clock of this host is wrong", "Set it.")
+    if has(_REJECTED) or isinstance(error, UnauthenticatedError):
+        return made("the credentials are not valid", "Correct keys and token, and the endpoint.")
+    if isinstance(error, PermissionDeniedError) or status == 403:
+        return made(
+            "access is denied",
+            "Allow these credentials to list the bucket, and to get, put and delete below the table's path.",
+        )
+    if status in (429, 503):
+        return made("the store asks to slow down", "Try again later, with fewer writers.")
+    if doing == CREATING and (status == 501 or isinstance(error, NotSupportedError)):
+        return made(
+            "the store does not know conditional puts",
+            "Use one that keeps If-None-Match of PUT: S3, Google Cloud Storage, Azure, or a newer version of it.",
+        )
+    if isinstance(error, InvalidPathError):
+        return made("the store takes no such name", "Choose another one.")
+    if not status:
+        return made(
+            f"{where} gave no answer within {place.timeout:g} s",
+            "Check the endpoint (http:// or https://, host, port) and the network; the option "
+            "hoodoo.cloud.timeout says how long it is tried.",
+        )
+    return made("the store answered with an error", "Try again; else ask who runs the store.")

@@ -1,0 +1,263 @@
+"""A table's store: the objects below one prefix of a bucket."""
+
+from __future__ import annotations
+
+import builtins
+import mmap
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import attrgetter
+from typing import Any
+
+import obstore
+import pyarrow as pa
+from attrs import field, frozen
+from hoodoo.errors import StorageError, StorageUnknownError
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.storage import temporaries
+from hoodoo.storage.api import Entry
+from obstore.exceptions import PreconditionError
+
+from hoodoo_cloud import creation, places, reading
+from hoodoo_cloud import scratch as local_places
+from hoodoo_cloud.clients import client
+from hoodoo_cloud.faults import Fate, explained, fate, no_bucket
+from hoodoo_cloud.places import Place
+
+_NOT_PLAIN = frozenset({"", ".", ".."})
+_MOST = 5000 << 20  # bytes of one put, which S3 and Azure take
+_AT_ONCE = 1000  # objects of one request that deletes
+
+
+@frozen
+class ObjectStorage:
+    """Implements :class:`~hoodoo.storage.api.Storage`. Its objects are created by conditional puts, one request
+    each, so none is ever seen half; files of more than 5000 MiB are refused. It travels to workers as it is."""
+
+    root: str
+    prefix: str
+    place: Place = field(repr=False)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ObjectStorage:
+        """At the option ``hoodoo.storage.uri``, set by whoever opens the table."""
+        return cls(*places.find(settings))
+
+    @property
+    def shared(self) -> bool:
+        return self.place.cloud != "memory"
+
+    @property
+    def plain_files(self) -> bool:
+        return False
+
+    # --- writing ----------------------------------------------------------------------------------
+    def put(self, path: str, data: bytes) -> None:
+        key = self._key(path)
+        self._before_writing(path, len(data))
+        try:
+            obstore.put(client(self.place, size=len(data)), key, data, use_multipart=False)
+        except Exception as error:
+            # The client may have sent it several times: only a refusal says that none took place.
+            kind = StorageError if fate(error) is Fate.REFUSED else StorageUnknownError
+            raise explained(error, self.place, self._uri(path), "writing", kind) from None
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        key = self._key(path)
+        self._before_writing(path, len(data))
+        return creation.create(self.place, key, data, self._uri(path))
+
+    def put_file_if_absent(self, path: str, local: str) -> bool:
+        """The file is mapped, not read into memory."""
+        key = self._key(path)
+        try:
+            size = os.stat(local).st_size
+            self._before_writing(path, size)
+            if not size:
+                return creation.create(self.place, key, b"", self._uri(path))
+            with open(local, "rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise StorageError(
+                local, f"reading it failed: {error.strerror or error}.", "Try again."
+            ) from error
+        # Not closed here: the client may hold on to it for a moment; the last who does closes it.
+        return creation.create(self.place, key, memoryview(data), self._uri(path))
+
+    def delete(self, path: str) -> bool:
+        key = self._key(path)
+        if self.head(path) is None:  # S3 says nothing of what was not there
+            return False
+        try:
+            obstore.delete(client(self.place), key)
+        except FileNotFoundError as error:
+            if no_bucket(error):
+                raise explained(error, self.place, self._uri(path), "deleting") from None
+            return False
+        except Exception as error:
+            kind = StorageError if fate(error) is Fate.REFUSED else StorageUnknownError
+            raise explained(error, self.place, self._uri(path), "deleting", kind) from None
+        return True
+
+    def delete_prefix(self, prefix: str) -> int:
+        """A thousand at a time, where the store takes so many; else side by side."""
+        removed, end = 0, time.monotonic() + self.place.timeout
+        found = self.list(prefix, recursive=True)
+        while found:
+            try:
+                for first in range(0, len(found), _AT_ONCE):
+                    part = [self._key(e.path) for e in found[first : first + _AT_ONCE]]
+                    obstore.delete(client(self.place), part)
+                    removed += len(part)
+                    end = time.monotonic() + self.place.timeout
+                return removed
+            except FileNotFoundError as error:  # another process deletes, too
+                lost: Exception = error
+            except Exception as error:
+                if fate(error) is Fate.REFUSED and not removed:
+                    raise self._not_deleted(error, prefix) from None
+                lost = error
+            if time.monotonic() > end:
+                raise self._not_deleted(lost, prefix) from None
+            left = self.list(prefix, recursive=True)
+            removed += len({e.path for e in found[removed:]} - {e.path for e in left})
+            found = left
+        return removed
+
+    def _not_deleted(self, error: Exception, prefix: str) -> StorageError:
+        """Half of it may be done."""
+        return explained(error, self.place, self._uri(prefix), "deleting", StorageUnknownError)
+
+    def scratch(self) -> str:
+        try:
+            return local_places.scratch()
+        except OSError as error:
+            raise StorageError(
+                "the local temporary directory",
+                f"making a folder failed: {error.strerror or error}.",
+                "Let TMPDIR name a directory that can be written to.",
+            ) from error
+
+    def sweep(self) -> int:
+        """What dead processes left on this host, and probes in the store that are a day old."""
+        key, old = self._below(temporaries.TEMP_DIR), time.time() - temporaries.DAY
+        with self._guard("sweeping", temporaries.TEMP_DIR):
+            found = obstore.list(client(self.place), key).collect()
+            left = [o["path"] for o in found if o["last_modified"].timestamp() < old]
+            if left:
+                obstore.delete(client(self.place), left)
+        return len(left) + local_places.sweep()
+
+    # --- reading ----------------------------------------------------------------------------------
+    def get(self, path: str) -> bytes:
+        key = self._key(path)
+        with self._guard("reading", path):
+            return obstore.get(client(self.place), key).bytes().to_bytes()
+
+    def open(self, path: str) -> pa.NativeFile:
+        key = self._key(path)
+        with self._guard("opening", path):
+            found = obstore.head(client(self.place), key)
+        # Not a method's frame: a file that is open holds no more than it needs.
+        return reading.opened(found["size"], _Ranges(self, path, key, found["e_tag"]).read)
+
+    def head(self, path: str) -> Entry | None:
+        key = self._key(path)
+        try:
+            with self._guard("looking at", path):
+                found = obstore.head(client(self.place), key)
+        except FileNotFoundError:
+            return None
+        return Entry(path, found["size"], found["last_modified"].timestamp())
+
+    def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
+        if prefix:
+            self._key(prefix.removesuffix("/"))
+        key, store = self._below(prefix.removesuffix("/")), client(self.place)
+        cut = len(self.prefix) + 1 if self.prefix else 0
+        folders: builtins.list[Entry] = []
+        with self._guard("listing", prefix):
+            if recursive:
+                objects: Any = obstore.list(store, key or None, chunk_size=1000).collect()
+            else:
+                found = obstore.list_with_delimiter(store, key or None)
+                objects = found["objects"]
+                folders = [Entry(p[cut:], is_dir=True) for p in found["common_prefixes"]]
+        made = [
+            Entry(o["path"][cut:], o["size"], o["last_modified"].timestamp())
+            for o in objects
+            if o["path"] != key
+        ]
+        # Other programs mark directories by empty objects of their names.
+        names = {e.path for e in folders}
+        if recursive:
+            names = {e.path.rpartition("/")[0] for e in made}
+        kept = [e for e in made if e.size or e.path not in names]
+        plain = (e for e in (*folders, *kept) if not temporaries.is_ours(e.path))
+        return sorted(plain, key=attrgetter("path"))
+
+    # --- paths ------------------------------------------------------------------------------------
+    def _key(self, path: str) -> str:
+        """Of an object; refuses what could lie outside the root."""
+        if not _NOT_PLAIN.isdisjoint(path.split("/")) or "\0" in path:
+            raise StorageError(
+                f"path {path!r}",
+                f"is not relative to the root {self.root} in plain parts.",
+                "Use a/b/c: no leading or trailing '/', no empty part, no '.' and no '..'.",
+            )
+        return self._below(path)
+
+    def _below(self, path: str) -> str:
+        return "/".join(part for part in (self.prefix, path) if part)
+
+    def _uri(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else self.root
+
+    # --- errors -----------------------------------------------------------------------------------
+    def _before_writing(self, path: str, size: int) -> None:
+        if size > _MOST:
+            raise StorageError(
+                self._uri(path), f"has {size} bytes, and one put takes {_MOST} at most.",
+                "Write smaller files: hoodie.parquet.max.file.size.",
+            )  # fmt: skip
+        creation.prove(self.place, self._below, self.root)
+
+    @contextmanager
+    def _guard(self, doing: str, path: str) -> Iterator[None]:
+        """FileNotFoundError is an answer of the reading methods, where there is a bucket."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            if no_bucket(error):
+                raise explained(error, self.place, self._uri(path), doing) from None
+            raise FileNotFoundError(2, "no such object", self._uri(path)) from None
+        except Exception as error:
+            if isinstance(error, StorageError):
+                raise
+            raise explained(error, self.place, self._uri(path), doing) from None
+
+
+@frozen
+class _Ranges:
+    """Ranges of one version of an object."""
+
+    storage: ObjectStorage
+    path: str
+    key: str
+    tag: str | None
+
+    def read(self, start: int, end: int) -> bytes:
+        uri, options = f"{self.storage.root}/{self.path}", {"range": (start, end)}
+        if self.tag:
+            options["if_match"] = self.tag  # type: ignore[assignment]
+        try:
+            found = obstore.get(client(self.storage.place), self.key, options=options)  # type: ignore[arg-type]
+            return found.bytes().to_bytes()
+        except (FileNotFoundError, PreconditionError):
+            raise OSError(
+                f"{uri}: it was deleted or replaced while it was read. Fix: read the table again."
+            ) from None
+        except Exception as error:
+            raise OSError(str(explained(error, self.storage.place, uri, "reading"))) from None

@@ -1,0 +1,227 @@
+"""A crash at each operation of an upsert, and an answer lost at each of its requests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Literal
+from uuid import uuid4
+
+import obstore
+import pytest
+from hoodoo.errors import CommitUnknownError, StorageError, StorageUnknownError
+from hoodoo.storage.api import Storage
+from hoodoo.table.settings import open_storage
+from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage, RecordingStorage
+from hoodoo_cloud import clients, creation
+from small_tables import created, opened, rows, texts
+
+MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
+OLD, NEW = {1: "a", 2: "a"}, {1: "b", 2: "a", 3: "b"}
+KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
+PLACES = ["memory", "s3"] if MORE else ["memory"]
+Place = tuple[str, dict[str, str]]
+
+
+def _another(place: Place) -> Place:
+    """A place of its own for each trial, in the same bucket."""
+    return f"{place[0]}/{uuid4().hex}", place[1]
+
+
+def _filled(place: Place, kind: str) -> Place:
+    found = _another(place)
+    created(*found, kind).upsert(rows(OLD, 1))
+    return found
+
+
+def _upsert(place: Place, wrap: Any = None) -> None:
+    opened(*place, wrap).upsert(rows({1: "b", 3: "b"}, 2))
+
+
+def _right_afterwards(place: Place, found: list[Mapping[int, str]]) -> None:
+    """Whole or not at all; and the next writer needs no help."""
+    seen = texts(opened(*place))
+    assert seen in found
+    opened(*place).upsert(rows({9: "c"}, 3))
+    assert texts(opened(*place)) == {**seen, 9: "c"}
+    table: Any = opened(*place)
+    assert not table.verify().findings
+
+
+@pytest.mark.parametrize("place", PLACES, indirect=True)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_crash_at_each_operation(
+    place: Place, kind: str, when: Literal["before", "after"]
+) -> None:
+    at = 0
+    while True:
+        at += 1
+        trial = _filled(place, kind)
+        stores: list[CrashingStorage] = []
+
+        def crashing(inner: Storage, at: int = at, stores: Any = stores) -> Storage:
+            stores.append(CrashingStorage(inner, at, when))
+            found: Storage = stores[0]
+            return found
+
+        with suppress(Crash, StorageError):
+            _upsert(trial, crashing)
+        _right_afterwards(trial, [OLD, NEW])
+        if not stores[0].crashed:
+            break
+    assert at > 5
+
+
+@pytest.mark.parametrize("place", PLACES, indirect=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_lost_above_the_store(place: Place, kind: str) -> None:
+    """The store itself does not know: the write says so, and what it says is so."""
+    at, lost, step = 0, 0, 1 if MORE else 4
+    while True:
+        at += step
+        trial = _filled(place, kind)
+        stores: list[FailingStorage] = []
+
+        def failing(inner: Storage, at: int = at, stores: Any = stores) -> Storage:
+            stores.append(FailingStorage(inner, at, after=True))
+            found: Storage = stores[0]
+            return found
+
+        allowed: list[Mapping[int, str]] = [NEW]
+        try:
+            _upsert(trial, failing)
+        except CommitUnknownError:
+            allowed.append(OLD)
+        except StorageError:
+            allowed = [OLD]
+        _right_afterwards(trial, allowed)
+        if stores[0].count < at:
+            break
+        lost += step
+    assert lost > 10
+
+
+class Line:
+    """What lies between a client and its store: loses the answer of the n-th request that creates."""
+
+    def __init__(self, at: int = 0, again: int = 1) -> None:
+        self.at, self.again, self.count, self.lost = at, again, 0, 0
+        self._send = creation.send
+
+    def send(self, place: Any, key: str, data: Any, token: str) -> None:
+        self.count += 1
+        self._send(place, key, data, token)
+        if self.at <= self.count < self.at + self.again:
+            self.lost += 1
+            raise obstore.exceptions.GenericError("Generic S3 error: error decoding response body")
+
+
+@pytest.mark.parametrize("place", PLACES, indirect=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_lost_on_the_line(
+    place: Place, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store finds out: the write ends as if nothing had been."""
+    at = 0
+    while True:
+        at += 1
+        trial = _filled(place, kind)
+        line = Line(at)
+        with monkeypatch.context() as patched:
+            patched.setattr(creation, "send", line.send)
+            _upsert(trial)
+        _right_afterwards(trial, [NEW])
+        if not line.lost:
+            break
+    assert at > 4
+
+
+@pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)
+def test_whose_an_object_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal bytes of two writers: each knows its own."""
+    store = open_storage(*place)
+    assert store.put_if_absent("x", b"same") is True
+    line = Line(1)
+    monkeypatch.setattr(creation, "send", line.send)
+    assert store.put_if_absent("y", b"same") is True
+    assert line.lost == 1
+    assert line.count == 2
+
+    def lost(place: Any, key: str, data: Any, token: str) -> None:
+        nonlocal first
+        if first:
+            first = False
+            raise obstore.exceptions.GenericError("Generic S3 error: operation timed out")
+        line._send(place, key, data, token)
+
+    first = True
+    monkeypatch.setattr(creation, "send", lost)
+    assert store.put_if_absent("x", b"same") is False  # the other writer's, as it has its token
+    first = True
+    assert store.put_if_absent("z", b"same") is True
+
+
+def test_what_cannot_be_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_storage(f"memory://{uuid4().hex}/t", {"hoodoo.cloud.timeout": "0.2"})
+
+    def never(place: Any, key: str, data: Any, token: str) -> None:
+        raise obstore.exceptions.GenericError("Generic S3 error: operation timed out")
+
+    monkeypatch.setattr(creation, "send", never)
+    with pytest.raises(StorageUnknownError, match="gave no answer within"):
+        store.put_if_absent("x", b"1")
+    # Somebody else has deleted it before it could be looked at.
+    line = Line(1)
+
+    def then_deleted(place: Any, key: str, data: Any, token: str) -> None:
+        try:
+            line.send(place, key, data, token)
+        except obstore.exceptions.AlreadyExistsError:
+            obstore.delete(clients.client(place), key)
+            raise
+
+    monkeypatch.setattr(creation, "send", then_deleted)
+    with pytest.raises(StorageUnknownError):
+        store.put_if_absent("y", b"1")
+
+
+@pytest.mark.parametrize("place", ["s3"], indirect=True)
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [("ignores", "ignores the condition"), ("forgets", "does not keep metadata")],
+)
+def test_a_server_that_is_not_safe_is_refused(
+    place: Place, broken: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is written."""
+
+    def send(place: Any, key: str, data: Any, token: str) -> None:
+        obstore.put(
+            clients.client(place), key, data,
+            mode="overwrite" if broken == "ignores" else "create",
+            attributes={} if broken == "forgets" else {creation.TOKEN: token},
+        )  # fmt: skip
+
+    monkeypatch.setattr(creation, "send", send)
+    monkeypatch.setattr(creation, "_proven", set())
+    with pytest.raises(StorageError, match=said):
+        created(*place)
+    assert list(obstore.list(clients.client(open_storage(*place).place)).collect()) == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("place", ["s3"], indirect=True)
+def test_a_probe_is_sent_once_and_leaves_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(creation, "_proven", set())
+    store = RecordingStorage(open_storage(*place))
+    line = Line()
+    monkeypatch.setattr(creation, "send", line.send)
+    store.put_if_absent("x", b"1")
+    assert line.count == 3
+    store.put_if_absent("y", b"1")
+    assert line.count == 4
+    found = obstore.list(clients.client(store.inner.place)).collect()  # type: ignore[attr-defined]
+    assert [o["path"].rpartition("/")[2] for o in found] == ["x", "y"]

@@ -1,0 +1,129 @@
+"""What users read of what a store refuses; and how long it takes."""
+
+from __future__ import annotations
+
+import http.server
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import hoodoo
+import pytest
+from hoodoo.errors import StorageError
+from hoodoo.storage.api import Storage
+from hoodoo.table.settings import open_storage
+from servers import Server
+from small_tables import created
+
+KEYS = {
+    "aws_access_key_id": "a",
+    "aws_secret_access_key": "the-secret",
+    "hoodoo.cloud.timeout": "0.3",
+}
+
+
+@contextmanager
+def _answering(status: int, code: str) -> Iterator[Storage]:
+    """A store whose every answer is this error."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = f"<Error><Code>{code}</Code><Message>Because.</Message></Error>".encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = answer
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+            yield open_storage("s3://some-bucket/t", {**KEYS, "endpoint": endpoint})
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [
+        (404, "NoSuchBucket", "there is no bucket 'some-bucket'"),
+        (301, "PermanentRedirect", "not in the region us-east-1"),
+        (400, "AuthorizationHeaderMalformed", "not in the region us-east-1"),
+        (403, "AccessDenied", "access is denied"),
+        (400, "ExpiredToken", "has expired"),
+        (403, "InvalidAccessKeyId", "credentials are not valid"),
+        (403, "SignatureDoesNotMatch", "credentials are not valid"),
+        (403, "RequestTimeTooSkewed", "clock of this host"),
+        (503, "SlowDown", "slow down"),
+        (500, "InternalError", "answered with an error"),
+    ],
+)
+def test_a_sentence_each(status: int, code: str, said: str) -> None:
+    with _answering(status, code) as store:
+        for call in (
+            lambda: store.get("x"),
+            lambda: store.list(),
+            lambda: store.put_if_absent("x", b"1"),
+            lambda: store.put("x", b"1"),
+            lambda: hoodoo.open(store.root, {**KEYS, "endpoint": store.place.settings[1][1]}),  # type: ignore[attr-defined]
+        ):
+            began = time.monotonic()
+            with pytest.raises(StorageError, match=said) as caught:
+                call()
+            assert time.monotonic() - began < 12
+            assert "the-secret" not in str(caught.value)
+            assert caught.value.fix
+
+
+def test_a_store_without_conditional_puts() -> None:
+    with (
+        _answering(501, "NotImplemented") as store,
+        pytest.raises(StorageError, match="does not know conditional puts"),
+    ):
+        store.put_if_absent("x", b"1")
+
+
+def test_an_endpoint_that_is_not_there() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # nobody listens
+        options = {**KEYS, "endpoint": f"http://127.0.0.1:{unused.getsockname()[1]}"}
+        store = open_storage("s3://b/t", options)
+        for call in (lambda: store.get("x"), lambda: store.put_if_absent("x", b"1")):
+            began = time.monotonic()
+            with pytest.raises(
+                StorageError, match=r"gave no answer within 0\.3 s\. Fix: Check the endpoint"
+            ):
+                call()
+            assert time.monotonic() - began < 10
+
+
+def test_an_endpoint_that_is_silent() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        store = open_storage("s3://b/t", {**KEYS, "endpoint": endpoint})
+        for call in (lambda: store.get("x"), lambda: store.put_if_absent("x", b"1")):
+            began = time.monotonic()
+            with pytest.raises(StorageError, match="gave no answer"):
+                call()
+            assert time.monotonic() - began < 10
+
+
+def test_a_bucket_that_is_not_there(server: Server) -> None:
+    uri = f"s3://b-{uuid4().hex}/t"
+    with pytest.raises(StorageError, match="there is no bucket"):
+        hoodoo.open(uri, server.options)
+    with pytest.raises(StorageError, match="there is no bucket"):
+        created(uri, server.options)
