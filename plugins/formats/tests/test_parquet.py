@@ -173,6 +173,29 @@ def test_statistics_prune_row_groups(tmp_path: Path) -> None:
         assert sum(b.num_rows for b in reader.batches(where=pc.field("later") == 3)) == 5000
 
 
+def test_where_nulls_are_is_in_the_footer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each read of a table with virtual keys asks, of each file."""
+    a = [1, 2, None, 4, 5, 6]
+    table = pa.table({"a": a, "b c": a[::-1], "s": [{"a": x} for x in a], "d": range(6)})
+    pq.write_table(table, tmp_path / "f.parquet", row_group_size=2)
+    pq.write_table(table, tmp_path / "none.parquet", row_group_size=2, write_statistics=False)
+    file_format = ParquetFormat.from_settings(Settings())
+
+    def found(where: pc.Expression, name: str = "f.parquet") -> list[int]:
+        with file_format.reader(LocalStorage(str(tmp_path)), name) as reader:
+            return [d for batch in reader.batches(["d"], where) for d in batch["d"].to_pylist()]
+
+    a_null, d_null, bc_null = (pc.field(name).is_null() for name in ("a", "d", "b c"))
+    assert found(bc_null) == [2, 3]
+    assert found(pc.field("s", "a").is_null()) and found(pc.invert(a_null)) == list(range(6))
+    assert found(a_null & (pc.field("d") > 3)) == []
+    with monkeypatch.context() as patch:
+        patch.setattr("pyarrow.dataset.ParquetFileFormat", lambda: pytest.fail("asked Arrow"))
+        assert found(a_null) == [2, 3] and found(d_null) == []
+        assert found(a_null | d_null) == [2, 3] and found((d_null | d_null) | a_null) == [2, 3]
+        assert found(a_null, "none.parquet") == list(range(6))
+
+
 def test_meta_columns_that_differ_by_row_survive(tmp_path: Path) -> None:
     table = rows(STORED, 6)
     times = pa.array(["1", "2", None, "1", "2", "3"])

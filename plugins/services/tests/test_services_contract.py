@@ -155,13 +155,13 @@ class TestCheckIndex(ActionContract):
         return {"sample": 3}
 
 
-class TestLocate(ActionContract):
+class TestLocateKeys(ActionContract):
     opened_with = CLEANING
     effect = "never"
 
     @pytest.fixture
     def action(self) -> str:
-        return "locate"
+        return "locate_keys"
 
     def options(self, table: Table) -> Mapping[str, Any]:
         return {"keys": table.read(columns=table.config.record_key_fields).to_arrow()}

@@ -97,7 +97,7 @@ def hoodoo_actions() -> Iterable[Registration]:
             summary="whether an index knows where rows are, of all keys or a sample",
         ),
         Registration(
-            "locate",
+            "locate_keys",
             "hoodoo_services.indexes.locating:LocateKeys.from_settings",
             summary="where the rows of some keys lie, now or at an older moment",
             verbs=_verbs("locate"),

@@ -226,7 +226,7 @@ def locate(
     >>> table.locate([3]).to_pylist()
     [{'record_key': '3', 'partition_path': 'oslo', 'file_id': '...-0', 'instant': '20260101120000000'}]
     """
-    found: pa.Table = run(table, "locate", keys=keys, as_of=as_of, index=index, engine=engine)
+    found: pa.Table = run(table, "locate_keys", keys=keys, as_of=as_of, index=index, engine=engine)
     return found
 
 

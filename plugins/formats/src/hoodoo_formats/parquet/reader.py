@@ -32,6 +32,8 @@ _BATCH_BYTES = 32 << 20
 _MIN_BATCH, _MAX_BATCH = 4096, 131_072
 _NAN = float("nan")
 # Each column of floats makes it twice as long to find out which row groups can match.
+# As Arrow prints a question for null of a column with a plain name.
+_IS_NULL = re.compile(r"is_null\((\w+)(?:, \{nan_is_null=false\})?\)")
 _MOST_FLOATS = 4
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 # What pyarrow raises where bytes are not what they should be; the last one for damaged names.
@@ -231,6 +233,8 @@ class ParquetReader:
         every = list(range(self._parquet.metadata.num_row_groups))
         if where is None or not every:
             return every
+        if (nulls := self._groups_with_null(str(where))) is not None:
+            return nulls
         floats = self._floats(where)
         if len(floats) > _MOST_FLOATS:
             return every
@@ -244,6 +248,27 @@ class ParquetReader:
             return sorted(left)
         except (*_BROKEN, TypeError):
             return every  # what can't be compared prunes nothing; reading will tell if it is broken
+
+    def _groups_with_null(self, where: str) -> list[int] | None:
+        """The row groups that may have a null where the filter asks for nothing else, of one column or any of several:
+        every read of a table with virtual keys asks. Counts of the footer, which has been read; None: another filter."""
+        names = {match[1] for match in _IS_NULL.finditer(where)}
+        if not names or _IS_NULL.sub("", where).replace(" or ", "").strip("()"):
+            return None
+        metadata = self._parquet.metadata
+        first = metadata.row_group(0)
+        at = [n for n in range(first.num_columns) if first.column(n).path_in_schema in names]
+        if len(at) != len(names):
+            return None  # nested, or not there
+        counted = [
+            [metadata.row_group(number).column(n).statistics for n in at]
+            for number in range(metadata.num_row_groups)
+        ]
+        return [
+            number
+            for number, found in enumerate(counted)
+            if any(s is None or not s.has_null_count or s.null_count for s in found)
+        ]
 
     def _groups_left(self, where: pc.Expression, promised: Sequence[pc.Expression]) -> set[int]:
         """The row groups that can have rows of which both ``where`` and all of ``promised`` are true."""
