@@ -10,7 +10,6 @@ from typing import Any
 import hoodoo
 import pytest
 from attrs import frozen
-from hoodoo.engine.arrow_serializer import ArrowSerializer
 from hoodoo.errors import ConfigError, PluginError
 from hoodoo.hookspecs import FAMILIES, Registration, Settings
 from hoodoo.hookspecs.family import members
@@ -22,6 +21,7 @@ from hoodoo.kernel.registry import Kernel
 from hoodoo.kernel.resolve import default_name
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.testing.directory import DirectoryStorage
+from hoodoo.testing.engine_steps import Backwards
 from hoodoo.testing.stores import RecordingStorage
 
 
@@ -64,13 +64,13 @@ def test_by_name() -> None:
 
 def test_by_the_text_of_a_factory() -> None:
     def hoodoo_serializers() -> list[Registration]:
-        text = "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings"
+        text = "hoodoo.testing.engine_steps:Backwards"
         return [Registration("packed", text, ("", "other"))]
 
     marked = SimpleNamespace(hoodoo_serializers=hoodoo.hookimpl(hoodoo_serializers))
     found = Kernel([Plugin("a", "a_module", "a-dist", "1.5", marked)])
     for name in ("packed", "", "OTHER"):
-        assert resolve("serializer", name, using=found).instance == ArrowSerializer()
+        assert isinstance(resolve("serializer", name, using=found).instance, Backwards)
     dotted = using(dotted="hoodoo.testing.stores:RecordingStorage.__init__")
     with pytest.raises(PluginError, match="TypeError"):  # found, and called with the settings
         resolve("layout", "dotted", using=dotted)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from bad_answers import Bad, Case
-from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.engine.crossing import usual_serializer
 from hoodoo.engine.frames import write_stream
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel import kernel, resolve
@@ -221,7 +221,7 @@ def _bound() -> Any:
 
 def _copied_stream() -> Any:
     stream = io.BytesIO()
-    write_stream(ARROW.bind(SCHEMA), [_batch()], stream)
+    write_stream(usual_serializer().bind(SCHEMA), [_batch()], stream)
     stream.seek(0)
     return _bound().copy_stream(stream, io.BytesIO())
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.engine.arrow_serializer import ArrowMessages
-from hoodoo.engine.crossing import Crossing
+from hoodoo.engine.crossing import Crossing, usual_serializer
 from hoodoo.errors import DataError, EngineError
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo_spark.pack import PackResult, PackRouted
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 SCHEMA = pa.schema([("n", pa.int64()), ("s", pa.string()), (PART, pa.int32()), (SLOT, pa.int32())])
 CROSSING = Crossing.of(SCHEMA, 4, None)
-BOUND = ArrowMessages(SCHEMA)
+BOUND = usual_serializer().bind(SCHEMA)
 
 
 def result(message: pa.Buffer, part: int, slot: int) -> pa.RecordBatch:
@@ -119,7 +118,7 @@ def test_rows_without_a_slot() -> None:
 
 def test_pieces_that_end_early() -> None:
     """Must not be taken for a shorter message."""
-    end = PackResult(ArrowMessages(SCHEMA, compress=False), 64)
+    end = PackResult(usual_serializer().bind(SCHEMA, near=True), 64)
     packed = pa.Table.from_batches(end(iter(table([("a" * 500, 0, 0)]).to_batches()), 0))
     cut = packed.slice(0, packed.num_rows - 1)
     with pytest.raises(RuntimeError, match="end early"):

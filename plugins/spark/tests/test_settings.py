@@ -129,18 +129,20 @@ def test_tasks_of_frames_in_a_union_have_distinct_numbers(spark: Any, engine: An
 
 def test_members_of_a_union_run_side_by_side(engine: Any) -> None:
     """Spark puts the members of a union that are known to be single partitions into one task."""
-    from hoodoo.engine.arrow_serializer import ARROW
+    from hoodoo.engine.crossing import usual_serializer
     from hoodoo_spark.pack import PackResult
     from hoodoo_spark.stream import run
 
     stream = engine.union([engine.tasks([b"x"]) for _ in range(4)])
-    frame = run(stream, PackResult(ARROW.bind(stream.schema), 1024))
+    frame = run(stream, PackResult(usual_serializer().bind(stream.schema), 1024))
     assert frame.rdd.getNumPartitions() == 4
     exchanges = [
         engine.exchange(engine.map(engine.source(rows(9)), steps.Route(ROWS, 3, 1)), 3)
         for _ in range(2)
     ]
-    frame = run(engine.union(exchanges), PackResult(ARROW.bind(exchanges[0].schema), 1024))
+    frame = run(
+        engine.union(exchanges), PackResult(usual_serializer().bind(exchanges[0].schema), 1024)
+    )
     assert frame.rdd.getNumPartitions() == 6
 
 

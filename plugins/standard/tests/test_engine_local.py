@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hoodoo.engine.arrow_serializer import ARROW
 from hoodoo.hookspecs.engine import Engine, Workspace
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.engine import ROWS, EngineContract, by_key, rows
 from hoodoo.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.serialize.packed import ArrowSerializer
 from hoodoo_standard.storage.local import LocalStorage
 
 
@@ -34,7 +34,7 @@ def test_a_metered_engine_counts_each_exchange() -> None:
     engine = MeteredEngine(LocalEngine(2), steps.Backwards())
     table = rows(100)
     stream = engine.map(engine.source(table), steps.Route(ROWS, 2, 1))
-    found = engine.collect(engine.exchange(stream, 2, ARROW))
+    found = engine.collect(engine.exchange(stream, 2, ArrowSerializer()))
     assert by_key(found).select(ROWS.names) == table
     assert [exchange.read().rows for exchange in engine.exchanges] == [100]
     assert engine.total().bytes > 0

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.engine.arrow_serializer import ARROW
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import PART, SLOT
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
+from hoodoo.kernel.answers import plain
+from hoodoo.kernel.resolve import default_name, resolve
 from hoodoo.model.row_shape import RowShape
+
+
+@lru_cache(maxsize=1)
+def usual_serializer() -> Serializer:
+    """What packs rows where nobody has named a serializer: the default of its family. Asked on the driver."""
+    name = default_name("serializer", Settings())
+    found: Serializer = plain(resolve("serializer", name).instance)
+    return found
 
 
 @frozen
@@ -24,7 +36,7 @@ class Crossing:
     def of(
         cls, schema: pa.Schema, parts: int, serializer: Serializer | None, near: bool = False
     ) -> Crossing:
-        """For a stream of ``schema`` into ``parts`` parts; ``arrow`` if no serializer is given.
+        """For a stream of ``schema`` into ``parts`` parts; the usual one if no serializer is given.
 
         Raises EngineError if a column to route by is not there.
         """
@@ -38,7 +50,7 @@ class Crossing:
         if parts < 1:
             raise EngineError("exchange", f"has {parts} parts.", "Give at least one.")
         shape = RowShape(schema, (PART, SLOT))
-        return cls(shape, (serializer or ARROW).bind(shape.schema, near))
+        return cls(shape, (serializer or usual_serializer()).bind(shape.schema, near))
 
     def rows(self, flat: pa.RecordBatch) -> pa.RecordBatch:
         """Internal rows in the memory of ``flat``; slices of them are what :meth:`pack` takes."""

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
-from hoodoo.engine.arrow_serializer import ArrowMessages
+from hoodoo.engine.crossing import usual_serializer
 from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import DataError
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
+from hoodoo.hookspecs.serializer import BoundSerializer
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -216,27 +217,28 @@ class Upper:
 
 @frozen
 class Backwards:
-    """A serializer like no other: the bytes of Arrow's, the last one first."""
+    """A serializer like no other: the bytes of the usual one, the last one first."""
 
     name: str = "backwards"
 
     def bind(self, schema: pa.Schema, near: bool = False) -> BackwardsMessages:
-        return BackwardsMessages(schema)
+        return BackwardsMessages(schema, usual_serializer().bind(schema))
 
     def open(self, header: bytes) -> BackwardsMessages:
-        return BackwardsMessages(pa.ipc.read_schema(pa.py_buffer(header)))
+        return self.bind(pa.ipc.read_schema(pa.py_buffer(header)))
 
 
 @frozen
 class BackwardsMessages(Framed):
     schema: pa.Schema
+    inner: BoundSerializer
 
     def header(self) -> bytes:
         return self.schema.serialize().to_pybytes()
 
     def serialize(self, rows: pa.RecordBatch) -> pa.Buffer:
-        return pa.py_buffer(bytes(ArrowMessages(self.schema).serialize(rows))[::-1])
+        return pa.py_buffer(bytes(self.inner.serialize(rows))[::-1])
 
     def deserialize(self, message: pa.Buffer | bytes, reuse: Any = None) -> pa.RecordBatch:
         refuse_reuse(reuse)
-        return ArrowMessages(self.schema).deserialize(bytes(message)[::-1])
+        return self.inner.deserialize(bytes(message)[::-1])

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import Factory, define, evolve, frozen
 
-from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.engine.crossing import usual_serializer
 from hoodoo.engine.meter import LocalMeter
 from hoodoo.hookspecs.engine import (
     Counted,
@@ -134,7 +134,7 @@ class MeteredEngine:
         return sum((exchange.read() for exchange in self.exchanges), Counted())
 
     def exchange(self, stream: Stream, parts: int, serializer: Serializer | None = None) -> Stream:
-        chosen = self.serializer or serializer or ARROW
+        chosen = self.serializer or serializer or usual_serializer()
         metered = Metered(chosen, self.inner.meter, self.exchanges)
         return self.inner.exchange(stream, parts, metered)
 

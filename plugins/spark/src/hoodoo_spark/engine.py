@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.engine.arrow_serializer import ARROW
-from hoodoo.engine.crossing import Crossing
+from hoodoo.engine.crossing import Crossing, usual_serializer
 from hoodoo.errors import EngineError, HoodooError
 from hoodoo.hookspecs.engine import Step, Stream, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
@@ -124,7 +123,7 @@ class SparkEngine:
 
     def collect(self, stream: Stream) -> pa.Table:
         upstream = own(stream)
-        bound = ARROW.bind(upstream.schema)
+        bound = usual_serializer().bind(upstream.schema)
         batches = []
         held: list[bytes] = []
         for row in self._act(upstream, PackResult(bound, 1 << 20)):

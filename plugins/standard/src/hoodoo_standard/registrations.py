@@ -177,7 +177,7 @@ def hoodoo_layouts() -> Iterable[Registration]:
 def hoodoo_serializers() -> Iterable[Registration]:
     return [
         Registration(
-            "arrow", "hoodoo.engine.arrow_serializer:ArrowSerializer.from_settings",
+            "arrow", "hoodoo_standard.serialize.packed:ArrowSerializer.from_settings",
             options=(SERIALIZER,), summary="Packed record batches, as they lie in memory.", default=True,
         ),
         Registration(

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from hoodoo.engine.arrow_serializer import ARROW
+from hoodoo.engine.crossing import usual_serializer
 from hoodoo.errors import DataError, EngineError, HoodooError
 from hoodoo.hookspecs.engine import (
     PART,
@@ -276,7 +276,7 @@ class EngineContract:
         assert [f.name for f in exchange.schema.field("row_data").type] == ROWS.names
 
     def test_exchange_of_keys_and_of_keyed_rows(self, engine: Engine) -> None:
-        metered = Metered(ARROW, engine.meter)
+        metered = Metered(usual_serializer(), engine.meter)
         table = rows(60)
         keys = table.column("key").cast(pa.string())
         more = table.append_column("_hoodie_record_key", keys)
@@ -292,7 +292,7 @@ class EngineContract:
         assert [f.name for f in kinds[0]] == ROWS.names and kinds[1] == pa.null()
 
     def test_exchanges_are_counted(self, engine: Engine) -> None:
-        metered = Metered(ARROW, engine.meter)
+        metered = Metered(usual_serializer(), engine.meter)
         stream = engine.map(self.spread(engine, rows(1000)), steps.Route(ROWS, 2, 3))
         stream = engine.map(engine.exchange(stream, 2, metered), steps.Narrow(ROWS))
         stream = engine.exchange(engine.map(stream, steps.Route(ROWS, 5, 1)), 5, metered)
@@ -307,7 +307,7 @@ class EngineContract:
 
     def test_only_exchanges_serialize(self, engine: Engine, workspace: Workspace) -> None:
         """Rows that are mapped, staged, joined, sent aside and collected are no internal rows."""
-        metered = Metered(ARROW, engine.meter)
+        metered = Metered(usual_serializer(), engine.meter)
         routed = engine.map(self.spread(engine, rows(100)), steps.Route(ROWS, 2, 3))
         exchanged = engine.exchange(routed, 2, metered)
         words = engine.side(

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.engine.arrow_serializer import ArrowSerializer
 from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.testing.contracts.serializer import SerializerContract, keyed, many_types
 from hoodoo.testing.metered import Metered
+from hoodoo_standard.serialize.packed import ArrowSerializer
 
 _WIDTH = 32 << 10
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import field, frozen
-
 from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.registration import Settings
@@ -115,9 +114,6 @@ class ArrowMessages(Framed):
         with pa.ipc.new_stream(sink, self.wire) as writer:
             writer.write_batch(wire)
         return sink.getvalue().slice(len(self.prefix))
-
-
-ARROW = ArrowSerializer()
 
 
 def has_dictionary(kind: pa.DataType) -> bool:
