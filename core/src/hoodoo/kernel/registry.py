@@ -176,7 +176,8 @@ class Kernel:
                 raise PluginError(
                     f"hook {caller.name!r} of {plugin}",
                     f"there is no hook of this name; {plugin.module} answers it in vain.",
-                    f"Did you mean {near[0]!r}?" if near else f"Hooks: {', '.join(self.hooks)}.",
+                    (f"Did you mean {near[0]!r}? " if near else f"Hooks: {', '.join(self.hooks)}. ")
+                    + "A hook of a family that another distribution brings is there if that is installed.",
                 )
         names = {caller.name for caller in answered}
         for hook in self.hooks:

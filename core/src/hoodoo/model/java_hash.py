@@ -58,17 +58,6 @@ def units_hash(
     return signed
 
 
-def add_to_list_hash(
-    hashes: Int32s, values: Int32s, taken: npt.NDArray[np.bool_] | None = None
-) -> Int32s:
-    """``List.hashCode`` after one more element with hash ``values``; only where ``taken``."""
-    grown = hashes.view(np.uint32) * np.uint32(31) + values.view(np.uint32)
-    if taken is not None:
-        grown = np.where(taken, grown, hashes.view(np.uint32))
-    signed: Int32s = grown.view(np.int32)
-    return signed
-
-
 def _code_units(values: pa.StringArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """All UTF-16 code units in a row, and where each string ends in them."""
     buffers = values.buffers()

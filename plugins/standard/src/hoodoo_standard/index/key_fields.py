@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.model.java_hash import Int32s, add_to_list_hash, string_hash, units_hash
+from hoodoo.model.java_hash import Int32s, string_hash, units_hash
 
 from hoodoo_standard.index.plain_keys import plain_fields
 
@@ -36,7 +37,7 @@ def fields_hash(keys: pa.StringArray, fields: Sequence[str]) -> Int32s:
         if taken:
             made = np.ones(len(plain.rows), np.int32)
             for starts, lengths in taken:
-                made = add_to_list_hash(made, units_hash(plain.data, starts, lengths))
+                made = _add_to_list_hash(made, units_hash(plain.data, starts, lengths))
             hashes[plain.rows] = made
             left[plain.rows] = False
     rest = np.flatnonzero(left)
@@ -46,7 +47,7 @@ def fields_hash(keys: pa.StringArray, fields: Sequence[str]) -> Int32s:
 
 
 def _any(keys: pa.StringArray, fields: Sequence[str]) -> Int32s:
-    hashes = add_to_list_hash(np.ones(len(keys), np.int32), string_hash(keys))
+    hashes = _add_to_list_hash(np.ones(len(keys), np.int32), string_hash(keys))
     composed = pc.and_(pc.match_substring(keys, ","), pc.match_substring(keys, ":"))
     rows = np.flatnonzero(np.asarray(composed))
     if len(rows):
@@ -68,10 +69,21 @@ def _composed(keys: pa.StringArray, fields: Sequence[str], whole: Int32s) -> Int
         if len(wanted):
             taken = np.asarray(pc.is_in(name, value_set=wanted))
         marker = pc.is_in(value, value_set=pa.array(["__null__", "__empty__"]))
-        hashes[rows] = add_to_list_hash(
+        hashes[rows] = _add_to_list_hash(
             hashes[rows], string_hash(pc.if_else(marker, "", value)), taken
         )
         found[rows] |= taken
         more = np.flatnonzero(np.asarray(pc.not_equal(rest, "")))
         rows, keys = rows[more], rest.take(pa.array(more))
     return np.where(found, hashes, whole)
+
+
+def _add_to_list_hash(
+    hashes: Int32s, values: Int32s, taken: npt.NDArray[np.bool_] | None = None
+) -> Int32s:
+    """``List.hashCode`` after one more element with hash ``values``; only where ``taken``."""
+    grown = hashes.view(np.uint32) * np.uint32(31) + values.view(np.uint32)
+    if taken is not None:
+        grown = np.where(taken, grown, hashes.view(np.uint32))
+    signed: Int32s = grown.view(np.int32)
+    return signed
