@@ -48,6 +48,6 @@ def hoodoo_commands() -> Iterable[Registration]:
     return [
         Registration(
             "serve", "hoodoo_serve.commands.serve:serve",
-            summary="Look after tables: run what is due, until it is stopped.",
+            summary="Look after tables: compact, cluster, clean, archive and run plans, when they are due.",
         )
     ]  # fmt: skip
