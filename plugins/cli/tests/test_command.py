@@ -94,7 +94,7 @@ def test_plugins_as_json(run: Run) -> None:
     rows = json.loads(out)
     assert {"storage", "engine", "file_format"} <= {row["family"] for row in rows}
     (file,) = (row for row in rows if (row["family"], row["name"]) == ("storage", "file"))
-    assert file["aliases"] == ["", "local"] and file["distribution"] == "hoodoo-core"
+    assert file["aliases"] == ["", "local"] and file["distribution"] == "hoodoo-standard"
 
 
 def test_wrong_usage(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine, Task
-from hoodoo.hookspecs.file_format import BaseFileReader
+from hoodoo.hookspecs.file_format import BaseFileReader, KnowsKeys, MembershipFilter
 from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import BaseFile
@@ -70,6 +70,14 @@ class OneRowBatches:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return self.inner.batches(columns, batch_rows=1)
+
+    def key_range(self) -> tuple[str, str] | None:
+        assert isinstance(self.inner, KnowsKeys)
+        return self.inner.key_range()
+
+    def key_filter(self) -> MembershipFilter | None:
+        assert isinstance(self.inner, KnowsKeys)
+        return self.inner.key_filter()
 
     def __enter__(self) -> OneRowBatches:
         return self
