@@ -173,11 +173,11 @@ class Kernel:
             wanted = not self._on_worker and not all(i.optionalhook for i in mine)
             if wanted and not caller.has_spec():
                 near = difflib.get_close_matches(caller.name, self.hooks, n=1)
+                known = f"Hooks: {', '.join(self.hooks)}, and those of families that you install."
                 raise PluginError(
                     f"hook {caller.name!r} of {plugin}",
                     f"there is no hook of this name; {plugin.module} answers it in vain.",
-                    (f"Did you mean {near[0]!r}? " if near else f"Hooks: {', '.join(self.hooks)}. ")
-                    + "A hook of a family that another distribution brings is there if that is installed.",
+                    f"Did you mean {near[0]!r}?" if near else known,
                 )
         names = {caller.name for caller in answered}
         for hook in self.hooks:
