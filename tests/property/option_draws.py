@@ -15,6 +15,7 @@ from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Wh
 from hoodoo.options.write import DUPLICATES, UNDONE
 from hoodoo_clustering import options as clustering
 from hoodoo_metadata import options as metadata
+from hoodoo_serve import options as serve
 from hoodoo_services import options as services
 from hoodoo_standard import options as standard
 from hoodoo_standard.creation import options as new_table
@@ -37,6 +38,7 @@ NOT_DRAWN: tuple[Option[Any], ...] = (
     # Services after writes: they are steps of their own, and the model has to hear of them.
     services.COMPACT_INLINE, clustering.INLINE, clustering.SCHEDULED,
     services.CLEAN_INLINE, services.ARCHIVE_INLINE,
+    serve.ASYNC_CLUSTERING, serve.ASYNC_COMPACTION,
     # Files that stay for longer than the model says.
     services.CLEAN_WINDOW,
     # Log files are clustered where a step says so; who gives way to whom is fixed.
