@@ -17,7 +17,7 @@ from hoodoo.table.table import Table
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_serve import options
-from hoodoo_serve.table_services import without_async
+from hoodoo_serve.table_services import inline_clustering, without_async
 
 _lock = threading.Lock()
 _running: dict[str, threading.Thread] = {}
@@ -84,11 +84,8 @@ def _opened(table: TableHandle) -> TableHandle:
         "hoodie.compact.inline": "false",
         "hoodie.clean.automatic": "false",
         "hoodie.archive.automatic": "false",
+        **inline_clustering(table.options),
     }
-    if options.ASYNC_CLUSTERING.read(table.options):
-        given["hoodie.clustering.inline"] = "true"
-        every = options.ASYNC_CLUSTERING_EVERY.read(table.options)
-        given["hoodie.clustering.inline.max.commits"] = str(every)
     if options.ASYNC_COMPACTION.read(table.options):
         given["hoodie.compact.inline"] = "true"
     found = without_async(given)

@@ -62,15 +62,21 @@ def without_async(given: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in given.items() if key not in names}
 
 
+def inline_clustering(given: Mapping[str, str]) -> dict[str, str]:
+    """The options of a clustering after writes that do what those for one beside the writer ask for, if they do."""
+    if not options.ASYNC_CLUSTERING.read(given):
+        return {}
+    return {
+        "hoodie.clustering.inline": "true",
+        "hoodie.clustering.inline.max.commits": str(options.ASYNC_CLUSTERING_EVERY.read(given)),
+    }
+
+
 def service_options(table_type: str, given: Mapping[str, str]) -> dict[str, str]:
     """The options with which services look at a table: what is asked of services beside writers
     (``hoodie.clustering.async.enabled``) is what they do themselves; log files are compacted unless
     ``hoodie.compact.inline=false`` is given."""
-    found = dict(given)
-    if options.ASYNC_CLUSTERING.read(given):
-        found.setdefault("hoodie.clustering.inline", "true")
-        every = options.ASYNC_CLUSTERING_EVERY.read(given)
-        found.setdefault("hoodie.clustering.inline.max.commits", str(every))
+    found = {**inline_clustering(given), **given}
     if table_type == "MERGE_ON_READ":
         found.setdefault("hoodie.compact.inline", "true")
     return without_async(found)
