@@ -106,7 +106,8 @@ def test_the_default_is_who_says_so() -> None:
 def test_what_is_not_installed_says_what_brings_it(family: str, name: str, bring: str) -> None:
     with pytest.raises(PluginError) as caught:
         resolve(family, name, using=Kernel([]))
-    assert f"pip install {bring}" in str(caught.value)
+    fix = str(caught.value).rpartition("pip install ")[2]
+    assert bring in fix
 
 
 def test_an_object_needs_no_packaging(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Core knows no plugin by its name: the places where it still does, in a list that only gets shorter.
+"""Core knows no plugin by its name.
 
 Names of actions are names of files on the timeline, too (`timeline/`), and words of families (`hookspecs/`,
 `kernel/`): there they are the format's. Elsewhere a trait of the action says it better.
@@ -42,14 +42,11 @@ BY_METHOD = {"command", "report"}
 
 # What actions are called in files of the timeline, and families of plugins: in these rooms the words are the format's.
 FORMAT = {"clean", "clustering", "compaction", "restore", "savepoint"}
+MERGE_MODES = "options/table.py"
 ROOMS = ("timeline/", "hookspecs/", "kernel/", "model/action.py")
 
-KNOWN: dict[str, set[str]] = {
-    "actions/rollback/files.py": {"clustering", "compaction"},
-    "hookspecs/__init__.py": {"local"},
-    "options/table.py": {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"},
-    "read/scan.py": {"spark"},
-}
+# Values of `hoodie.record.merge.mode`, which the specification has; each built-in merger has one as an alias.
+MODES = {"COMMIT_TIME_ORDERING", "CUSTOM", "EVENT_TIME_ORDERING"}
 
 
 def _names() -> set[str]:
@@ -85,28 +82,14 @@ def _found() -> Mapping[str, set[str]]:
     found = {}
     for path in paths:
         room = str(path.relative_to(CORE))
-        words = FORMAT if room.startswith(ROOMS) else set()
+        words = FORMAT if room.startswith(ROOMS) else MODES if room == MERGE_MODES else set()
         found[room] = named(path.read_text("utf-8"), names - words)
     return {path: names for path, names in found.items() if names}
 
 
-def test_core_names_no_more_plugins() -> None:
-    more = {
-        path: sorted(names - KNOWN.get(path, set()))
-        for path, names in _found().items()
-        if names - KNOWN.get(path, set())
-    }
-    assert not more, f"names of plugins in core (let the plugin say it by a member): {more}"
-
-
-def test_the_list_gets_shorter() -> None:
-    found = _found()
-    stale = {
-        path: sorted(names - found.get(path, set()))
-        for path, names in KNOWN.items()
-        if names - found.get(path, set())
-    }
-    assert not stale, f"named no more (python {__file__} prints the list as it is): {stale}"
+def test_core_names_no_plugin() -> None:
+    found = {path: sorted(names) for path, names in _found().items()}
+    assert not found, f"names of plugins in core (let the plugin say it by a member): {found}"
 
 
 def test_the_rule_can_fail() -> None:

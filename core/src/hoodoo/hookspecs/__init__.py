@@ -16,6 +16,8 @@ Core works with these. A family that only a distribution works with is brought b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hoodoo.hookspecs import (
     action,
     archived_timeline,
@@ -74,7 +76,7 @@ FAMILIES: dict[str, Family] = {
     "observer": observer.FAMILY,
 }
 
-# The distribution that has the usual members of a family, and what pip installs to bring it: for errors alone.
+# The distributions that have the usual members of a family: for errors alone.
 _BRINGS = {
     "hoodoo-formats": ("file_format", "log_format", "log_block"),
     "hoodoo-metadata": ("participant", "metadata_partition", "index_hash", "pruner"),
@@ -84,23 +86,26 @@ _BRINGS = {
     "hoodoo-serve": ("service_policy",),
     "hoodoo-cli": ("report", "command"),
 }
-USUAL: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(FAMILIES, ("hoodoo-standard", "hoodoo-standard")),
-    **{family: (name, name) for name, families in _BRINGS.items() for family in families},
-    "engine": ("hoodoo-spark", '"hoodoo[spark]"'),
-    "storage": ("hoodoo-cloud", '"hoodoo[cloud]"'),
+USUAL: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(FAMILIES, ("hoodoo-standard",)),
+    **{family: (name,) for name, families in _BRINGS.items() for family in families},
+    "engine": ("hoodoo-standard", "hoodoo-spark"),
+    "storage": ("hoodoo-standard", "hoodoo-cloud"),
 }
-# Those of another distribution than the usual members of their family.
-BRINGS_NAMED: dict[tuple[str, str], tuple[str, str]] = dict.fromkeys(
-    (("engine", "local"), ("storage", "file"), ("storage", "")), ("hoodoo-standard",) * 2
-)
+# What pip installs where it is not the distribution alone.
+_EXTRAS = {"hoodoo-spark": '"hoodoo[spark]"', "hoodoo-cloud": '"hoodoo[cloud]"'}
+
+
+def install(distributions: Iterable[str]) -> str:
+    """The command that brings ``distributions``."""
+    return f"pip install {' '.join(_EXTRAS.get(name, name) for name in distributions)}"
+
 
 # The API numbers of each family of core, oldest first: those that `Registration.api` may say.
 APIS: dict[str, tuple[int, ...]] = {name: one.api for name, one in FAMILIES.items()}
 
 __all__ = [
     "APIS",
-    "BRINGS_NAMED",
     "FAMILIES",
     "USUAL",
     "Option",
@@ -109,4 +114,5 @@ __all__ = [
     "Settings",
     "hookimpl",
     "hookspec",
+    "install",
 ]

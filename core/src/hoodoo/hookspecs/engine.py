@@ -169,8 +169,8 @@ class EngineHooks:
 
     @hookspec
     def hoodoo_dataframe(self, kind: str, scan: Any, session: Any) -> Any | None:
-        """Hand a scan's rows over as a lazy frame of ``kind`` (``spark``); None if it is none of yours.
-        ``session`` is what the user gave, or None. When: ``scan.to_spark()``. Default: nobody can.
+        """Hand a scan's rows over as a lazy frame of ``kind``, the Python package whose frames they are
+        (``pyspark``); None if it is none of yours. ``session`` is what the user gave, or None. When: ``scan.to_spark()``. Default: nobody can.
         The first plugin that answers something wins.
         """
 

@@ -12,7 +12,7 @@ import pluggy
 from attrs import frozen
 
 from hoodoo.errors import HoodooWarning, PluginError
-from hoodoo.hookspecs import FAMILIES, USUAL, Option, Registration
+from hoodoo.hookspecs import FAMILIES, USUAL, Option, Registration, install
 from hoodoo.hookspecs.marks import PROJECT
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
@@ -142,11 +142,7 @@ class Kernel:
     def _known(self, family: str) -> str:
         if family not in self._offers:
             usual = USUAL.get(family)
-            fix = (
-                f"Families: {', '.join(self._offers)}."
-                if usual is None
-                else f"pip install {usual[1]}"
-            )
+            fix = f"Families: {', '.join(self._offers)}." if usual is None else install(usual)
             raise PluginError(
                 f"family {family!r}", "there is no such family among the installed plugins.", fix
             )

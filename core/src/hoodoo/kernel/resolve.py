@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
-from hoodoo.hookspecs import BRINGS_NAMED, FAMILIES, USUAL, Option, PluginRef, Settings
+from hoodoo.hookspecs import FAMILIES, USUAL, Option, PluginRef, Settings, install
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Checked, Who, checked, plain
 from hoodoo.kernel.deprecations import old_names
@@ -206,9 +206,9 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     left_out = "".join(f" Left out: {one.error}" for one in registry.broken)
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
-    usual, bring = BRINGS_NAMED.get((family, wanted), USUAL[family])
     there = {plugin.distribution for plugin in registry.plugins}
-    hint = "" if usual in there else f" (the usual ones: pip install {bring})"
+    absent = [name for name in USUAL[family] if name not in there]
+    hint = f" (the usual ones: {install(absent)})" if absent else ""
     return PluginError(
         f"{family} {wanted!r}",
         f"no installed plugin offers it. Asked: {asked or 'none is installed'}.{left_out}",

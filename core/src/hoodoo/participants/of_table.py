@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from hoodoo.errors import PluginError, UnsupportedTableError
-from hoodoo.hookspecs import USUAL
+from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import Changes, KeysCheck, Participant, RebuildRequest
 from hoodoo.hookspecs.registration import Settings
@@ -25,7 +25,7 @@ from hoodoo.timeline.timeline import Timeline
 # Properties that say that more is kept of a table than its files and its timeline: what is written without whoever
 # answers for them makes them wrong.
 _ANSWERED = (USABLE_METADATA, BUILT_METADATA)
-_BRINGS = f"pip install {USUAL['participant'][1]}"
+_BRINGS = install(USUAL["participant"])
 
 
 @frozen

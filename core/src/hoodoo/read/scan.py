@@ -106,7 +106,7 @@ class Scan(Rows):
 def dataframe(scan: Any, spark: Any) -> Any:
     """``scan`` as a Spark DataFrame, made by the plugin that knows how. EngineError without one."""
     for _plugin, implementation in kernel().implementations("hoodoo_dataframe"):
-        frame = implementation.function("spark", scan, spark)
+        frame = implementation.function("pyspark", scan, spark)
         if frame is not None:
             return frame
     raise EngineError(

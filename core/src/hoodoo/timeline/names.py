@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from hoodoo.model.action import ACTIONS, named
+from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 
@@ -16,12 +17,23 @@ _PENDING = re.compile(rf"({_INSTANT})(?:\.([a-z]+))?\.(requested|inflight)")
 _COMPLETED = re.compile(rf"({_INSTANT})(?:_({_INSTANT}))?\.([a-z]+)")
 # A file id holds no "_": Hudi splits the name at it, and so do other readers.
 _BASE = re.compile(rf"([^._/][^_/]*)_([0-9A-Za-z-]+)_({_INSTANT})(\.[A-Za-z0-9]+)")
+# The services whose instants are pending under another name than they complete under.
+_PENDING_AS = {
+    Operation.COMPACT: "compaction",
+    Operation.LOG_COMPACT: "logcompaction",
+    Operation.CLUSTER: "clustering",
+}
 _LOG = re.compile(rf"\.([^/]+)_({_INSTANT})\.log\.(\d+)_(\d+-\d+-\d+)(\.cdc)?")
 
 
 def completed_action(action: str) -> str:
     """The action a completed instant is filed under: ``commit`` for ``compaction``, and so on."""
     return named(action).completes_as
+
+
+def pending_action(operation: Operation, completed: str) -> str:
+    """The action that an instant was pending under whose commit says ``operation``, filed under ``completed``."""
+    return _PENDING_AS.get(operation, completed)
 
 
 def parse_pending(name: str) -> Instant | None:

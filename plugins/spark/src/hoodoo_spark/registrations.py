@@ -34,7 +34,7 @@ def hoodoo_arrow_schema(schema: Any) -> Any:
 
 @hookimpl
 def hoodoo_dataframe(kind: str, scan: Any, session: Any) -> Any:
-    if kind != "spark":
+    if kind != "pyspark":
         return None
     from hoodoo_spark.dataframe import to_dataframe
 

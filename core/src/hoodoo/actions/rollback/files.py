@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from hoodoo.actions.rollback.failed_logs import FailedLogs, Group, failed_logs, touched_groups
 from hoodoo.kernel.log_files import log_files
-from hoodoo.model.commit import Operation
+from hoodoo.model.action import named
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.of_table import Participants
@@ -22,15 +22,9 @@ from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.names import completed_action, parse_path
+from hoodoo.timeline.names import completed_action, parse_path, pending_action
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
-
-_SERVICES = {
-    Operation.COMPACT: "compaction",
-    Operation.LOG_COMPACT: "logcompaction",
-    Operation.CLUSTER: "clustering",
-}
 
 
 @frozen
@@ -142,7 +136,7 @@ def unpublish(storage: Storage, timeline: Timeline, instant: Instant) -> None:
         action = _pending_action(storage, timeline, completed[0])
         for state in (State.REQUESTED, State.INFLIGHT):
             made = Instant(instant.requested, action, state)
-            replaces = state is State.REQUESTED and action in ("replacecommit", "clustering")
+            replaces = state is State.REQUESTED and named(action).replaces
             plan = codec_avro.encode_requested_replace() if replaces else b""
             storage.put_if_absent(timeline.path(made), plan)
     for done in completed:
@@ -195,7 +189,7 @@ def _timeline_files(storage: Storage, timeline: Timeline, instant: Instant) -> l
 
 def _pending_action(storage: Storage, timeline: Timeline, completed: Instant) -> str:
     operation = timeline.metadata(storage, completed).operation
-    return _SERVICES.get(operation, completed.action)
+    return pending_action(operation, completed.action)
 
 
 def _ask(
