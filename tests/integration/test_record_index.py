@@ -291,10 +291,16 @@ def test_the_tee_asks_both_and_goes_by_the_first(tmp_path: Path) -> None:
 
 
 # --- point reads -------------------------------------------------------------------------------------
+INDEXES = ("record_index", "partitioned_record_index", "growing_record_index")
+
+
+@pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_point_read_opens_the_file_that_has_the_key(tmp_path: Path, kind: str) -> None:
+def test_a_point_read_opens_the_file_that_has_the_key(
+    tmp_path: Path, kind: str, index: str
+) -> None:
     path = tmp_path / "t"
-    table = create(path, table_type=kind)
+    table = create(path, index, table_type=kind)
     for n in range(6):
         table.bulk_insert(rows(range(n * 10, n * 10 + 10), n, "p"))
     table.upsert(rows([33], 50, "p"))
@@ -329,25 +335,64 @@ def test_what_is_not_certain_is_read_whole(tmp_path: Path, where: pc.Expression)
     assert scan.to_arrow().num_rows == plain.read(where=where).to_arrow().num_rows
 
 
-def test_a_point_read_of_older_moments(tmp_path: Path) -> None:
-    table = create(tmp_path / "t", options={"hoodie.clean.automatic": "false"})
+@pytest.mark.parametrize("index", INDEXES)
+def test_a_point_read_of_older_moments(tmp_path: Path, index: str) -> None:
+    options = {
+        "hoodie.clean.automatic": "false",
+        "hoodie.metadata.index.column.stats.enable": "false",
+    }
+    if index == "growing_record_index":
+        options |= {"hoodoo.index.buckets": "2", "hoodoo.index.bucket.cap": "8"}
+    table = create(tmp_path / "t", index, options=options)
     first = table.upsert(rows(range(20), 1)).instant
     table.delete(["k3"])
     where = pc.field("id").isin(["k3", "k4"])
     assert table.read(where=where).to_arrow().num_rows == 1
     assert table.read(where=where, as_of=first).to_arrow().num_rows == 2
+    assert len(table.read(where=where, as_of=first).plan.slices) == 2  # of three
     for n in range(4):
         table.upsert(rows([100 + n], 2))
         table.compact_metadata()
     assert table.read(where=where, as_of=first).to_arrow().num_rows == 2
 
 
-def test_keys_of_several_columns(tmp_path: Path) -> None:
-    schema = pa.schema([("a", pa.int32()), ("b", pa.string()), ("v", pa.int64())])
-    table = hoodoo.create(str(tmp_path / "t"), schema, record_key=["a", "b"], index="record_index")
+@pytest.mark.parametrize("index", INDEXES)
+def test_a_key_that_is_there_twice_is_read_twice(tmp_path: Path, index: str) -> None:
+    table = create(tmp_path / "t", index)
+    table.upsert(rows(range(9), 1, "p"))
+    one = pc.field("id") == "k3"
+    assert len(table.read(where=one).plan.slices) == 1
+    table.append(rows(range(3, 6), 2, "p"))
+    assert sorted(table.read(where=one).to_arrow().column("v").to_pylist()) == [1, 2]
+
+
+def test_a_partitioned_index_finds_a_key_in_each_path(tmp_path: Path) -> None:
+    table = create(tmp_path / "t", "partitioned_record_index")
+    for part in ("a", "b", "c", "d"):
+        table.upsert(rows(range(5 if part == "d" else 4), 1, part))
+    assert len(table.read(where=pc.field("id") == "k3").plan.slices) == 4
+    assert [s.partition_path for s in table.read(where=pc.field("id") == "k4").plan.slices] == ["d"]
+    both = (pc.field("id") == "k3") & (pc.field("part") == "c")
+    assert [s.partition_path for s in table.read(where=both).plan.slices] == ["c"]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_keys_of_several_columns(tmp_path: Path, index: str) -> None:
+    columns = [("a", pa.int32()), ("b", pa.string()), ("v", pa.int64()), ("part", pa.string())]
+    schema = pa.schema(columns)
+    table = hoodoo.create(
+        str(tmp_path / "t"),
+        schema,
+        record_key=["a", "b"],
+        index=index,
+        partition_by="part",
+        options={"hoodie.metadata.index.column.stats.enable": "false"},
+    )
     for v in range(5):
-        table.insert(pa.table([[v] * 3, ["x", "y", "z"], [v] * 3], schema=schema))
+        parts = ["p", "p", "p"]
+        table.bulk_insert(pa.table([[v] * 3, ["x", "y", "z"], [v] * 3, parts], schema=schema))
     both = (pc.field("a") == 2) & pc.field("b").isin(["x", "z"])
     scan = table.read(where=both)
     assert scan.to_arrow().num_rows == 2
+    assert len(scan.plan.slices) == 1
     assert table.read(where=pc.field("b") == "x").to_arrow().num_rows == 5

@@ -95,6 +95,7 @@ def begin_index(
         rows = sum(_rows_by_path(target).values())
         groups = IndexGroups(tuple(group_id(RECORD_INDEX, n) for n in range(size.groups(rows))))
     if not groups.file_ids:
+        size.told(0)  # there are no rows yet
         return ()
     files = GroupFiles(table.storage, pending, text, groups, base=True)
     keys = target.keys_of(target.slices)

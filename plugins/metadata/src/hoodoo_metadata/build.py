@@ -36,7 +36,7 @@ from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.definitions import PATH as DEFINITIONS_PATH
 from hoodoo_metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo_metadata.definitions import define, is_partitioned
-from hoodoo_metadata.first_commit_not_indexed import UNIQUE
+from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
 from hoodoo_metadata.layout import FILES, RECORD_INDEX, is_own
 from hoodoo_metadata.partitions.api import Beginning
 from hoodoo_metadata.partitions.known import known, names
@@ -148,8 +148,9 @@ def finish(
         standing = _standing(storage, now, done)
         left = [p for p in building(now) if p not in standing]
         told = {**told_as({*listed(now), *standing}, left), DEFINITIONS: DEFINITIONS_PATH}
-        if RECORD_INDEX in standing:
-            told[UNIQUE] = "true" if unique else None
+        for index, key in UNIQUE_OF.items():
+            if index in standing:
+                told[key] = "true" if unique else None
         return told
 
     return properties.update(storage, config, changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hoodoo.model.commit import Operation
+from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
@@ -10,13 +11,15 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.index_reach import made_at
-from hoodoo_metadata.layout import RECORD_INDEX
+from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
 
 # In the extra metadata of a commit: those partitions of which it matters who kept them.
 KEPT_BY = "hoodoo.metadata.kept"
 # A property of the table: no record key was in two places when the record index was made, and Hoodoo has
 # let none come since. Others may have.
 UNIQUE = "hoodoo.record.keys.unique"
+# The same of each record index. Where it is partitioned, a key may be once in each partition path.
+UNIQUE_OF = {RECORD_INDEX: UNIQUE, GROWING_INDEX: "hoodoo.growing.keys.unique"}
 _MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 
 
@@ -36,9 +39,14 @@ def first_commit_not_indexed(
     return None
 
 
-def knows_all_places(storage: Storage, timeline: Timeline) -> bool:
-    """Whether the record index names every place of a key: Hudi's tables may hold a key twice, and an entry has
+def is_unique(config: TableConfig, partition: str) -> bool:
+    """Whether no record key is in two places, as far as the index ``partition`` was told."""
+    return FLAG.stored(config.get(UNIQUE_OF[partition]) or "")
+
+
+def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECORD_INDEX) -> bool:
+    """Whether a record index names every place of a key: Hudi's tables may hold a key twice, and an entry has
     room for one place."""
-    if not FLAG.stored(timeline.config.get(UNIQUE) or ""):
+    if not is_unique(timeline.config, partition):
         return False
-    return first_commit_not_indexed(storage, timeline, RECORD_INDEX) is None
+    return first_commit_not_indexed(storage, timeline, partition) is None

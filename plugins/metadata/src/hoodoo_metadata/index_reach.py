@@ -30,24 +30,28 @@ def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
     return max(made, default=None)
 
 
-def describes(storage: Storage, timeline: Timeline, bound: str) -> bool:
-    """Whether the record index as of the requested time ``bound`` holds the keys that the table had then.
+def describes(
+    storage: Storage, timeline: Timeline, bound: str, partition: str = RECORD_INDEX
+) -> bool:
+    """Whether a record index as of the requested time ``bound`` holds the keys that the table had then.
 
     It does where it was complete by then: all commits that it was made of were requested before, and of those
     that came later it holds what each said. Where the indexing action is archived, base files tell: those of a
     compaction are younger than the making. Files that were cleaned since tell nothing.
     """
     table = MetadataTable.open(storage, timeline)
-    then = table.slices(RECORD_INDEX, bound)
-    if not then or len(then) < len(table.slices(RECORD_INDEX)):
-        return False
-    bases = [slice_.base_file for slice_ in then]
-    if any(base is None for base in bases):
-        return False
-    made = made_at(storage, timeline, RECORD_INDEX)
+    then = {slice_.file_id: slice_.base_file for slice_ in table.slices(partition, bound)}
+    for group in table.file_view(partition).groups():
+        # A group that came later, for a bucket that was full or a partition path that was new, begins with log
+        # files; one that does not any more was cleaned.
+        came_later = bool(group.slices) and group.slices[-1].base_file is None
+        if then.get(group.file_id) is None and not came_later:
+            return False
+    bases = [base for base in then.values() if base is not None]
+    made = made_at(storage, timeline, partition)
     if made is not None:
         return made <= order_key(bound)
-    return not any(is_beginning(base.instant) for base in bases if base is not None)
+    return bool(bases) and not any(is_beginning(base.instant) for base in bases)
 
 
 def _made_by(content: dict[str, object]) -> Iterable[object]:

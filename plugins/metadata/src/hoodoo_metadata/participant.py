@@ -30,7 +30,7 @@ from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, list_files
-from hoodoo_metadata.first_commit_not_indexed import UNIQUE
+from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
 from hoodoo_metadata.keys import column_key
 from hoodoo_metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
 from hoodoo_metadata.partition_state import (
@@ -226,7 +226,7 @@ class MetadataParticipant:
         ready, begun = (
             [p for p in found if p not in of_keys()] for found in (listed(config), building(config))
         )
-        return {**told_as(ready, begun), UNIQUE: None}
+        return {**told_as(ready, begun), **dict.fromkeys(UNIQUE_OF.values())}
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
         for partition in of_keys():

@@ -28,19 +28,21 @@ from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.first_commit_not_indexed import knows_all_places
 from hoodoo_metadata.index_reach import describes
 from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import COLUMN_STATS, RECORD_INDEX
+from hoodoo_metadata.layout import COLUMN_STATS, INDEXES
 from hoodoo_metadata.record_index.index import RecordIndex
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.table import MetadataTable, listed
 
 # More keys than that are better looked for in the files.
 _MOST_KEYS = 10_000
+# Of a record index that is partitioned: keys in paths.
+_MOST_LOOKUPS = 100_000
 # Fewer slices are opened as fast as their ranges are looked up.
 _FEW_SLICES = 4
 
 
 @frozen
 class KeyPruner:
-    """By the record index: the slices that hold record keys which the filter asks for. All of them where it does
+    """By a record index: the slices that hold record keys which the filter asks for. All of them where it does
     not ask for certain keys, or the table has no record index that describes what is read."""
 
     @classmethod
@@ -49,16 +51,24 @@ class KeyPruner:
 
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         storage, timeline, generator = request.storage, request.timeline, request.key_generator
-        if RECORD_INDEX not in timeline.config.metadata_partitions or generator is None:
+        kept = [index for index in INDEXES if index in listed(timeline.config)]
+        if not kept or generator is None:
             return slices
         keys = asked_keys(request.where, request.schema, generator)
-        if keys is None or not knows_all_places(storage, timeline):
+        if keys is None:
+            return slices
+        usable = (i for i in kept if knows_all_places(storage, timeline, i))
+        partition = next(usable, None)
+        if partition is None:
             return slices
         bound = request.as_of
-        if bound is not None and not describes(storage, timeline, bound):
+        if bound is not None and not describes(storage, timeline, bound, partition):
             return slices
-        index = RecordIndex.open(storage, timeline, bound)
-        found = index.locations(keys)
+        index = RecordIndex.open(storage, timeline, bound, partition=partition)
+        paths = {s.partition_path for s in slices}
+        if index.partitioned and len(paths) * len(keys) > _MOST_LOOKUPS:
+            return slices
+        found = index.locations(keys, within=paths)
         if reload(storage, timeline).writes() != timeline.writes():
             return slices  # the index may tell of commits that this read does not see
         places = set(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -15,7 +15,12 @@ from hoodoo_metadata.combine import newest_merged
 from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.partitions.api import Beginning, Missed, Work
-from hoodoo_metadata.partitions.record_index import placed, placed_slices
+from hoodoo_metadata.partitions.record_index import (
+    may_repeat,
+    not_unique,
+    placed,
+    placed_slices,
+)
 from hoodoo_metadata.record_index.growing import Growing, by_bucket, is_first
 from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_rows
 
@@ -42,9 +47,14 @@ class GrowingIndexPartition:
         growing = Growing.of(work.table.data.config)
         buckets = by_bucket(work.table.slices(self.name), growing.buckets)
         files = self._files(work, growing, buckets)
-        return write_index_rows(
+        if may_repeat(work, self.name, by_paths=False):
+            files = evolve(files, known=buckets)
+        stats, repeated = write_index_rows(
             keys.table.engine, keys.rows, places(placed(work)), files, work.change.serializer
-        )[0]
+        )
+        if repeated:
+            not_unique(work, self.name)
+        return stats
 
     def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
         keys = missed.work.keys

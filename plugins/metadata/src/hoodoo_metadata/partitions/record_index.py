@@ -10,7 +10,6 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 
@@ -18,7 +17,7 @@ from hoodoo_metadata.begin import begin_index
 from hoodoo_metadata.combine import newest_merged
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.deltas import Delta
-from hoodoo_metadata.first_commit_not_indexed import UNIQUE
+from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, is_unique
 from hoodoo_metadata.layout import RECORD_INDEX
 from hoodoo_metadata.partitions.api import Beginning, Missed, Work
 from hoodoo_metadata.record_index.groups import IndexGroups
@@ -50,23 +49,18 @@ class RecordIndexPartition:
         keys, change = work.keys, work.change
         if keys is None or keys.rows is None:
             return ()
-        config, begun = work.table.data.config, work.begun
+        begun = work.begun
         known = places(placed(work))
         paths = {path for path, _id in keys.files.values()}
         groups, new = index_groups(work.table, change.storage, work.options, paths)
         files = GroupFiles(work.table.storage, begun.pending, begun.schema_text, groups, False, new)
-        # A write that asked an index of the same kind lets no key come twice.
-        asked = change.operation in _ASKS and not isinstance(change.index, ComputedIndex)
-        by_paths = is_partitioned(change.storage)
-        unique = FLAG.stored(config.get(UNIQUE) or "")
-        if unique and not keys.moves and not (asked and (by_paths or change.index.is_global)):
+        if may_repeat(work, self.name, is_partitioned(change.storage)):
             files = evolve(files, known=groups_by_slot(work.table, groups))
         stats, repeated = write_index_rows(
             keys.table.engine, keys.rows, known, files, change.serializer
         )
         if repeated:
-            # First, so that nobody takes the index for complete; of a commit that fails then, it does no harm.
-            properties.update(change.storage, config, {UNIQUE: None})
+            not_unique(work, self.name)
         return stats
 
     def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
@@ -111,6 +105,25 @@ def placed_slices(missed: Missed) -> list[tuple[int, str, str, int]]:
         )
         for n, s in enumerate(missed.slices)
     ]
+
+
+def may_repeat(work: Work, partition: str, by_paths: bool) -> bool:
+    """Whether the action may put a key into a second place of a table that has none in two. A write that asked an
+    index of the same kind lets no key come twice."""
+    keys, change = work.keys, work.change
+    asked = change.operation in _ASKS and not isinstance(change.index, ComputedIndex)
+    return (
+        is_unique(work.table.data.config, partition)
+        and not (keys is not None and keys.moves)
+        and not (asked and (by_paths or change.index.is_global))
+    )
+
+
+def not_unique(work: Work, partition: str) -> None:
+    """A key has come into a second place. Said first, so that nobody takes the index for complete; of a commit that
+    fails then, it does no harm."""
+    config = work.table.data.config
+    properties.update(work.change.storage, config, {UNIQUE_OF[partition]: None})
 
 
 def groups_by_slot(table: MetadataTable, groups: IndexGroups) -> tuple[tuple[FileSlice, ...], ...]:

@@ -7,7 +7,8 @@ lookup costs grows with the keys asked for. What buckets are told is in :mod:`ho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,8 @@ from hoodoo_metadata.table import MetadataTable
 # Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
 _SIDE_BYTES = 64 << 20
 _TASKS_PER_CORE = 2
+# Buckets that one process looks into at the same time: their reading waits for the store.
+_BUCKETS_AT_ONCE = 4
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
 
 
@@ -120,9 +123,19 @@ class RecordIndex:
         payloads = [slice_json.pack(list(bucket)) for bucket in self.buckets]
         return engine.map(engine.tasks(payloads), _Entries(self.storage))
 
-    def locations(self, keys: pa.Array, partition_paths: pa.Array | None = None) -> pa.Table:
+    def locations(
+        self,
+        keys: pa.Array,
+        partition_paths: pa.Array | None = None,
+        within: Iterable[str] | None = None,
+    ) -> pa.Table:
         """LOCATIONS of ``keys`` (strings), looked up by this process alone. A partitioned index is asked in
-        the path of each key, or without ``partition_paths`` in all."""
+        the path of each key, or for each in the paths ``within``, or in all."""
+        if within is not None and partition_paths is None and self.partitioned:
+            known = self._groups(set(within)).paths or {}
+            repeated = pa.array(np.tile(np.arange(len(keys)), len(known)))
+            paths = np.repeat(np.array(list(known), dtype=object), len(keys))
+            keys, partition_paths = keys.take(repeated), pa.array(paths, pa.string())
         if partition_paths is not None and self.partitioned:
             rows = pa.table([keys, partition_paths], schema=KEYS_SCHEMA)
             asked = rows.group_by(KEYS_SCHEMA.names).aggregate([])
@@ -130,13 +143,15 @@ class RecordIndex:
             ordered = self._ordered(groups)
         else:
             ordered, slots, wanted = self, np.zeros(0, np.int32), pa.table({"record_key": keys})
-        parts = []
+        asked = []
         for number, bucket in enumerate(ordered.buckets):
             mine = self._mine(ordered, number, wanted, slots, partition_paths)
             if len(mine):
-                found = Bucket(self.storage, bucket, self.how)
-                parts.append(found.get_record_locations(pc.unique(mine)))
-        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+                asked.append((Bucket(self.storage, bucket, self.how), pc.unique(mine)))
+        if not asked:
+            return LOCATIONS.empty_table()
+        with ThreadPoolExecutor(min(_BUCKETS_AT_ONCE, len(asked)), "hoodoo-buckets") as pool:
+            return pa.concat_tables(pool.map(lambda a: a[0].get_record_locations(a[1]), asked))
 
     def _mine(
         self,
