@@ -264,3 +264,32 @@ def test_concatenator(both: Both, version: int, table_type: str) -> None:
     check(both, "after Spark's attempts")
     both.hoodoo_upsert(rows(range(2, 6), 4, "third"))
     check(both, "Hoodoo goes on")
+
+
+TIMES = {
+    "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+    "hoodie.keygen.timebased.output.dateformat": "yyyy",
+}
+
+
+@pytest.mark.parametrize(("name", "by"), [("TIMESTAMP", "ts"), ("CUSTOM", "region:SIMPLE")])
+@pytest.mark.parametrize("table_type", [COW, MOR])
+def test_generators_by_an_option(both: Both, table_type: str, name: str, by: str) -> None:
+    """Spark Hudi has no virtual keys of these generators: it reads the rows, and refuses to write."""
+    model = Model(("id", by.split(":")[0]))
+    both.setup(model, SCHEMA, 9, "SIMPLE", False, (by,), table_type=table_type)
+    times = TIMES if name == "TIMESTAMP" else {}
+    more = {"hoodoo.recordkey.virtual.by.hoodoo": "true"}
+    both.create({**PLAIN, **times, **more}, key_generator=name)
+    both.hoodoo_upsert(rows(range(8), 1, "first"))
+    both.hoodoo_upsert(rows(range(4), 1, "second"))
+    both.hoodoo_delete(rows([5], 1, ""))
+    both.model.expect(both.hoodoo().read().to_arrow(), "read by Hoodoo")
+    theirs = both.spark_read()  # a partition column of TIMESTAMP comes as text
+    ts = theirs.column("ts").cast(pa.int64())
+    both.model.expect(theirs.set_column(theirs.column_names.index("ts"), "ts", ts), "read by Spark")
+    for operation in ("upsert", "insert", "delete"):
+        with pytest.raises(HudiError, match="Only simple, non-partitioned or complex"):
+            both.spark_write(operation, rows(range(2), 3, "spark"), times)
+    both.hoodoo_upsert(rows(range(2, 6), 1, "third"))
+    both.model.expect(both.hoodoo().read().to_arrow(), "Hoodoo goes on")

@@ -366,6 +366,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.KnowsKeys,
         format_family.MembershipFilter,
         format_family.FindsValues,
+        format_family.KnowsNulls,
         format_family.BaseFileWriter,
     ),
     "log_format": (

@@ -494,6 +494,7 @@ ELSEWHERE = {
             "IndexTraits",
             "KeyTraits",
             "KnowsKeys",
+            "KnowsNulls",
             "KnowsRanges",
             "LearningIndex",
             "ListsFiles",

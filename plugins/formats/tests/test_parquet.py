@@ -194,6 +194,15 @@ def test_where_nulls_are_is_in_the_footer(tmp_path: Path, monkeypatch: pytest.Mo
         assert found(a_null) == [2, 3] and found(d_null) == []
         assert found(a_null | d_null) == [2, 3] and found((d_null | d_null) | a_null) == [2, 3]
         assert found(a_null, "none.parquet") == list(range(6))
+        for name, asked, without in (
+            ("f.parquet", ["d"], True),
+            ("f.parquet", ["d", "a"], False),
+            ("f.parquet", ["s"], False),
+            ("f.parquet", ["d", "e"], False),
+            ("none.parquet", ["d"], False),
+        ):
+            with file_format.reader(LocalStorage(str(tmp_path)), name) as reader:
+                assert reader.without_nulls(asked) == without
 
 
 def test_meta_columns_that_differ_by_row_survive(tmp_path: Path) -> None:

@@ -226,6 +226,13 @@ def test_who_can_be_virtual() -> None:
         NonPartitionedKeyGenerator.from_settings(settings("")),
     ]
     assert all(map(can_be_virtual, able)) and not any(map(can_be_virtual, unable))
+    by_hoodoo = {"hoodoo.recordkey.virtual.by.hoodoo": "true"}
+    assert can_be_virtual(
+        TimestampKeyGenerator.from_settings(settings("id", "ts", **TIMES, **by_hoodoo))
+    )
+    assert can_be_virtual(
+        CustomKeyGenerator.from_settings(settings("id", "city:SIMPLE", **by_hoodoo))
+    )
 
 
 def test_global_delete() -> None:

@@ -83,6 +83,15 @@ class FindsValues(Protocol):
         (in the order of their bytes). Other rows may come."""
 
 
+@runtime_checkable
+class KnowsNulls(Protocol):
+    """Optional for a :class:`BaseFileReader`: each read of virtual keys asks it. Without it their columns are read."""
+
+    def without_nulls(self, columns: Sequence[str]) -> bool:
+        """Whether the file has all of the top-level ``columns`` and no null in any of them, as far as is known
+        without reading rows."""
+
+
 def key_range(reader: BaseFileReader) -> tuple[str, str] | None:
     """The least and the greatest record key of an open base file, as far as they are known."""
     return reader.key_range() if isinstance(reader, KnowsKeys) else None
@@ -220,7 +229,7 @@ FAMILY = Family(
     optional=(FormatTraits, HasColumnRanges, HasBaseRanges),
     lacking={"plain_parquet": Optional(False)},
     parts={
-        "reader": (BaseFileReader, KnowsKeys, FindsValues),
+        "reader": (BaseFileReader, KnowsKeys, FindsValues, KnowsNulls),
         "membership_filter": (MembershipFilter,),
         "writer": (BaseFileWriter,),
     },

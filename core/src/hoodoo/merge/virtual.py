@@ -190,5 +190,5 @@ def check_virtual(generator: KeyGenerator, name: str) -> None:
     raise ConfigError(
         f"key generator {name}", "can't be one of virtual keys: readers could not make the keys again "
         "(Hudi takes SIMPLE, COMPLEX and NON_PARTITION).",
-        "use one of these, or leave the keys stored.",
+        "use one of these, leave the keys stored, or see docs/virtual-keys.md for an option that allows some others.",
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoodoo.errors import MissingColumnError, NullKeyError
-from hoodoo.hookspecs.file_format import BaseFileReader
+from hoodoo.hookspecs.file_format import BaseFileReader, KnowsNulls
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.virtual import key_columns, record_keys
 
@@ -25,7 +25,9 @@ def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
 
 def check_rows(generator: KeyGenerator, reader: BaseFileReader, path: str) -> None:
     """MissingColumnError where the base file lacks a column of the key, NullKeyError where a row's key can't be
-    made as columns are null. Reads these columns, and of row groups alone whose statistics do not rule nulls out."""
+    made as columns are null. Reads these columns where the file itself does not know that they have no null."""
+    if isinstance(reader, KnowsNulls) and reader.without_nulls(generator.record_key_fields):
+        return
     check_columns(generator, reader.schema, f"base file {path}")
     columns = key_columns(generator, reader.schema)
     if not columns:

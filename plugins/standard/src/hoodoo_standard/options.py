@@ -89,6 +89,12 @@ TIME_PARSER = Option(
 )  # fmt: skip
 TIMES = (TIME_TYPE, TIME_UNIT, INPUT_FORMAT, INPUT_DELIMITER, INPUT_ZONE, OUTPUT_FORMAT,
          OUTPUT_ZONE, BOTH_ZONES, TIME_PARSER)  # fmt: skip
+VIRTUAL_BY_HOODOO = Option(
+    "hoodoo.recordkey.virtual.by.hoodoo",
+    "Virtual keys may have the key generators TIMESTAMP and CUSTOM, which Spark Hudi does not take for them: it can't "
+    "write such a table.",
+    "false", kind=FLAG,
+)  # fmt: skip
 PARTITION_TYPES = Option(
     "hoodoo.partition.types",
     "column:SIMPLE or column:TIMESTAMP for each partition column of CUSTOM, in table version 6, which "

@@ -32,6 +32,7 @@ from hoodoo.hookspecs.file_format import (
     FindsValues,
     HasBaseRanges,
     HasColumnRanges,
+    KnowsNulls,
     key_filter,
     key_range,
 )
@@ -432,6 +433,10 @@ class FileFormatContract:
         with file_format.reader(storage, "with-keys" + file_format.extension) as reader:
             kept = pa.concat_tables([old.slice(100), new]).column(RECORD_KEY)
             _check_keys(reader, kept)
+            if isinstance(reader, KnowsNulls):
+                named = [n for n in reader.schema.names if reader.without_nulls([n])]
+                assert not any(c.null_count for b in reader.batches(named) for c in b.columns)
+                assert not reader.without_nulls([RECORD_KEY, "no such column"])
             if isinstance(reader, FindsValues):
                 near = kept.take([0, 150, 299])
                 found = list(reader.batches_near(RECORD_KEY, near))

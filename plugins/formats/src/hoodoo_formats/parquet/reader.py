@@ -112,6 +112,25 @@ class ParquetReader:
         texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
         return record_keys.key_filter(texts, self._obj)
 
+    def without_nulls(self, columns: Sequence[str]) -> bool:
+        """By the counts of the footer, which has been read."""
+        metadata = self._parquet.metadata
+        if metadata.num_columns == len(self._schema):  # no nested ones: places are those of leaves
+            at = [self._schema.get_field_index(name) for name in columns]
+        else:
+            paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
+            flat = [name in self._schema.names and name in paths for name in columns]
+            at = [paths.index(n) if f else -1 for n, f in zip(columns, flat, strict=True)]
+        if -1 in at:
+            return False
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            for column in at:
+                found = group.column(column).statistics
+                if found is None or not found.has_null_count or found.null_count:
+                    return False
+        return True
+
     def _texts(self, *names: str) -> dict[str, str]:
         """Those entries of the footer alone: a bloom filter is long."""
         if self._footer is None:

@@ -26,7 +26,7 @@ from hoodoo_standard.keygen.partition_path import PartitionPaths
 from hoodoo_standard.keygen.paths import Paths, noted
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
 from hoodoo_standard.keygen.timestamp_path import TimestampPaths
-from hoodoo_standard.options import PARTITION_TYPES, SLASH_DATES
+from hoodoo_standard.options import PARTITION_TYPES, SLASH_DATES, VIRTUAL_BY_HOODOO
 
 WRITER_FIELDS = "hoodie.datasource.write.partitionpath.field"
 _TYPES = ("SIMPLE", "TIMESTAMP")
@@ -91,17 +91,19 @@ class CustomPaths:
 
 @frozen
 class CustomKeyGenerator:
-    """The key of one column is its value, of several ``f1:v1,f2:v2``; paths are :class:`CustomPaths`."""
+    """The key of one column is its value, of several ``f1:v1,f2:v2``; paths are :class:`CustomPaths`.
+    Virtual keys can have it by an option alone: Hudi refuses it for them."""
 
     record_key_fields: tuple[str, ...]
     paths: CustomPaths
-    can_be_virtual = False
+    can_be_virtual: bool = False
 
     @classmethod
     def from_settings(cls, settings: Settings) -> KeyGenerator:
         paths = CustomPaths.from_settings(settings)
         keys = settings.table.record_key_fields
-        return cls(keys, paths) if keys else AutoKeyGenerator(paths)
+        virtual = settings.value(VIRTUAL_BY_HOODOO)
+        return cls(keys, paths, virtual) if keys else AutoKeyGenerator(paths)
 
     @property
     def partition_fields(self) -> tuple[str, ...]:

@@ -14,18 +14,19 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.record_key import plain_keys
 from hoodoo_standard.keygen.timestamp_path import TimestampPaths
+from hoodoo_standard.options import VIRTUAL_BY_HOODOO
 
 
 @frozen
 class TimestampKeyGenerator:
     """The key is the value of one column; the path is the formatted time of another.
 
-    Hudi refuses it for virtual keys, though its record keys are plain.
+    Hudi refuses it for virtual keys, though its record keys are plain; so does it here without an option.
     """
 
     record_key_field: str
     paths: TimestampPaths
-    can_be_virtual = False
+    can_be_virtual: bool = False
 
     @classmethod
     def from_settings(cls, settings: Settings) -> KeyGenerator:
@@ -38,7 +39,8 @@ class TimestampKeyGenerator:
                 'use CUSTOM for several columns: partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
             )
         paths = TimestampPaths.from_settings(settings, partitions[0])
-        return cls(keys[0], paths) if keys else AutoKeyGenerator(paths)
+        virtual = settings.value(VIRTUAL_BY_HOODOO)
+        return cls(keys[0], paths, virtual) if keys else AutoKeyGenerator(paths)
 
     @property
     def record_key_fields(self) -> tuple[str, ...]:
