@@ -1,4 +1,4 @@
-"""Where the tests' tables are: in memory where there is room for them. And which files take longest.
+"""Where the tests' tables are, in memory where there is room for them; what is left to the trials; what takes longest.
 
 Every step of a write is made durable; on a disk the tests would wait for that most of the time.
 """
@@ -27,6 +27,22 @@ def _has_room() -> bool:
 if _has_room():
     os.environ.setdefault(_VARIABLE, _MEMORY)
 
+# ``some`` is the default run.
+_TRIALS = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
+_LEFT = pytest.StashKey[int]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked ``trial`` run in the trials, and where somebody names one."""
+    if _TRIALS or any("::" in argument for argument in config.args):
+        return
+    left = [item for item in items if item.get_closest_marker("trial")]
+    if left:
+        config.stash[_LEFT] = len(left)
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("trial")]
+
+
 _SECONDS: Counter[str] = Counter()
 _SHOWN = 40
 
@@ -39,6 +55,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    if not _TRIALS:
+        count = config.stash.get(_LEFT, 0)
+        terminalreporter.write_line(f"{count or 'tests marked trial'} left to `tox run -e trials`")
     if config.getoption("durations", None) and _SECONDS:
         terminalreporter.section(f"slowest files, of {sum(_SECONDS.values()):.0f} s")
         for name, seconds in _SECONDS.most_common(_SHOWN):

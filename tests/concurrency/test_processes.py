@@ -74,8 +74,17 @@ def _notes(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-@pytest.mark.parametrize("merged", [False, True], ids=["cow", "mor"])
-@pytest.mark.parametrize(("count", "killed"), [(2, 0), (8, 3), (32, 8)], ids=str)
+@pytest.mark.parametrize(
+    ("count", "killed", "merged"),
+    [
+        pytest.param(2, 0, False, id="2-0-cow"),
+        pytest.param(2, 0, True, id="2-0-mor"),
+        pytest.param(8, 3, False, id="8-3-cow"),
+        pytest.param(8, 3, True, id="8-3-mor"),
+        pytest.param(32, 8, False, id="32-8-cow", marks=pytest.mark.trial),
+        pytest.param(32, 8, True, id="32-8-mor"),
+    ],
+)
 def test_processes(tmp_path: Path, count: int, killed: int, merged: bool) -> None:
     path, notes = tmp_path / "table", tmp_path / "notes"
     hoodoo.create(

@@ -15,7 +15,16 @@ HIVE = "hoodie.datasource.write.hive_style_partitioning"
 ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
 tables = pytest.mark.parametrize("kind", TYPES)
 versions = pytest.mark.parametrize("version", [9, 6])
-ENGINES = ["local", pytest.param("spark", marks=pytest.mark.spark)]
+# The other version runs on Spark in the trials.
+engines = pytest.mark.parametrize(
+    ("engine", "version"),
+    [
+        ("local", 9),
+        ("local", 6),
+        pytest.param("spark", 9, marks=pytest.mark.spark),
+        pytest.param("spark", 6, marks=[pytest.mark.spark, pytest.mark.trial]),
+    ],
+)
 WRITES = ["upsert", "insert", "append", "bulk_insert", "insert_overwrite", "insert_overwrite_table"]
 SCHEMA = pa.schema([(name, pa.string()) for name in "abcd"])
 
@@ -34,8 +43,7 @@ def stored(table: Any) -> list[tuple[Any, ...]]:
 
 
 @tables
-@versions
-@pytest.mark.parametrize("engine", ENGINES)
+@engines
 def test_fault_a8_key_parts_that_hold_a_separator(
     tmp_path: Path, kind: str, version: int, engine: str, request: pytest.FixtureRequest
 ) -> None:
@@ -70,8 +78,7 @@ def test_fault_a8_words_that_stand_for_null_and_empty(tmp_path: Path, kind: str)
 
 
 @tables
-@versions
-@pytest.mark.parametrize("engine", ENGINES)
+@engines
 def test_fault_a8_paths_that_are_those_of_other_rows(
     tmp_path: Path, kind: str, version: int, engine: str, request: pytest.FixtureRequest
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.trial]
 
 RUN = """
 import sys, nbformat

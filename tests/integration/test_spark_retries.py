@@ -38,11 +38,11 @@ def gates(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 @pytest.mark.parametrize(
     ("operation", "fault"),
     [
-        ("upsert", "fail-before"),
-        ("upsert", "fail-after"),
+        pytest.param("upsert", "fail-before", marks=pytest.mark.trial),
+        pytest.param("upsert", "fail-after", marks=pytest.mark.trial),
         ("upsert", "die-after"),
-        ("insert", "fail-before"),
-        ("bulk_insert", "fail-after"),
+        pytest.param("insert", "fail-before", marks=pytest.mark.trial),
+        pytest.param("bulk_insert", "fail-after", marks=pytest.mark.trial),
     ],
 )
 def test_a_task_fails_twice(
@@ -90,6 +90,7 @@ def two_tasks(spark: Any, ids: Iterable[int], v: str) -> Any:
     return spark.createDataFrame(spark.sparkContext.parallelize(found, 2), DDL)
 
 
+@pytest.mark.trial
 def test_a_task_that_fails_for_good(spark: Any, gates: None, tmp_path: Path) -> None:
     """The write fails, is undone, and the next one succeeds with no manual step.
 
@@ -159,6 +160,7 @@ def check_next(spark: Any, table: hoodoo.Table, commits: list[Commit], tmp_path:
     check_files(tmp_path / "t", commits)
 
 
+@pytest.mark.trial
 def test_a_worker_that_spark_kills_at_its_put(spark: Any, gates: None, tmp_path: Path) -> None:
     """Its job has failed because of another task. A killed process tidies nothing up."""
     table, commits, worker = failing(spark, tmp_path, "upsert")
@@ -181,6 +183,7 @@ def test_a_task_that_puts_its_file_after_the_roll_back(
     check_next(spark, table, commits, tmp_path)
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("operation", ["bulk_insert", "cluster"])
 def test_a_task_that_dies_after_it_has_put_its_file_after_the_roll_back(
     spark: Any, gates: None, patient: None, tmp_path: Path, operation: str

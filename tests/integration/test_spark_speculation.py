@@ -11,7 +11,7 @@ from effort import MORE
 from hoodoo.testing.distributions import fake_distribution
 from spark_cluster import submit, two_hosts
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.trial]
 
 JOB = Path(__file__).with_name("spark_speculation_job.py")
 # The last writes as the second does, and more can go wrong there.

@@ -11,7 +11,7 @@ import pytest
 from hoodoo.testing.distributions import fake_distribution
 from spark_cluster import submit
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.trial]
 
 JOB = Path(__file__).with_name("spark_submit_job.py")
 PLUGIN = """

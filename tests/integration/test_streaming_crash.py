@@ -17,7 +17,7 @@ import pytest
 from effort import effort
 from streaming_job import POINTS, STREAMS, StreamSpec
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.trial]
 
 JOB = Path(__file__).with_name("streaming_job.py")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int32())])

@@ -32,7 +32,8 @@ BUCKETS = {"hoodie.bucket.index.num.buckets": "2"}
 
 def on_both(local: tuple[str | None, ...], spark: tuple[str | None, ...]) -> list[Any]:
     """(engine, index): on Spark those that differ in kind."""
-    of_spark = [pytest.param("spark", index, marks=pytest.mark.spark) for index in spark]
+    marks = [pytest.mark.spark, pytest.mark.trial]
+    of_spark = [pytest.param("spark", index, marks=marks) for index in spark]
     return [*(("local", index) for index in local), *of_spark]
 
 

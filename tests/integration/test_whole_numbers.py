@@ -21,7 +21,16 @@ VERSIONS = [9, 6]
 BIG = 2**53 + 1  # no double
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.int32()), ("n", pa.int64()), ("ts", pa.int64())])
 WRITES = ["upsert", "insert", "bulk_insert", "append", "insert_overwrite", "insert_overwrite_table"]
-ENGINES = ["local", pytest.param("spark", marks=pytest.mark.spark)]
+# The other version runs on Spark in the trials.
+engines = pytest.mark.parametrize(
+    ("engine", "version"),
+    [
+        ("local", 9),
+        ("local", 6),
+        pytest.param("spark", 9, marks=pytest.mark.spark),
+        pytest.param("spark", 6, marks=[pytest.mark.spark, pytest.mark.trial]),
+    ],
+)
 tables = pytest.mark.parametrize("kind", TYPES)
 versions = pytest.mark.parametrize("version", VERSIONS)
 
@@ -50,8 +59,7 @@ def refused(table: Any, write: Callable[[], object], match: str) -> str:
 
 
 @tables
-@versions
-@pytest.mark.parametrize("engine", ENGINES)
+@engines
 def test_fault_a6_floating_rows_of_integer_columns(
     tmp_path: Path, kind: str, version: int, engine: str, request: pytest.FixtureRequest
 ) -> None:
@@ -272,8 +280,7 @@ FRAME = pd.DataFrame({"id": [1, 2, 3], "v": [1.0, 2.0, 3.0]})
 
 
 @tables
-@versions
-@pytest.mark.parametrize("engine", ENGINES)
+@engines
 def test_fault_a7_the_index_of_a_pandas_frame_is_no_column(
     tmp_path: Path, kind: str, version: int, engine: str, request: pytest.FixtureRequest
 ) -> None:

@@ -46,6 +46,41 @@ def test_ci_runs_the_tests() -> None:
     assert "tox run -e tests" in script.read_text("utf-8")
 
 
+def test_what_is_marked_a_trial_runs_in_the_trials() -> None:
+    paths = tox()["testenv:trials"]["commands"].split()
+    marked = [
+        str(path.relative_to(REPO))
+        for path in REPO.rglob("test_*.py")
+        if "pytest.mark.trial" in path.read_text("utf-8") and path != Path(__file__)
+    ]
+    assert marked
+    lost = [
+        name
+        for name in marked
+        if not any(name.startswith(p.rstrip("}")) for p in paths if "/" in p)
+    ]
+    assert not lost, f"no environment runs the trials of {lost}: add them to `trials` in tox.ini"
+
+
+def test_what_is_a_trial_is_left_out_of_the_default_run(tmp_path: Path) -> None:
+    shutil.copy(REPO / "conftest.py", tmp_path / "conftest.py")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = trial\n", "utf-8")
+    test = "import pytest\n@pytest.mark.trial\ndef test_long(): pass\ndef test_short(): pass\n"
+    (tmp_path / "test_some.py").write_text(test, "utf-8")
+
+    def run(trials: str, what: str = "test_some.py") -> str:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", what]
+        environment = {**os.environ, "HOODOO_TRIALS": trials}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ).stdout
+
+    left = run("some")
+    assert "1 passed, 1 deselected" in left and "1 left to `tox run -e trials`" in left
+    assert "2 passed" in run("more")
+    assert "1 passed" in run("some", "test_some.py::test_long")
+
+
 def test_the_parts_of_the_trials_are_all_of_them(tmp_path: Path) -> None:
     """What .ci/run chooses by the commit: every test is in one part, and a part says that it is one."""
     shutil.copy(REPO / "tests/conftest.py", tmp_path / "conftest.py")

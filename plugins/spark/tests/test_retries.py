@@ -27,6 +27,7 @@ def four(engine: Any) -> Any:
     return engine.union([engine.source(rows(50, 50 * i)) for i in range(4)])
 
 
+@pytest.mark.trial
 def test_a_task_that_fails_twice(engine: Any, four: Any, workspace: Any, folder: Path) -> None:
     """Before the exchange, after it and at the stage: every row is there once."""
     from spark_helpers import FailsAtFirst, marks
