@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
 import pytest
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs import archived_timeline, change_log, index, participant, pruner, query_type
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Who, checked, kind_of
-from hoodoo.kernel.answers.seam import wrapped
+from hoodoo.kernel.answers.seam import may_travel, wrapped
 
 # Protocol -> the kind that judges it.
 PROTOCOLS = {
@@ -84,3 +85,8 @@ def test_who_lacks_join_is_no_participant() -> None:
 class Pruning:
     def keep(self, request: Any, slices: Any) -> Any:
         return slices
+
+
+def test_who_holds_large_arrays_travels() -> None:
+    """Pickle hands them to the file as buffers, which have no length of their own."""
+    may_travel(np.arange(100_000), WHO)

@@ -316,10 +316,11 @@ class _Sink(io.RawIOBase):
     size = 0
 
     def write(self, data: Any) -> int:
-        self.size += len(data)
+        size = memoryview(data).nbytes  # large arrays come as buffers that have no length
+        self.size += size
         if self.size > 1 << 20:
             raise _Enough
-        return len(data)
+        return size
 
 
 class _Probe(pickle.Pickler):
