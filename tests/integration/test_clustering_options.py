@@ -27,9 +27,7 @@ PLAN = "hoodie.clustering.plan.strategy.class"
 UPDATES = "hoodie.clustering.updates.strategy"
 # Classes of Hudi that nobody offers here, and docs/rfcs.md says so.
 REFUSED = [
-    (PLAN, "org.apache.hudi.client.clustering.plan.strategy.SparkSingleFileSortPlanStrategy"),
     (PLAN, "org.apache.hudi.client.clustering.plan.strategy.SparkConsistentBucketClusteringPlanStrategy"),
-    (PLAN, "org.apache.hudi.client.clustering.plan.strategy.SparkStreamCopyClusteringPlanStrategy"),
     (EXECUTE, "org.apache.hudi.client.clustering.run.strategy.SparkConsistentBucketClusteringExecutionStrategy"),
     (UPDATES, "org.apache.hudi.client.clustering.update.strategy.SparkConsistentBucketDuplicateUpdateStrategy"),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.meta import RECORD_KEY
@@ -23,7 +24,10 @@ from hoodoo_clustering.strategies.by_commit_time import ByCommitTime
 from hoodoo_clustering.strategies.by_key_range import ByKeyRange
 from hoodoo_clustering.strategies.by_overlap import ByOverlap
 from hoodoo_clustering.strategies.by_size import BySize
+from hoodoo_clustering.strategies.copy import ToCopy
 from hoodoo_clustering.strategies.planners import planners
+from hoodoo_clustering.strategies.several import Several
+from hoodoo_clustering.strategies.single_file import EachAlone
 from hoodoo_clustering.testing.clustering_plan import ClusteringPlanContract, made_clusterable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +43,18 @@ class TestSize(ClusteringPlanContract):
     @pytest.fixture
     def planner(self) -> ClusteringPlanner:
         return BySize(("INSTANT_TIME", "SIZE"))
+
+
+class TestSeveral(ClusteringPlanContract):
+    @pytest.fixture
+    def planner(self) -> ClusteringPlanner:
+        return Several()
+
+
+class TestCopy(ClusteringPlanContract):
+    @pytest.fixture
+    def planner(self) -> ClusteringPlanner:
+        return ToCopy()
 
 
 class TestKeyRange(ClusteringPlanContract):
@@ -237,8 +253,26 @@ def test_components_are_those_of_the_graph(drawn: list[tuple[int, int]]) -> None
     assert boxes.meetings() == sum(sum(row[n + 1 :]) for n, row in enumerate(near))
 
 
+# --- Hudi's other classes -------------------------------------------------------------------------
+def test_one_file_alone_is_no_use_unless_rows_are_sorted() -> None:
+    one, two = item(1, 5), item(2, 6)
+    assert Several().group([one], SIZES) == []
+    assert numbers(Several().group([one, two], SIZES)) == [[2, 1]]
+    assert numbers(Several(sorts=True).group([one], SIZES)) == [[1]]
+
+
+def test_each_alone_whatever_its_size() -> None:
+    groups = EachAlone().group([item(1, 5), item(2, 900 * MB)], SIZES)
+    assert [(numbers([group]), group.outputs) for group in groups] == [([[2]], 1), ([[1]], 1)]
+
+
+def test_what_is_copied_has_the_same_columns() -> None:
+    items = [evolve(item(n, 10 - n), stored="a" if n % 2 else "b") for n in range(4)]
+    assert numbers(ToCopy().group([*items, item(7, 1)], SIZES)) == [[0, 2], [1, 3], [7]]
+
+
 # --- all of them ----------------------------------------------------------------------------------
-EVERY = [BySize(), BySize(("INSTANT_TIME",)), ByKeyRange(), ByCommitTime(), AtRandom("x"),
+EVERY = [Several(sorts=True), EachAlone(), ToCopy(), BySize(), BySize(("INSTANT_TIME",)), ByKeyRange(), ByCommitTime(), AtRandom("x"),
          ByOverlap(("n",)), ByOverlap(("n", RECORD_KEY))]  # fmt: skip
 ENDS = st.none() | st.tuples(st.integers(0, 50), st.integers(0, 20)).map(lambda e: (e[0], sum(e)))
 
@@ -275,7 +309,8 @@ def test_names_and_factories() -> None:
         r.name: pkgutil.resolve_name(str(r.factory))(Settings(options=options)) for r in planners()
     }
     assert made == {
-        "size": BySize(), "key_range": ByKeyRange(), "commit_time": ByCommitTime(),
+        "size": BySize(), "several": Several(sorts=True), "single_file": EachAlone(),
+        "copy": ToCopy(), "key_range": ByKeyRange(), "commit_time": ByCommitTime(),
         "overlap": ByOverlap(("n",)), "random": AtRandom("0"),
     }  # fmt: skip
     aliases = {alias.rpartition(".")[2]: r.name for r in planners() for alias in r.aliases}

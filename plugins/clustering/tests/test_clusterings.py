@@ -21,6 +21,7 @@ from hoodoo_clustering.strategies.combine import Combine
 from hoodoo_clustering.strategies.hilbert import Hilbert
 from hoodoo_clustering.strategies.linear import Linear
 from hoodoo_clustering.strategies.orders import orders
+from hoodoo_clustering.strategies.single_file import SingleFile
 from hoodoo_clustering.strategies.zorder import ZOrder
 from hoodoo_clustering.testing.clustering import ClusteringContract
 from hypothesis import given
@@ -57,6 +58,12 @@ class TestLinear(ClusteringContract):
         return named("linear", {COLUMNS: request.param})
 
 
+class TestSingleFile(ClusteringContract):
+    @pytest.fixture(params=["LINEAR", "HILBERT"])
+    def clustering(self, request: pytest.FixtureRequest) -> Clustering:
+        return named("single_file", {COLUMNS: "text,number", LAYOUT: request.param})
+
+
 class _Curve(ClusteringContract):
     name = ""
 
@@ -77,7 +84,7 @@ class TestHilbert(_Curve):
     name = "hilbert"
 
 
-@pytest.mark.parametrize("java", ["SparkSortAndSize", "JavaSortAndSize", "SparkSingleFileSort"])
+@pytest.mark.parametrize("java", ["SparkSortAndSize", "JavaSortAndSize"])
 @pytest.mark.parametrize(
     ("layout", "kind"),
     [(None, Linear), ("linear", Linear), ("ZORDER", ZOrder), ("z-order", ZOrder), ("HILBERT", Hilbert)],
@@ -89,6 +96,12 @@ def test_hudis_class_means_what_the_layout_says(
     made = named(f"{JAVA}{java}ExecutionStrategy", params)
     assert type(made) is kind
     assert made.columns == ("a", "b")
+
+
+def test_one_file_of_one_by_the_layout() -> None:
+    made = named(f"{JAVA}SparkSingleFileSortExecutionStrategy", {COLUMNS: "a", LAYOUT: "hilbert"})
+    assert isinstance(made, SingleFile) and isinstance(made.inner, Hilbert)
+    assert made.columns == ("a",) and made.one_file
 
 
 def test_without_columns_rows_stay_as_they_are() -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 # Hudi's own strategy, and the orders that it knows as layouts.
 _SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _LAYOUTS = ("linear", "zorder", "hilbert")
+_AS_THEY_COME = ("combine", "copy")
 
 
 @frozen
@@ -211,7 +212,9 @@ def _scheduled(
     settings = ClusteringSettings.of(merged)
     wanted = plan or keys.PLANNER.read(merged)
     planner, ref = resolve("clustering_plan", wanted, Settings(table.config, merged))
-    how, named, strategy, params = _strategy(table, order, merged)
+    how, named, strategy, params = _strategy(
+        table, planner.order if order is None else order, merged
+    )
     # What an object goes by is not in a plan: what it has laid out may be laid out otherwise.
     order_name = named if order is None or isinstance(order, str) else None
     recover(table.storage, table.config)
@@ -286,7 +289,7 @@ def _strategy(
     offer = kernel().find("clustering", ref.name)
     registration = None if offer is None else offer.registration
     params = {keys.TARGET.key: str(keys.TARGET.read(options))}
-    if columns and ref.name != "combine":
+    if columns and ref.name not in _AS_THEY_COME:
         params[keys.SORT_COLUMNS.key] = keys.SORT_COLUMNS.spell(columns)
     declared = () if registration is None else registration.options
     params |= {o.key: o.spell(o.read(options)) for o in declared if o.is_in(options)}
@@ -294,6 +297,8 @@ def _strategy(
         if ref.name != "combine":
             params[keys.LAYOUT.key] = ref.name.upper()
         return found, ref.name, _SORTS, params
+    if ref.name == "single_file" and keys.LAYOUT.is_in(options):
+        params[keys.LAYOUT.key] = keys.LAYOUT.read(options)
     return found, ref.name, _java_name(registration) or ref.name, params
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -73,6 +73,24 @@ def with_bounds(
         bounds = {name: values.get(base) for name, values in by_column.items()}
         made.append(Clusterable(slice_, {**unknown, **bounds}, found[base].rows))
     return made
+
+
+def with_stored(
+    storage: Storage, file_format: BaseFileFormat, slices: Sequence[Clusterable]
+) -> list[Clusterable]:
+    """``slices``, in their order, with the columns that their base files store. Opens each of them."""
+
+    def stored(item: Clusterable) -> Iterator[Clusterable]:
+        base = item.slice.base_file
+        if base is None:
+            yield item
+            return
+        with file_format.reader(storage, base.path) as reader:
+            text = str(reader.schema.remove_metadata())
+        yield evolve(item, stored=text)
+
+    todo = [partial(stored, item) for item in slices]
+    return list(in_order(todo, min(_AT_ONCE, len(todo)))) if todo else []
 
 
 def kind_of(schema: pa.Schema, column: str) -> pa.DataType | None:

@@ -33,6 +33,8 @@ from hoodoo_clustering.sort_runs import sort_rows
 REWRITTEN = pa.schema([*WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])
 # The largest part of a file that waits to be compressed.
 _PART = 128 << 20
+# The target of a file that takes all rows of its group.
+_ENDLESS = 1 << 62
 
 
 @frozen
@@ -75,10 +77,13 @@ class RewriteGroups:
             blocks, counted = found.blocks, found.rows
         else:
             blocks = (pa.Table.from_batches([batch]) for batch in rows.batches())
-        sizes = Sizes(self.target_bytes, min(_PART, max(1, self.memory // 4)), counted or None)
+        part = min(_PART, max(1, self.memory // 4))
+        sizes = Sizes(_ENDLESS if self.order.one_file else self.target_bytes, part, counted or None)
         with ExitStack() as stack:
 
             def begin(number: int, expected: int | None) -> _NewFile:
+                if self.order.one_file:
+                    expected = counted
                 return _NewFile.begin(self, job, key_changes, number, expected, stack.callback)
 
             for told in sized(blocks, sizes, begin):

@@ -64,6 +64,12 @@ def run_groups(
     jobs = [
         GroupJob(number, group.slices) for number, group in enumerate(plan.groups) if group.slices
     ]
+    if order.one_file and (wrong := next((job for job in jobs if len(job.slices) > 1), None)):
+        raise ConfigError(
+            f"group {wrong.number} of the clustering",
+            f"has {len(wrong.slices)} file slices, and what the plan is run by makes one file of one.",
+            "Cancel it, and plan with plan='single_file', or name another order.",
+        )
     heaviest = sorted(jobs, key=lambda job: (-job.size, job.number))
     engine = target.engine
     stream = engine.map(engine.tasks(payloads(heaviest, AT_ONCE.given(target.options))), step)

@@ -20,7 +20,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.plans import PLANNER
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_clustering.bounds import with_bounds
+from hoodoo_clustering.bounds import with_bounds, with_stored
 from hoodoo_clustering.changed import changed_partitions
 from hoodoo_clustering.eligible import eligible
 from hoodoo_clustering.group_metrics import group_extra, group_metrics
@@ -85,7 +85,9 @@ def make_plan(
     sort_columns = SORT_COLUMNS.given(params) or ()
     columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
     reasons: list[str] = [] if left_out is None else left_out
-    candidates = _candidates(scope, settings, looked, columns, reasons)
+    candidates = _candidates(
+        scope, settings, looked, columns, getattr(planner, "wants_stored", False), reasons
+    )
     sizes = GroupSizes(settings.target, settings.group)
     groups: list[ClusteringGroup] = []
     for path in looked:
@@ -132,6 +134,7 @@ def _candidates(
     settings: ClusteringSettings,
     paths: Sequence[str],
     columns: Sequence[str],
+    stored: bool,
     left_out: list[str],
 ) -> dict[str, list[Clusterable]]:
     """By partition path, each by file id."""
@@ -144,6 +147,8 @@ def _candidates(
     known = with_bounds(
         scope.storage, scope.timeline, scope.file_format, scope.schema, slices, columns
     )
+    if stored:
+        known = with_stored(scope.storage, scope.file_format, known)
     by_path = groupby(known, key=lambda item: item.slice.partition_path)
     return {path: list(items) for path, items in by_path}
 
@@ -208,7 +213,7 @@ def _planned(
 ) -> PlannedGroup:
     return PlannedGroup(
         tuple(item.slice for item in group.slices),
-        sizes.outputs(group.size),
+        group.outputs or sizes.outputs(group.size),
         group_metrics(group.slices, sort_columns),
         group_extra(group.slices, sort_columns),
     )

@@ -316,8 +316,7 @@ class _Sink(io.RawIOBase):
     size = 0
 
     def write(self, data: Any) -> int:
-        size = memoryview(data).nbytes  # large arrays come as buffers that have no length
-        self.size += size
+        self.size += (size := memoryview(data).nbytes)  # of large arrays it is a buffer without len()
         if self.size > 1 << 20:
             raise _Enough
         return size

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.hookspecs.answers import Names, Some, answers
-from hoodoo.hookspecs.family import Family
+from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 
@@ -19,11 +19,13 @@ Bounds = tuple[Any, Any] | None
 @frozen
 class Clusterable:
     """A file slice that may be clustered. ``bounds``: of the columns that the strategy asked for (values
-    as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them."""
+    as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them. ``stored``: the columns of its
+    base file and their types, as text, where the planner :attr:`~GroupsBySchema.wants_stored`."""
 
     slice: FileSlice
     bounds: Mapping[str, Bounds] = field(factory=dict, eq=False)
     rows: int | None = None
+    stored: str | None = field(default=None, eq=False)
 
     @property
     def size(self) -> int:
@@ -46,9 +48,11 @@ class GroupSizes:
 
 @frozen
 class ClusteringGroup:
-    """Slices of one partition path that are rewritten together."""
+    """Slices of one partition path that are rewritten together. ``outputs``: how many files they are to become;
+    None: as many as their bytes make of the target."""
 
     slices: tuple[Clusterable, ...]
+    outputs: int | None = None
 
     @property
     def partition_path(self) -> str:
@@ -78,6 +82,24 @@ class ClusteringPlanner(Protocol):
     def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
         """Those of the ``groups`` of all partition paths that are worth their rewriting, the most urgent
         first. Core plans the first of them, as many as the options allow."""
+
+
+@runtime_checkable
+class NamesOrder(Protocol):
+    """Members that a planner may have."""
+
+    @property
+    def order(self) -> str | None:
+        """The name of what its groups are to be rewritten by, unless the call says another; None: options decide."""
+
+
+@runtime_checkable
+class GroupsBySchema(Protocol):
+    """Members that a planner may have."""
+
+    @property
+    def wants_stored(self) -> bool:
+        """Whether it wants to see :attr:`Clusterable.stored`: the footer of each candidate is read for it."""
 
 
 @frozen
@@ -123,6 +145,15 @@ class Clustering(Protocol):
         """What the commit shall say of it, besides what core says."""
 
 
+@runtime_checkable
+class OneFile(Protocol):
+    """Members that a clustering may have."""
+
+    @property
+    def one_file(self) -> bool:
+        """Whether each group is one slice, and becomes one file whatever its size."""
+
+
 ORDERS = Family(
     "hoodoo_clusterings",
     """Offer ways to order and write the rows of a group. When: a clustering is run. Default: ``linear``.
@@ -130,6 +161,8 @@ ORDERS = Family(
     Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan. The
     factory returns a :class:`Clustering`; its settings' options are the plan's parameters.""",
     (Clustering,),
+    (OneFile,),
+    {"one_file": Optional(False)},
     travels=True,
 )
 
@@ -141,4 +174,6 @@ PLANS = Family(
     Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
     a :class:`ClusteringPlanner`.""",
     (ClusteringPlanner,),
+    (NamesOrder, GroupsBySchema),
+    {"order": Optional(None), "wants_stored": Optional(False)},
 )

@@ -31,7 +31,6 @@ def orders() -> list[Registration]:
             (
                 f"{_RUN}SparkSortAndSizeExecutionStrategy",
                 f"{_RUN}SingleSparkJobSortAndSizeExecutionStrategy",
-                f"{_RUN}SparkSingleFileSortExecutionStrategy",
                 f"{_RUN}JavaSortAndSizeExecutionStrategy",
             ),
             (METHOD, SAMPLE), "sorted by the sort columns, or along the curve that the layout names",
@@ -45,11 +44,20 @@ def orders() -> list[Registration]:
             "along Hilbert's curve through the sort columns",
         ),
         Registration(
+            "single_file", f"{_MODULE}.single_file:SingleFile.from_settings",
+            (f"{_RUN}SparkSingleFileSortExecutionStrategy",), (METHOD, SAMPLE),
+            "as linear; each group becomes one file, whatever its size",
+        ),
+        Registration(
             "combine", f"{_MODULE}.combine:Combine.from_settings",
-            (
-                f"{_RUN}SparkBinaryCopyClusteringExecutionStrategy",
-                f"{_RUN}SparkStreamCopyClusteringExecutionStrategy",
-            ),
             summary="in the order in which rows come",
+        ),
+        Registration(
+            "copy", f"{_MODULE}.combine:Combine.from_settings",
+            (
+                f"{_RUN}SparkStreamCopyClusteringExecutionStrategy",
+                f"{_RUN}SparkBinaryCopyClusteringExecutionStrategy",
+            ),
+            summary="as combine; Spark Hudi, if it runs the plan, copies bytes",
         ),
     ]  # fmt: skip

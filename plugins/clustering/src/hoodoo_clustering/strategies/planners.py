@@ -28,12 +28,29 @@ def planners() -> list[Registration]:
                 f"{_CLIENT}SparkSizeBasedClusteringPlanStrategy",
                 f"{_CLIENT}JavaSizeBasedClusteringPlanStrategy",
                 f"{_CLIENT}FlinkSizeBasedClusteringPlanStrategy",
+                # Plans look at partitions that changed, unless asked for all.
+                f"{_CLIENT}FlinkSizeBasedClusteringPlanStrategyRecently",
                 # Today these are the same with a filter of partitions.
                 f"{_CLIENT}SparkRecentDaysClusteringPlanStrategy",
                 f"{_CLIENT}JavaRecentDaysClusteringPlanStrategy",
                 f"{_CLIENT}SparkSelectedPartitionsClusteringPlanStrategy",
             ),
             (SORT_BY,), "as many file slices together as a group may read",
+        ),
+        Registration(
+            "several", f"{_MODULE}.several:Several.from_settings",
+            (f"{_CLIENT}FlinkSkipSingleFileClusteringPlanStrategy",),
+            (SORT_BY,), "by size, where a partition has more than one such file or rows are sorted",
+        ),
+        Registration(
+            "single_file", f"{_MODULE}.single_file:EachAlone.from_settings",
+            (f"{_CLIENT}SparkSingleFileSortPlanStrategy",),
+            summary="each file slice alone: one file in, one file out",
+        ),
+        Registration(
+            "copy", f"{_MODULE}.copy:ToCopy.from_settings",
+            (f"{_CLIENT}SparkStreamCopyClusteringPlanStrategy",),
+            (SORT_BY,), "by size, of files with the same columns and types",
         ),
         Registration(
             "key_range", f"{_MODULE}.by_key_range:ByKeyRange.from_settings",

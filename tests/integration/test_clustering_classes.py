@@ -1,0 +1,105 @@
+"""Hudi's other classes of clustering: one file in and one out, copies of files that are alike, several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hoodoo.errors import ConfigError
+from hoodoo.table.table import Table
+from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
+
+SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.int64())])
+PLAN = "hoodie.clustering.plan.strategy.class"
+JAVA = "org.apache.hudi.client.clustering."
+TARGET = "hoodie.clustering.plan.strategy.target.file.max.bytes"
+KINDS = [(9, "COPY_ON_WRITE"), (6, "COPY_ON_WRITE"), (9, "MERGE_ON_READ"), (6, "MERGE_ON_READ")]
+
+
+def filled(path: Path, files: int = 3, **more: Any) -> Table:
+    table = hoodoo.create(str(path), SCHEMA, record_key="id", **more)
+    for n in range(files):
+        table.append(rows(range(n * 500, n * 500 + 500)))
+    return table
+
+
+def rows(ids: Any, x: int | None = None) -> pa.Table:
+    found = [n * 37 % 1009 if x is None else x for n in ids]
+    return pa.table([list(ids), found], schema=SCHEMA)
+
+
+def seen(table: Table) -> list[Any]:
+    columns = ["_hoodie_commit_time", "_hoodie_commit_seqno", *table.schema.names]
+    return table.read(columns=columns).to_arrow().sort_by("id").to_pylist()
+
+
+def files(table: Table) -> dict[str, str]:
+    return {s.file_id: s.base_file.path for s in table.file_slices() if s.base_file}
+
+
+def planned(table: Table) -> ClusteringPlan:
+    ((_instant, plan),) = pending_clusterings(table.handle.storage, table.timeline())
+    return plan
+
+
+@pytest.mark.parametrize(("version", "kind"), KINDS)
+def test_one_file_in_and_one_out(tmp_path: Path, version: int, kind: str) -> None:
+    table = filled(tmp_path, table_version=version, table_type=kind)
+    table.upsert(rows(range(0, 1500, 7), 5))
+    before, old = seen(table), files(table)
+    options = {
+        PLAN: f"{JAVA}plan.strategy.SparkSingleFileSortPlanStrategy", TARGET: "2000",
+        "hoodie.clustering.plan.strategy.small.file.limit": str(1 << 30),
+        "hoodie.clustering.plan.strategy.sort.columns": "x",
+        "hoodoo.clustering.with.log.files": "true",
+    }  # fmt: skip
+    instant = table.schedule_clustering(options=options)
+    assert instant is not None
+    plan = planned(table)
+    assert plan.strategy == f"{JAVA}run.strategy.SparkSingleFileSortExecutionStrategy"
+    assert [(len(group.slices), group.outputs) for group in plan.groups] == [(1, 1)] * 3
+    done = table.run_clustering(instant)
+    assert len(done.files) == len(old) == 3 and not set(files(table)) & set(old)
+    for path in done.files:
+        values = pq.read_table(tmp_path / path, partitioning=None)["x"].to_pylist()
+        assert values == sorted(values)
+    assert seen(table) == before == seen(hoodoo.open(str(tmp_path)))
+    assert table.verify().ok
+    assert table.schedule_clustering(options=options) is None  # laid out already
+
+
+def test_several_slices_do_not_become_one_file(tmp_path: Path) -> None:
+    table = filled(tmp_path)
+    before = seen(table)
+    with pytest.raises(ConfigError, match="has 3 file slices"):
+        table.cluster("size", "single_file", columns="x")
+    assert table.clusterings() == () and seen(table) == before
+
+
+def test_files_that_are_alike_are_copied(tmp_path: Path) -> None:
+    """Spark Hudi, if it runs this plan, copies bytes without looking whether files have the same columns."""
+    table = filled(tmp_path, 2)
+    wider = rows(range(2000, 2100)).append_column("later", pa.array(["z"] * 100))
+    table.append(wider)
+    table.append(wider.set_column(0, "id", pa.array(range(2100, 2200))))
+    before = seen(table)
+    options = {PLAN: f"{JAVA}plan.strategy.SparkStreamCopyClusteringPlanStrategy"}
+    instant = table.schedule_clustering(options=options)
+    assert instant is not None
+    plan = planned(table)
+    assert plan.strategy == f"{JAVA}run.strategy.SparkStreamCopyClusteringExecutionStrategy"
+    assert sorted(len(group.slices) for group in plan.groups) == [2, 2]
+    table.run_clustering(instant)
+    assert len(files(table)) == 2
+    assert seen(table) == before
+
+
+def test_one_small_file_is_left_alone(tmp_path: Path) -> None:
+    options = {PLAN: f"{JAVA}plan.strategy.FlinkSkipSingleFileClusteringPlanStrategy"}
+    table = filled(tmp_path, 1)
+    assert table.schedule_clustering(options=options) is None
+    assert table.schedule_clustering(options=options, columns="x") is not None
