@@ -24,7 +24,7 @@ from hoodoo.storage.api import Storage
 from hoodoo_clustering.file_bounds import FileBounds
 from hoodoo_clustering.group_job import GroupJob, jobs_of
 from hoodoo_clustering.group_rows import GroupRows
-from hoodoo_clustering.hookspecs.clustering import Clustering
+from hoodoo_clustering.hookspecs.clustering import Clustering, OneFile
 from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
 from hoodoo_clustering.sort_runs import sort_rows
@@ -60,6 +60,10 @@ class RewriteGroups:
     def out_schema(self) -> pa.Schema:
         return REWRITTEN
 
+    @property
+    def _one_file(self) -> bool:
+        return isinstance(self.order, OneFile) and self.order.one_file
+
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         key_changes = KeyChanges(True, task)  # which numbers all files of the task
         for batch in batches:
@@ -78,11 +82,11 @@ class RewriteGroups:
         else:
             blocks = (pa.Table.from_batches([batch]) for batch in rows.batches())
         part = min(_PART, max(1, self.memory // 4))
-        sizes = Sizes(_ENDLESS if self.order.one_file else self.target_bytes, part, counted or None)
+        sizes = Sizes(_ENDLESS if self._one_file else self.target_bytes, part, counted or None)
         with ExitStack() as stack:
 
             def begin(number: int, expected: int | None) -> _NewFile:
-                if self.order.one_file:
+                if self._one_file:
                     expected = counted
                 return _NewFile.begin(self, job, key_changes, number, expected, stack.callback)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +17,12 @@ from hoodoo.write.target import WriteTarget
 
 from hoodoo_clustering.file_bounds import unpack
 from hoodoo_clustering.group_job import GroupJob, payloads
-from hoodoo_clustering.hookspecs.clustering import ClusteredFile, ClusteredGroup, Clustering
+from hoodoo_clustering.hookspecs.clustering import (
+    ClusteredFile,
+    ClusteredGroup,
+    Clustering,
+    OneFile,
+)
 from hoodoo_clustering.options import AT_ONCE
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
@@ -64,12 +69,8 @@ def run_groups(
     jobs = [
         GroupJob(number, group.slices) for number, group in enumerate(plan.groups) if group.slices
     ]
-    if order.one_file and (wrong := next((job for job in jobs if len(job.slices) > 1), None)):
-        raise ConfigError(
-            f"group {wrong.number} of the clustering",
-            f"has {len(wrong.slices)} file slices, and what the plan is run by makes one file of one.",
-            "Cancel it, and plan with plan='single_file', or name another order.",
-        )
+    if isinstance(order, OneFile) and order.one_file:
+        _check_single(jobs)
     heaviest = sorted(jobs, key=lambda job: (-job.size, job.number))
     engine = target.engine
     stream = engine.map(engine.tasks(payloads(heaviest, AT_ONCE.given(target.options))), step)
@@ -82,6 +83,16 @@ def run_groups(
     return written, tuple(
         ClusteredGroup(job.slices, tuple(files.get(job.number, ()))) for job in jobs
     )
+
+
+def _check_single(jobs: Sequence[GroupJob]) -> None:
+    for job in jobs:
+        if len(job.slices) > 1:
+            raise ConfigError(
+                f"group {job.number} of the clustering",
+                f"has {len(job.slices)} file slices, and what the plan is run by makes one file of one.",
+                "Cancel it, and plan with plan='single_file', or name another order.",
+            )
 
 
 def _read(found: pa.Table, order: Clustering) -> tuple[WriteResult, dict[int, list[ClusteredFile]]]:

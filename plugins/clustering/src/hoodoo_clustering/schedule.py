@@ -28,6 +28,7 @@ from hoodoo_clustering.hookspecs.clustering import (
     Clusterable,
     ClusteringGroup,
     ClusteringPlanner,
+    GroupsBySchema,
     GroupSizes,
 )
 from hoodoo_clustering.laid_out import LaidOut
@@ -86,7 +87,12 @@ def make_plan(
     columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
     reasons: list[str] = [] if left_out is None else left_out
     candidates = _candidates(
-        scope, settings, looked, columns, getattr(planner, "wants_stored", False), reasons
+        scope,
+        settings,
+        looked,
+        columns,
+        isinstance(planner, GroupsBySchema) and planner.wants_stored,
+        reasons,
     )
     sizes = GroupSizes(settings.target, settings.group)
     groups: list[ClusteringGroup] = []

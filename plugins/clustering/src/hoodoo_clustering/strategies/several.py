@@ -21,7 +21,7 @@ class Several:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Several:
-        return cls(BySize.from_settings(settings), bool(settings.given(SORT_COLUMNS)))
+        return cls(BySize.from_settings(settings), bool(SORT_COLUMNS.given(settings.options)))
 
     @property
     def bounds_of(self) -> tuple[str, ...]:
