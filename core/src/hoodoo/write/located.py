@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, warn
-from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
+from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
@@ -24,7 +24,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.answers import check_locations
 from hoodoo.kernel.events import notify
 from hoodoo.merge.ops import OP, PUT
-from hoodoo.merge.pairs import fold, merge_pairs
+from hoodoo.merge.pairs import merge_pairs
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
@@ -35,7 +35,6 @@ from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.log_keys import with_log_keys
-from hoodoo.write.route import RouteByKey
 from hoodoo.write.tag import TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
 
@@ -154,32 +153,6 @@ def tag(target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table
     if index.moves_partitions and target.merger.merge_mode != BY_ARRIVAL:
         staged = _settle_moves(target, staged, found)
     return target.engine.map(staged, TagGlobal(staged.schema, side, index.moves_partitions))
-
-
-def meet_by_key(target: WriteTarget, stream: Stream, workspace: Workspace) -> Stream:
-    """One row per key, staged: what a global index needs, where one key may come with two paths."""
-    engine = target.engine
-    routed = engine.map(stream, RouteByKey(stream.schema, engine.parallelism))
-    met = target.exchange(routed, engine.parallelism)
-    return engine.stage(engine.map(met, FoldByKey(stream.schema, target.merger)), workspace)
-
-
-@frozen
-class FoldByKey:
-    """Step: after an exchange by key, one row per key."""
-
-    schema: pa.Schema
-    merger: Merger
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return self.schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        held = [batch.select(self.schema.names) for batch in batches if batch.num_rows]
-        if held:
-            rows = pa.Table.from_batches(held).sort_by("__seq")
-            yield from fold(rows, self.merger).combine_chunks().to_batches()
 
 
 def _settle_moves(target: WriteTarget, staged: Stream, found: pa.Table) -> Stream:

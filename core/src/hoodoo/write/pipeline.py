@@ -30,11 +30,12 @@ from hoodoo.produce.stats import read_stats
 from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.write.key import AddBuckets, AddKeys
-from hoodoo.write.located import compare_computed, locate, meet_by_key, tag
+from hoodoo.write.located import compare_computed, locate, tag
 from hoodoo.write.misplaced import leaves_misplaced
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
+from hoodoo.write.repeated import one_row_per_key
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
@@ -114,7 +115,7 @@ def prepare(
     if kind.direct and target.computed is None:
         return Prepared(kind, schema, keyed, False, Arrivals())
     if kind.looks_up and target.index.is_global and target.computed is None:
-        staged = meet_by_key(target, keyed, workspace)
+        staged = one_row_per_key(target, keyed, workspace)
     else:
         staged = target.engine.stage(keyed, workspace)
     counted = target.engine.collect(target.engine.map(staged, Summarise()))

@@ -14,7 +14,7 @@ from attrs import frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET, FILE_ID, append_columns, routed
-from hoodoo.produce.spread import fraction, part_of
+from hoodoo.produce.spread import fraction
 
 
 @frozen
@@ -78,24 +78,6 @@ class RouteToBuckets:
                 kept = slots >= 0
                 batch, slots = batch.filter(pa.array(kept)), slots[kept]
             yield _routed(batch, self.out_schema, slots, parts)
-
-
-@frozen
-class RouteByKey:
-    """Step: rows of one key meet in one task, whatever their partition path."""
-
-    schema: pa.Schema
-    parts: int
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return routed(self.schema)
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            part = part_of(batch.column(RECORD_KEY), self.parts)
-            more = {PART: part, SLOT: part}
-            yield append_columns(batch, self.out_schema, **more)
 
 
 class _InsertSlots:

@@ -1,0 +1,142 @@
+"""Repeated: keys that come more than once become one row each, for a global index: one key may come with two paths.
+
+Hashes of the keys meet first, eight bytes each. A row is sent by its key only where the hash came again; all other
+rows cross once, to their file group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task, Workspace
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.merge.pairs import fold
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo.produce.columns import append_columns, routed
+from hoodoo.produce.spread import key_hash
+from hoodoo.write.target import WriteTarget
+
+_HASH = pa.field("key_hash", pa.int64())
+# Hashes that go to all tasks, 8 MB of them; where more keys come again, all rows meet by key.
+_MOST = 1 << 20
+
+
+def one_row_per_key(target: WriteTarget, stream: Stream, workspace: Workspace) -> Stream:
+    """The rows of ``stream``, which is evaluated once, with one row per key; staged."""
+    engine, parts = target.engine, target.engine.parallelism
+    staged = engine.stage(stream, workspace)
+    hashes = target.exchange(engine.map(staged, HashKeys(parts)), parts)
+    again = engine.collect(engine.map(hashes, FindRepeated(-(-_MOST // parts)))).column(0)
+    if not len(again):
+        return staged
+    sorted_hashes = pa.table({_HASH.name: np.sort(again.drop_null().to_numpy())})
+    side = None if again.null_count else engine.side(sorted_hashes)
+    apart = engine.map(staged, RouteRepeated(staged.schema, parts, side))
+    met = engine.map(target.exchange(apart, parts), FoldByKey(staged.schema, target.merger))
+    folded = engine.stage(met, workspace)
+    if side is None:
+        return folded
+    return engine.union([engine.map(staged, LeaveRepeated(staged.schema, side)), folded])
+
+
+@frozen
+class HashKeys:
+    """Step: the hash of each row's key, on its way to the task that counts it."""
+
+    parts: int
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return routed(pa.schema([_HASH]))
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            hashes = key_hash(batch.column(RECORD_KEY))
+            part = _part(hashes, self.parts)
+            yield pa.record_batch([pa.array(hashes.view(np.int64)), part, part], self.out_schema)
+
+
+@frozen
+class FindRepeated:
+    """Step: hashes in, each that came more than once out; one null where these are more than ``most``."""
+
+    most: int
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return pa.schema([_HASH])
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        held = [batch.column(_HASH.name).to_numpy() for batch in batches]
+        hashes = np.sort(np.concatenate(held)) if held else np.empty(0, np.int64)
+        again = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+        found = pa.array(again) if len(again) <= self.most else pa.nulls(1, pa.int64())
+        yield pa.record_batch([found], self.out_schema)
+
+
+@frozen
+class LeaveRepeated:
+    """Step: the rows whose key came once. ``again``: sorted hashes of the others."""
+
+    out_schema: pa.Schema
+    again: Side
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pa.array(~_among(key_hash(batch.column(RECORD_KEY)), self.again)))
+
+
+@frozen
+class RouteRepeated:
+    """Step: the rows whose key came more than once meet by key; all rows without ``again``."""
+
+    schema: pa.Schema
+    parts: int
+    again: Side | None
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return routed(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            hashes = key_hash(batch.column(RECORD_KEY))
+            if self.again is not None:
+                met = _among(hashes, self.again)
+                batch, hashes = batch.filter(pa.array(met)), hashes[met]
+            part = _part(hashes, self.parts)
+            yield append_columns(batch, self.out_schema, **{PART: part, SLOT: part})
+
+
+@frozen
+class FoldByKey:
+    """Step: after an exchange by key, one row per key."""
+
+    schema: pa.Schema
+    merger: Merger
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return self.schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        held = [batch.select(self.schema.names) for batch in batches if batch.num_rows]
+        if held:
+            rows = pa.Table.from_batches(held).sort_by("__seq")
+            yield from fold(rows, self.merger).combine_chunks().to_batches()
+
+
+def _part(hashes: npt.NDArray[np.uint64], parts: int) -> pa.Array:
+    return pa.array((hashes % np.uint64(parts)).astype(np.int32))
+
+
+def _among(hashes: npt.NDArray[np.uint64], again: Side) -> npt.NDArray[np.bool_]:
+    known = again.table().column(0).to_numpy()
+    mine = hashes.view(np.int64)
+    at = np.minimum(np.searchsorted(known, mine), len(known) - 1)
+    return known[at] == mine
