@@ -53,6 +53,7 @@ from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_serve.hookspecs.service_policy import ServicePolicy
 from hoodoo_services.hookspecs import cleaning as cleaning_family
 from hoodoo_services.hookspecs import compaction as compaction_family
+from hoodoo_standard.hookspecs.key_filters import KeyFilters
 
 REPO = Path(__file__).parents[2]
 kernel()  # knows the families that distributions bring
@@ -362,6 +363,8 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.ColumnBounds,
         format_family.HasBaseRanges,
         format_family.BaseRanges,
+        format_family.StoresFilters,
+        format_family.StoredFilter,
         format_family.BaseFileReader,
         format_family.KnowsKeys,
         format_family.MembershipFilter,
@@ -400,6 +403,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         partition_family.MetadataPartition,
         partition_family.GroupEntries,
     ),
+    "key_filters": (KeyFilters,),
     "pruner": (pruner_family.Pruner, pruner_family.PruneRequest),
     "query_type": (
         query_family.QueryType,

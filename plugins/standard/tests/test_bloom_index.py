@@ -326,11 +326,9 @@ def test_settings() -> None:
     assert global_from_settings(given(moves="False")) == BloomIndex(True, False)
     assert BloomIndex.from_settings(given(ranges="false")) == BloomIndex(ranges=False)
     assert global_from_settings(given(ranges="false")).ranges is False
-    assert BloomIndex.from_settings(given(meta="false")) == BloomIndex()
+    assert BloomIndex.from_settings(given(meta="false")) == BloomIndex(stored=False)
     bytes_ = {"hoodoo.index.simple.side.bytes": "5"}
     assert BloomIndex.from_settings(Settings(options=bytes_)) == BloomIndex(side_bytes=5)
     for make in (BloomIndex.from_settings, global_from_settings):
-        with pytest.raises(ConfigError, match=r"use\.metadata.*footers"):
-            make(given(meta="true"))
         with pytest.raises(ConfigError, match="true or false"):
             make(given(ranges="perhaps"))

@@ -79,7 +79,7 @@ FAMILIES: dict[str, Family] = {
 # The distributions that have the usual members of a family: for errors alone.
 _BRINGS = {
     "hoodoo-formats": ("file_format", "log_format", "log_block"),
-    "hoodoo-metadata": ("participant", "metadata_partition", "index_hash", "pruner"),
+    "hoodoo-metadata": ("participant", "metadata_partition", "index_hash", "key_filters", "pruner"),
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
     "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates"),
     "hoodoo-history": ("change_log", "query_type"),

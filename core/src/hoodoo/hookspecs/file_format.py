@@ -218,6 +218,27 @@ def is_plain_parquet(file_format: object) -> bool:
     return getattr(file_format, "plain_parquet", False) is True
 
 
+@frozen
+class StoredFilter:
+    """The filter of the base file ``path`` as it is stored elsewhere: its ``kind``, by Hudi's name, and bytes."""
+
+    path: str
+    kind: str
+    content: bytes
+
+
+@runtime_checkable
+class StoresFilters(Protocol):
+    """Optional for a :class:`BaseFileFormat`: filters of record keys can be stored elsewhere than in the files."""
+
+    def stored_filter(self, storage: Storage, path: str) -> StoredFilter | None:
+        """Of the keys of the base file ``path``: the one that it has, else one is made of its keys; None where it
+        holds none. CorruptTableError names a file that can't be read."""
+
+    def opened_filter(self, stored: StoredFilter) -> MembershipFilter:
+        """``stored`` again. CorruptTableError for one that can't be read."""
+
+
 FAMILY = Family(
     "hoodoo_file_formats",
     """Offer base file formats. When: base files are read or written. Default: ``PARQUET``
@@ -226,7 +247,7 @@ FAMILY = Family(
     Names are those of ``hoodie.table.base.file.format``. The factory returns a
     :class:`BaseFileFormat`.""",
     (BaseFileFormat,),
-    optional=(FormatTraits, HasColumnRanges, HasBaseRanges),
+    optional=(FormatTraits, HasColumnRanges, HasBaseRanges, StoresFilters),
     lacking={"plain_parquet": Optional(False)},
     parts={
         "reader": (BaseFileReader, KnowsKeys, FindsValues, KnowsNulls),

@@ -121,7 +121,8 @@ BLOOM_RANGES = Option(
 )  # fmt: skip
 BLOOM_METADATA = Option(
     "hoodie.bloom.index.use.metadata",
-    "Only false: filters are read from the footers of base files.", "false", kind=FLAG,
+    "The bloom filters of the metadata table are asked where it has them; false: only those in footers.",
+    "true", kind=FLAG,
 )  # fmt: skip
 BLOOM_MOVES = Option(
     "hoodie.bloom.index.update.partition.path",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs.creation import Found, NewTable
@@ -21,6 +21,11 @@ _INDEX = "org.apache.hudi.index."
 _MODEL = "org.apache.hudi.common.model."
 _TRANSACTION = "org.apache.hudi.client.transaction."
 _INFERRED = "hoodoo_standard.keygen.inferred"
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {"key_filters": "hoodoo_standard.hookspecs:KEY_FILTERS"}
 
 
 @hookimpl

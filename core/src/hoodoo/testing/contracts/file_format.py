@@ -33,6 +33,7 @@ from hoodoo.hookspecs.file_format import (
     HasBaseRanges,
     HasColumnRanges,
     KnowsNulls,
+    StoresFilters,
     key_filter,
     key_range,
 )
@@ -443,6 +444,23 @@ class FileFormatContract:
                 assert all(b.schema.names == [RECORD_KEY] for b in found)
                 met = pa.chunked_array([b.column(0) for b in found], pa.string())
                 assert pc.all(pc.is_in(near, met.combine_chunks())).as_py()
+
+    def test_a_filter_may_be_stored_elsewhere(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Of a format that has :class:`~hoodoo.hookspecs.file_format.StoresFilters`."""
+        if not isinstance(file_format, StoresFilters):
+            return
+        schema = self._schema()
+        table = rows(schema, 300)
+        name = self._write(file_format, storage, schema, table)
+        stored = file_format.stored_filter(storage, name)
+        if stored is not None:
+            assert stored.path == name and stored == file_format.stored_filter(storage, name)
+            known = file_format.opened_filter(stored).might_contain(table.column(RECORD_KEY))
+            assert pc.all(known).as_py()
+        with pytest.raises(CorruptTableError, match="absent-0_0_1"):
+            file_format.stored_filter(storage, "absent-0_0_1" + file_format.extension)
 
     def test_rows_without_stored_keys_say_nothing_of_them(
         self, file_format: BaseFileFormat, storage: Storage

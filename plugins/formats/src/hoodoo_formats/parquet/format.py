@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from attrs import Factory, frozen
-from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys
+from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys, StoredFilter
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.option import OptionSource
 from hoodoo.options.table import INDEX_TYPE
 from hoodoo.options.virtual import KEPT_META, POPULATE
 from hoodoo.storage.api import Storage
 
+from hoodoo_formats import bloom
 from hoodoo_formats import options as keys
-from hoodoo_formats.bloom import BloomOptions
+from hoodoo_formats.bloom import BloomFilter, BloomOptions
 from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
@@ -78,6 +79,22 @@ class ParquetFormat:
         found = file_ranges(footer, columns, path.rpartition("/")[2])
         ranges = {one.column: one for one in found}
         return BaseRanges(footer.num_rows, footer_keys(footer), footer_columns(footer), ranges)
+
+    def stored_filter(self, storage: Storage, path: str) -> StoredFilter | None:
+        """That of the footer. Where it has none, all keys are read. Raises CorruptTableError naming ``path``."""
+        with self.reader(storage, path) as reader:
+            found = reader.stored_filter()
+            if found is not None or RECORD_KEY not in reader.schema.names:
+                return found
+            chunks = [batch.column(0) for batch in reader.batches([RECORD_KEY])]
+        stored = pa.chunked_array(chunks, pa.string()).drop_null()
+        if chunks and not len(stored):  # virtual keys
+            return None
+        options = self.options.bloom or BloomOptions()
+        return StoredFilter(path, options.kind, bloom.build(stored, options))
+
+    def opened_filter(self, stored: StoredFilter) -> BloomFilter:
+        return bloom.parse(stored.content, stored.kind, f"stored bloom filter of {stored.path}")
 
 
 def _wants_bloom(settings: OptionSource) -> bool:

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import open_named
 
 from hoodoo_formats import record_keys
-from hoodoo_formats.bloom import BloomFilter
+from hoodoo_formats.bloom import SIMPLE, BloomFilter
 
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
@@ -130,6 +131,14 @@ class ParquetReader:
                 if found is None or not found.has_null_count or found.null_count:
                     return False
         return True
+
+    def stored_filter(self) -> StoredFilter | None:
+        """The same as the footer has it, for who keeps it elsewhere, too."""
+        texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
+        if record_keys.FILTER not in texts:
+            return None
+        kind = texts.get(record_keys.FILTER_TYPE, SIMPLE).upper()
+        return StoredFilter(self._path, kind, texts[record_keys.FILTER].encode())
 
     def _texts(self, *names: str) -> dict[str, str]:
         """Those entries of the footer alone: a bloom filter is long."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,7 @@ class MatchKeys:
         if not files:
             return
         asked = _Asked(self.asked.table(), self.by_partition)
+        found = self._by_stored_filters(asked, files)
         window = _Window(asked)
         current: str | None = None
         for file in files:
@@ -51,12 +52,15 @@ class MatchKeys:
                 yield from window.flush()
                 current = file.partition_path
                 asked.choose(current)
+            known = found.pop(file.path, None)
+            if known is not None and not len(known):
+                continue
             with self.reader.open(file) as opened:
                 low, high = asked.range(self.sieve.bounds(opened))
                 if low >= high:
                     continue
                 wanted = asked.keys.slice(low, high - low)
-                left = self.sieve.candidates(wanted, file, opened)
+                left = self.sieve.candidates(wanted, file, opened) if known is None else known
                 if not len(left):
                     continue
                 for keys in self.reader.keys(opened, left):
@@ -64,6 +68,22 @@ class MatchKeys:
                     if window.size > _WINDOW_BYTES:
                         yield from window.flush(still_open=file)
         yield from window.flush()
+
+    def _by_stored_filters(
+        self, asked: _Asked, files: Sequence[KeyFile]
+    ) -> dict[str, pa.ChunkedArray]:
+        """The keys that files may have, by the path of those whose filter is stored elsewhere and says so."""
+        if self.sieve.stored is None:
+            return {}
+        found: dict[str, pa.ChunkedArray] = {}
+        of_path = {file.path: file for file in files}
+        for path, known in self.sieve.stored.read(list(of_path)):
+            if self.by_partition:
+                asked.choose(of_path[path].partition_path)
+            left = known.candidates(asked.keys.slice(asked.low, asked.high - asked.low))
+            if left is not None:
+                found[path] = left
+        return found
 
 
 class _Asked:

@@ -12,6 +12,7 @@ from attrs import frozen
 from hoodoo.hookspecs.file_format import BaseFileReader, key_filter, key_range
 
 from hoodoo_standard.index.plan import KeyFile
+from hoodoo_standard.index.stored_filters import StoredFilters
 
 # Asking a filter for a key takes 0.3 us; reading and matching a stored one 0.06 us on a local disk and
 # 0.15 us from a store of 100 MB/s.
@@ -21,10 +22,11 @@ _FILTER_COST = 2
 @frozen
 class Sieve:
     """``ranges``: ask for smallest and largest key. ``filters``: ask the bloom filter, where a file has
-    one."""
+    one. ``stored``: filters that are asked before a file is opened."""
 
     ranges: bool = True
     filters: bool = False
+    stored: StoredFilters | None = None
 
     def bounds(self, opened: BaseFileReader) -> tuple[str, str] | None:
         """The file's smallest and largest key; None where they say nothing."""
