@@ -34,7 +34,10 @@ def session(jar: str, scratch: str) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.driver.memory": "2g",
         # Hudi makes instants in the JVM's zone unless the table says otherwise.
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        # Its bloom index serializes locks where it asks the metadata table.
+        "spark.driver.extraJavaOptions": (
+            "-Duser.timezone=UTC --add-opens=java.base/java.util.concurrent.locks=ALL-UNNAMED"
+        ),
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

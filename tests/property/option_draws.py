@@ -30,9 +30,7 @@ NOT_DRAWN: tuple[Option[Any], ...] = (
     # How rows are merged, and columns of integers that become floating.
     new_table.WRITER_MODE, table.WIDEN_INTEGERS,
     # Which indexes there are: the setup has these.
-    metadata.ENABLED, metadata.KEYS, metadata.PATH_KEYS, metadata.RECORD_MOVES,
-    # Only one value is supported.
-    standard.BLOOM_METADATA,
+    metadata.ENABLED, metadata.KEYS, metadata.PATH_KEYS, metadata.RECORD_MOVES, metadata.FILTERS,
     # Blocks of log files, of text in ordering columns: the setup has it.
     files.LOG_BLOCKS,
     # Services after writes: they are steps of their own, and the model has to hear of them.

@@ -90,6 +90,8 @@ def create(setup: Setup, path: Path, engine: str | None) -> hoodoo.Table:
     elif setup.metadata:
         scope = "global." if setup.is_global or not setup.partition else ""
         properties[f"hoodie.metadata.{scope}record.level.index.enable"] = True
+    if setup.has_metadata and setup.bloom and not setup.virtual:
+        properties["hoodie.metadata.index.bloom.filter.enable"] = True
     properties |= VIRTUAL.get(setup.virtual, {})
     return hoodoo.create(
         str(path), base_schema(setup), record_key=setup.key, partition_by=setup.partition,

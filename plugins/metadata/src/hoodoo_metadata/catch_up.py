@@ -148,6 +148,8 @@ def _add_files(
     ]
     begun = work.begun
     stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text)
+    for partition in chosen(names):
+        stats += partition.of_files(there)
     _complete(begun, stats)
 
 

@@ -26,6 +26,12 @@ def column_key(column: str, partition_path: str, file_name: str) -> str:
     return _hashed(column) + _hashed(file_key(partition_path)) + b64encode(name).decode()
 
 
+def filter_key(partition_path: str, file_name: str) -> str:
+    """The key in ``bloom_filters`` of the filter of a base file."""
+    name = hashlib.md5(file_name.encode(), usedforsecurity=False).digest()
+    return _hashed(file_key(partition_path)) + b64encode(name).decode()
+
+
 def column_prefix(column: str, partition_path: str | None = None) -> str:
     """How the keys in ``column_stats`` of a column begin: in all partitions, or in one."""
     return _hashed(column) + ("" if partition_path is None else _hashed(file_key(partition_path)))

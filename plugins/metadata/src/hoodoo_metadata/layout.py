@@ -16,6 +16,7 @@ from hoodoo.model.java_hash import string_hash
 FILES = "files"
 COLUMN_STATS = "column_stats"
 PARTITION_STATS = "partition_stats"
+BLOOM_FILTERS = "bloom_filters"
 RECORD_INDEX = "record_index"
 # How the names of partitions begin that Hudi must not come to know of.
 OWN_PREFIX = "hoodoo_"
@@ -27,6 +28,7 @@ _PREFIXES = {
     FILES: "files-",
     COLUMN_STATS: "col-stats-",
     PARTITION_STATS: "partition-stats-",
+    BLOOM_FILTERS: "bloom-filters-",
     RECORD_INDEX: "record-index-",
 }
 # What Hudi's PartitionPathEncodeUtils writes as %XX in a file name.

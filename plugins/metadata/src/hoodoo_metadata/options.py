@@ -85,6 +85,18 @@ RANGES_MOST = Option(
     "32",
     kind=Whole(0),
 )
+FILTERS = Option(
+    "hoodie.metadata.index.bloom.filter.enable",
+    "The metadata table of a new table holds the bloom filters of base files, which bloom indexes ask.",
+    "false",
+    kind=FLAG,
+)
+FILTER_GROUPS = Option(
+    "hoodie.metadata.index.bloom.filter.file.group.count",
+    "File groups that the bloom filters of the metadata table get.",
+    "4",
+    kind=Whole(1),
+)
 COMPACT_EVERY = Option(
     "hoodie.metadata.compact.max.delta.commits",
     "After so many commits a write compacts the metadata table.",
@@ -152,6 +164,8 @@ METADATA_OPTIONS: tuple[Option, ...] = (
     RANGES,
     RANGE_COLUMNS,
     RANGES_MOST,
+    FILTERS,
+    FILTER_GROUPS,
     COMPACT_EVERY,
 )
 # Those of the growing record index alone.

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.participant import Changes, RebuildRequest, Rebuilt
+from hoodoo.hookspecs.participant import Changes, KeysCheck, RebuildRequest, Rebuilt
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.column_range import ColumnRange
@@ -25,6 +25,8 @@ from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata import compact
 from hoodoo_metadata import options as options_of
+from hoodoo_metadata.bloom_filters.verify import FiltersCheck, check_filters
+from hoodoo_metadata.bloom_filters.write import refuse_unfiltered
 from hoodoo_metadata.build import build, finish, retire
 from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
@@ -32,7 +34,7 @@ from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, list_files
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
 from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
+from hoodoo_metadata.layout import BLOOM_FILTERS, COLUMN_STATS, INDEXES, RECORD_INDEX
 from hoodoo_metadata.partition_state import (
     built,
     current_partitions,
@@ -53,7 +55,7 @@ from hoodoo_metadata.table import (
     told_as,
 )
 from hoodoo_metadata.undo import forget, sweep_forgotten
-from hoodoo_metadata.verify import LocationsCheck, check_listing
+from hoodoo_metadata.verify import AllChecks, LocationsCheck, check_listing
 from hoodoo_metadata.wanted import (
     PARTITIONED_INDEX,
     STORED,
@@ -110,7 +112,10 @@ class MetadataParticipant:
             IndexSize.of(self.settings.options, partitioned)
 
     def new_table(self, config: TableConfig) -> TableConfig:
-        return with_metadata(config, self.settings.options)
+        made = with_metadata(config, self.settings.options)
+        if BLOOM_FILTERS in building(made):
+            refuse_unfiltered(made.name, self._file_format())
+        return made
 
     def created(self, storage: Storage, config: TableConfig) -> None:
         if RECORD_INDEX in building(config):
@@ -273,9 +278,14 @@ class MetadataParticipant:
         expected: Callable[[str], bool],
         removed: Callable[[str], bool],
     ) -> Iterable[Finding]:
-        return check_listing(storage, timeline, files, expected, removed)
+        yield from check_listing(storage, timeline, files, expected, removed)
+        yield from check_filters(storage, timeline, files, expected)
 
-    def verify_keys(self, storage: Storage, timeline: Timeline) -> LocationsCheck | None:
-        if not any(index in listed(timeline.config) for index in INDEXES):
-            return None
-        return LocationsCheck(storage, timeline)
+    def verify_keys(self, storage: Storage, timeline: Timeline) -> KeysCheck | None:
+        checks: list[KeysCheck] = []
+        there = listed(timeline.config)
+        if any(index in there for index in INDEXES):
+            checks.append(LocationsCheck(storage, timeline))
+        if BLOOM_FILTERS in there:
+            checks.append(FiltersCheck(storage, timeline, self._file_format()))
+        return AllChecks(tuple(checks)) if checks else None

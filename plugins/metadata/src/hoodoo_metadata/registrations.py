@@ -47,6 +47,17 @@ def hoodoo_pruners() -> Iterable[Registration]:
     ]
 
 
+@hookimpl(optionalhook=True)
+def hoodoo_key_filters() -> Iterable[Registration]:
+    return [
+        Registration(
+            "metadata_table",
+            "hoodoo_metadata.bloom_filters.lookup:MetadataFilters.from_settings",
+            summary="those of the partition bloom_filters of the metadata table",
+        )
+    ]
+
+
 @hookimpl
 def hoodoo_indexes() -> Iterable[Registration]:
     return [

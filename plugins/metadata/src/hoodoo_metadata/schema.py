@@ -17,7 +17,7 @@ Json = Any  # a decoded JSON value
 Row = dict[str, Any]
 
 # `type` of a row.
-PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_LOCATION, PARTITION_RANGE = 1, 2, 3, 5, 6
+PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_FILTER, KEY_LOCATION, PARTITION_RANGE = range(1, 7)
 
 
 def record_schema(version: int) -> str:

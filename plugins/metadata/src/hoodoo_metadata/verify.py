@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, field
+from attrs import define, field, frozen
 from hoodoo.errors import HoodooError
+from hoodoo.hookspecs.participant import KeysCheck
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Storage
@@ -174,6 +175,21 @@ class LocationsCheck:
                 f"it has {stale.num_rows} keys that the table does not have, for example {example}"
             )
             yield Finding("metadata.keys", obj, rule, _FIX)
+
+
+@frozen
+class AllChecks:
+    """Several checks as one."""
+
+    each: tuple[KeysCheck, ...]
+
+    def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
+        for check in self.each:
+            check.see(slice_, keys)
+
+    def findings(self) -> Iterator[Finding]:
+        for check in self.each:
+            yield from check.findings()
 
 
 def _place(paths: pa.Array, file_ids: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ from hoodoo.model.config import OWN_INDEX, TableConfig
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.layout import (
+    BLOOM_FILTERS,
     COLUMN_STATS,
     FILES,
     GROWING_INDEX,
@@ -64,6 +65,9 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     wanted += [COLUMN_STATS] if ranges else []
     wanted += [RECORD_INDEX] if keys else []
     wanted += [PARTITION_STATS] if ranges and config.partition_fields else []
+    if options_of.FILTERS.read(options):
+        _refuse_virtual_filters(config)
+        wanted.append(BLOOM_FILTERS)
     begun = {k: v for k, v in told_as((), (*wanted, *own)).items() if v is not None}
     return TableConfig({**config.properties, **begun})
 
@@ -96,6 +100,15 @@ def refuse_unable(config: TableConfig, keys: bool) -> None:
         )
 
 
+def _refuse_virtual_filters(config: TableConfig) -> None:
+    if not config.populate_meta_fields:
+        raise ConfigError(
+            f"table {config.name}",
+            "has virtual keys: no record key is stored, nor is there a bloom filter of one.",
+            "Leave bloom_filters out, or make the keys stored ones (table.rewrite_keys(virtual=False)).",
+        )
+
+
 def stored_name(name: str) -> str | None:
     """The name of the index that is stored here and is called ``name``, by whatever name; None if it is none."""
     if name == GROWING_INDEX:
@@ -125,6 +138,8 @@ class Wanted:
         index = stored_name(name)
         partition = STORED.get(index or "") or folder_of(name)
         refuse_unable(config, partition in INDEXES)
+        if partition == BLOOM_FILTERS:
+            _refuse_virtual_filters(config)
         if partition not in names():
             raise ConfigError(
                 f"metadata table partition {name!r}",

@@ -46,6 +46,8 @@ class MetadataWriter:
         partitions = chosen(self.partitions)
         deltas = [delta for partition in partitions for delta in partition.deltas(work)]
         stats = put_deltas(begun.table.storage, begun.pending, deltas, text)
+        for partition in partitions:
+            stats += partition.of_files(work)
         if change.keys is not None:
             for partition in partitions:
                 if partition.keys:

@@ -125,7 +125,11 @@ class Partition(Protocol):
 
     @property
     def keys(self) -> bool:
-        """Whether it follows record keys: tables with virtual ones have none."""
+        """Whether it follows record keys, each that comes or goes."""
+
+    @property
+    def stored_keys(self) -> bool:
+        """Whether it is made of the record keys that rows hold: tables with virtual ones have none."""
 
     @property
     def noted(self) -> bool:
@@ -140,6 +144,9 @@ class Partition(Protocol):
 
     def deltas(self, work: Work) -> Sequence[Delta]:
         """What an action adds, where the driver knows it."""
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
+        """What tasks write of the files that an action adds."""
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         """What tasks write of an action: of record keys."""

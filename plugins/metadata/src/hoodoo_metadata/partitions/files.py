@@ -23,6 +23,7 @@ class FilesPartition:
 
     name: str = FILES
     keys: bool = False
+    stored_keys: bool = False
     noted: bool = False
     sought: bool = False
 
@@ -31,6 +32,9 @@ class FilesPartition:
 
     def deltas(self, work: Work) -> Sequence[Delta]:
         return [work.files.delta()]
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         return ()

@@ -31,6 +31,7 @@ class GrowingIndexPartition:
 
     name: str = GROWING_INDEX
     keys: bool = True
+    stored_keys: bool = True
     noted: bool = True
     sought: bool = True
 
@@ -38,6 +39,9 @@ class GrowingIndexPartition:
         return begin_growing(beginning.state, beginning.table, beginning.pending, beginning.size)
 
     def deltas(self, work: Work) -> Sequence[Delta]:
+        return ()
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
         return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:

@@ -11,6 +11,7 @@ from hoodoo.model.config import TableConfig
 
 from hoodoo_metadata.layout import COLUMN_STATS, OWN_PREFIX, PARTITION_STATS
 from hoodoo_metadata.partitions.api import Partition
+from hoodoo_metadata.partitions.bloom_filters import BloomFiltersPartition
 from hoodoo_metadata.partitions.files import FilesPartition
 from hoodoo_metadata.partitions.growing import GrowingIndexPartition
 from hoodoo_metadata.partitions.ranges import RangesPartition
@@ -23,6 +24,7 @@ _BUILT_IN: tuple[Partition, ...] = (
     RangesPartition(COLUMN_STATS),
     RecordIndexPartition(),
     RangesPartition(PARTITION_STATS),
+    BloomFiltersPartition(),
     GrowingIndexPartition(),
 )
 
@@ -57,5 +59,5 @@ def chosen(names: Iterable[str]) -> list[Partition]:
 
 
 def of_keys() -> frozenset[str]:
-    """The folders of those that follow record keys, which have to be stored."""
-    return frozenset(name for name, partition in known().items() if partition.keys)
+    """The folders of those that are made of record keys, which have to be stored."""
+    return frozenset(name for name, partition in known().items() if partition.stored_keys)

@@ -24,6 +24,7 @@ class RangesPartition:
 
     name: str
     keys: bool = False
+    stored_keys: bool = False
     noted: bool = False
     sought: bool = False
 
@@ -33,6 +34,9 @@ class RangesPartition:
     def deltas(self, work: Work) -> Sequence[Delta]:
         groups = {self.name: work.groups(self.name)}
         return range_deltas(work.ranges, work.files, work.columns, groups)
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         return ()

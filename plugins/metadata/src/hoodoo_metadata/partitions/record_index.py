@@ -36,6 +36,7 @@ class RecordIndexPartition:
 
     name: str = RECORD_INDEX
     keys: bool = True
+    stored_keys: bool = True
     noted: bool = True
     sought: bool = True
 
@@ -43,6 +44,9 @@ class RecordIndexPartition:
         return begin_index(beginning.state, beginning.table, beginning.pending, beginning.size)
 
     def deltas(self, work: Work) -> Sequence[Delta]:
+        return ()
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
         return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:

@@ -35,6 +35,10 @@ class RegisteredPartition:
     def keys(self) -> bool:
         return self.inner.keys
 
+    @property
+    def stored_keys(self) -> bool:
+        return self.inner.keys
+
     def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
         text = record_schema(beginning.state.config.version)
         found = {group.group: group for group in self.inner.begin(beginning.state)}
@@ -54,6 +58,9 @@ class RegisteredPartition:
     def deltas(self, work: Work) -> Sequence[Delta]:
         # With keys it is asked in `write`, and where it catches up once for all actions.
         return () if self.keys else self._deltas(self.inner.delta(work.change))
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         begun = work.begun
