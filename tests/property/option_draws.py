@@ -12,7 +12,7 @@ from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
 from hoodoo.options import files, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
-from hoodoo.options.write import DUPLICATES, UNDONE
+from hoodoo.options.write import DROPS, DUPLICATES, UNDONE
 from hoodoo_clustering import options as clustering
 from hoodoo_metadata import options as metadata
 from hoodoo_serve import options as serve
@@ -31,6 +31,8 @@ NOT_DRAWN: tuple[Option[Any], ...] = (
     new_table.WRITER_MODE, table.WIDEN_INTEGERS,
     # Which indexes there are: the setup has these.
     metadata.ENABLED, metadata.KEYS, metadata.PATH_KEYS, metadata.RECORD_MOVES, metadata.FILTERS,
+    # Another way to say what another one says: the two may contradict each other.
+    DROPS,
     # Blocks of log files, of text in ordering columns: the setup has it.
     files.LOG_BLOCKS,
     # Services after writes: they are steps of their own, and the model has to hear of them.

@@ -68,7 +68,7 @@ def _merged_base(
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
     with file_format.reader(storage, base.path) as opened:
-        reader = opened if rule.keys is None else _keyed(opened, rule.keys)
+        reader = opened if rule.keys is None else _keyed(opened, rule.keys, base.partition_path)
         where = pushed and pushed(reader.schema)
         there = [name for name in rule.out_schema.names if name in reader.schema.names]
         places, left = None, 0
@@ -115,8 +115,8 @@ def _stored_rows(
     return counts
 
 
-def _keyed(reader: BaseFileReader, keys: KeyGenerator) -> BaseFileReader:
-    return reader if isinstance(reader, KeyedReader) else KeyedReader(reader, keys, "")
+def _keyed(reader: BaseFileReader, keys: KeyGenerator, path: str) -> BaseFileReader:
+    return reader if isinstance(reader, KeyedReader) else KeyedReader(reader, keys, path)
 
 
 @define

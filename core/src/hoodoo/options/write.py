@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from hoodoo.errors import OptionConflictError
 from hoodoo.options.kinds import FLAG, Choice, Duration, PluginName, Whole
 from hoodoo.options.option import Option
 
@@ -16,6 +19,12 @@ DUPLICATES = Option(
     "What insert does with keys that the table has: none (insert them again), drop or fail.",
     "none",
     kind=Choice("none", "drop", "fail"),
+)
+DROPS = Option(
+    "hoodie.datasource.write.insert.drop.duplicates",
+    "Insert drops rows of keys that the table has: an older way to say hoodie.datasource.insert.dup.policy=drop.",
+    "false",
+    kind=FLAG,
 )
 LAYOUT = Option(
     "hoodoo.layout",
@@ -70,6 +79,7 @@ UNDONE = Option(
 WRITE_OPTIONS: tuple[Option, ...] = (
     COMBINE,
     DUPLICATES,
+    DROPS,
     LAYOUT,
     LOCK,
     LOCK_WAIT,
@@ -78,3 +88,15 @@ WRITE_OPTIONS: tuple[Option, ...] = (
     UPDATES,
     UNDONE,
 )
+
+
+def duplicates(options: Mapping[str, str]) -> str:
+    """What an insert does with keys that the table has, by either option."""
+    said = DUPLICATES.read(options)
+    if not DROPS.read(options) or said == "drop":
+        return said
+    if DUPLICATES.is_in(options):
+        raise OptionConflictError(
+            f"option {DROPS.key}=true", f"contradicts {DUPLICATES.key}={said}.", "say one of them."
+        )
+    return "drop"

@@ -266,6 +266,7 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
 def _check_together(options: Mapping[str, str]) -> None:
     """Raises ConfigError for options that are right alone, and contradict each other."""
     Participants.of(Settings(options=options)).check()
+    write_options.duplicates(options)
     for offer in kernel().offers("action"):
         registration = offer.registration
         if registration.check and any(o.is_in(options) for o in registration.options):

@@ -42,7 +42,7 @@ def insert(
 ) -> Commit:
     """Add rows; small files are filled first. Stored keys are looked at only under
     ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
-    policy = options.DUPLICATES.read(table.options)
+    policy = options.duplicates(table.options)
     kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
     return _write(table, kind, data, engine, batch)
 

@@ -145,11 +145,15 @@ def different(one: pa.Table, other: pa.Table) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def tag(target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table) -> Stream:
-    """Staged rows with the file id that holds their key."""
+def tag(
+    target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table, moves: bool = True
+) -> Stream:
+    """Staged rows with the file id that holds their key. ``moves``: a key may go to another partition path."""
     side = target.engine.side(found)
     if not index.is_global:
         return target.engine.map(staged, TagLocal(staged.schema, side))
+    if not moves:
+        return target.engine.map(staged, TagGlobal(staged.schema, side, moves))
     if index.moves_partitions and target.merger.merge_mode != BY_ARRIVAL:
         staged = _settle_moves(target, staged, found)
     return target.engine.map(staged, TagGlobal(staged.schema, side, index.moves_partitions))

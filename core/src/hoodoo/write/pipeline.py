@@ -19,9 +19,9 @@ from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.kernel.answers import check_asked, check_groups
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.meta import IS_DELETED, RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.options.write import DUPLICATES
+from hoodoo.options.write import DUPLICATES, duplicates
 from hoodoo.produce.key_changes import WriteResult, collect_written
 from hoodoo.produce.log_names import LogPlan
 from hoodoo.produce.pending import Pending
@@ -99,9 +99,10 @@ def prepare(
     travels = schema
     if kind.matches and not kind.deletes and keeps_absent(target.merger):
         travels = only_arriving(schema, source.schema, target.options)
-        if len(travels) < len(schema) and target.index.is_global and target.index.moves_partitions:
+        lacking = sorted({*schema.names} - {*travels.names, IS_DELETED})
+        if lacking and target.index.is_global and target.index.moves_partitions:
             raise ConfigError(
-                f"data without the columns {', '.join(set(schema.names) - set(travels.names))}",
+                f"data without the columns {', '.join(lacking)}",
                 "a key that moves to another partition path would lose them.",
                 "Give whole rows, or create the table with "
                 "hoodie.simple.index.update.partition.path=false.",
@@ -322,7 +323,7 @@ def _only_new(
     target: WriteTarget, prepared: Prepared, index: LookupIndex, found: pa.Table
 ) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
-    policy = DUPLICATES.read(target.options)
+    policy = duplicates(target.options)
     if policy == "fail" and found.num_rows:
         example = found.column("record_key")[0].as_py()
         raise DuplicateKeyError(
@@ -330,7 +331,7 @@ def _only_new(
             f"is in the table already (of the keys to insert, {found.num_rows} are).",
             f"use upsert, or {DUPLICATES.key}=drop.",
         )
-    tagged = tag(target, index, prepared.keyed, found)
+    tagged = tag(target, index, prepared.keyed, found, moves=False)
     return target.engine.map(tagged, OnlyUntagged(tagged.schema))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from attrs import evolve, frozen
-from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import Changes, KeysCheck, RebuildRequest, Rebuilt
@@ -193,6 +193,12 @@ class MetadataParticipant:
     def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
         partition = STORED[index]
         refuse_unable(config, True)
+        if not self.enabled:
+            raise ConfigError(
+                f"option {options_of.ENABLED.key}=false",
+                f"contradicts the index {index}, which lies in the metadata table.",
+                "open the table without it.",
+            )
         if partition not in listed(config):
             return True
         return partition == RECORD_INDEX and (

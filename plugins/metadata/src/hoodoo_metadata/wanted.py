@@ -46,7 +46,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
         config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
     enabled = options_of.ENABLED.given(options)
     if not (keys if enabled is None else enabled):
-        if keys:
+        if keys or (growing and enabled is False):
             raise ConfigError(
                 f"option {options_of.ENABLED.key}=false", "contradicts a record index, which lies in the metadata table.",
                 "leave it out.",

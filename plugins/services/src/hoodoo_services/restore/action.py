@@ -33,9 +33,16 @@ class RestoreAction:
 
     def schedule(self, table: TableHandle, instant: str) -> str | None:
         table.check_writable()
+        if not table.timeline().pending() and not self.check(table, instant):
+            return None
         table.participants.before_restore()
-        table.participants.drop_stale()
-        planned = restore.schedule(table.storage, table.config, instant)
+        planned = None
+        try:
+            table.participants.drop_stale()
+            planned = restore.schedule(table.storage, table.config, instant)
+        finally:
+            if planned is None:  # nobody has to wait for what does not come
+                table.participants.repair()
         return None if planned is None else planned.requested
 
     def run_planned(self, table: TableHandle, instant: str) -> Restored:

@@ -120,6 +120,7 @@ def new_config(wanted: NewTable) -> TableConfig:
     properties.update(_property_options(options, properties))
     properties.update({} if virtual is None else virtual.properties())
     settings = Settings(TableConfig(properties), options)
+    resolve("file_format", settings.table.base_file_format, settings)  # nobody could write it
     properties.update(_key_generator_properties(key_generator, keys, partitions, settings, version))
     properties.update(_merger_properties(wanted.merger, order, settings, version))
     properties.update(_index_properties(index, settings))

@@ -1,0 +1,133 @@
+"""What random histories over combinations of options have found, each by its shortest script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
+from hoodoo.model.meta import META_COLUMNS
+
+SCHEMA = pa.schema(
+    [("k", pa.string()), ("p", pa.string()), ("w", pa.int32()), ("note", pa.string())]
+)
+
+
+def rows(*found: tuple[str, str, int]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{"k": k, "p": p, "w": w, "note": f"{k}{w}"} for k, p, w in found], schema=SCHEMA
+    )
+
+
+def table(path: Path, **more: Any) -> hoodoo.Table:
+    given = {"record_key": "k", "partition_by": "p", **more}
+    return hoodoo.create(str(path / "t"), SCHEMA, **given)
+
+
+def stored(found: hoodoo.Table) -> list[tuple[str, str, int]]:
+    read = found.read(columns=["k", "p", "w"]).to_arrow().to_pylist()
+    return sorted((row["k"], row["p"], row["w"]) for row in read)
+
+
+GLOBAL = ["global_simple", "global_bloom", "record_index", "growing_record_index"]
+
+
+@pytest.mark.parametrize("index", GLOBAL)
+@pytest.mark.parametrize("moves", ["true", "false"])
+def test_an_insert_drops_keys_of_other_partition_paths(
+    tmp_path: Path, index: str, moves: str
+) -> None:
+    """Where keys move, such a row counted as new: the key was there twice."""
+    options = {
+        "hoodie.datasource.insert.dup.policy": "drop",
+        "hoodie.simple.index.update.partition.path": moves,
+        "hoodie.bloom.index.update.partition.path": moves,
+        "hoodie.record.index.update.partition.path": moves,
+    }
+    found = table(tmp_path, index=index, options=options)
+    found.upsert(rows(("a", "x", 1)))
+    assert found.insert(rows(("a", "y", 2), ("b", "y", 2))).inserted == 1
+    assert stored(found) == [("a", "x", 1), ("b", "y", 2)]
+
+
+def test_insert_drop_duplicates_is_another_way_to_say_the_policy(tmp_path: Path) -> None:
+    """Spark jobs of older releases say it so; the option had no effect, and keys were there twice."""
+    older = {"hoodie.datasource.write.insert.drop.duplicates": "true"}
+    found = table(tmp_path, options=older)
+    found.upsert(rows(("a", "x", 1)))
+    assert found.insert(rows(("a", "x", 2), ("b", "x", 2))).inserted == 1
+    assert stored(found) == [("a", "x", 1), ("b", "x", 2)]
+    with pytest.raises(OptionConflictError, match="say one of them"):
+        hoodoo.open(found.path, {**older, "hoodie.datasource.insert.dup.policy": "fail"})
+
+
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_restore_that_does_nothing_leaves_the_index(
+    tmp_path: Path, index: str, refused: bool
+) -> None:
+    """The metadata table waited for the next writer, and `locate` failed until then."""
+    found = table(tmp_path, index=index)
+    first = found.upsert(rows(("a", "x", 1)))
+    second = found.upsert(rows(("b", "x", 1)))
+    if refused:
+        found.savepoint(second.instant)
+        with pytest.raises(ConfigError, match="savepoints of later writes"):
+            found.restore(first.instant)
+    else:
+        assert not found.restore(second.instant).undone
+    assert found.locate(["a", "b"]).num_rows == 2
+
+
+def test_a_kept_partition_path_beside_log_files(tmp_path: Path) -> None:
+    """Of rows in base files that have log files, it was empty."""
+    options = {
+        "hoodie.recordkey.virtual.enabled": True,
+        "hoodoo.meta.fields.kept": ",".join(META_COLUMNS),
+    }
+    found = table(tmp_path, table_type="MERGE_ON_READ", options=options)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    found.upsert(rows(("a", "x", 2)))
+    read = found.read(columns=["k", "_hoodie_partition_path"]).to_arrow().to_pylist()
+    assert {row["_hoodie_partition_path"] for row in read} == {"x"}
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_partial_rows_need_not_say_that_they_are_not_deleted(tmp_path: Path, kind: str) -> None:
+    """Once a marked row had made `_hoodie_is_deleted` a column, whole rows without it were refused."""
+    found = table(tmp_path, index="global_simple", merger="partial", table_type=kind)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    gone = rows(("b", "x", 1)).append_column("_hoodie_is_deleted", pa.array([True]))
+    found.upsert(gone)
+    found.upsert(rows(("a", "y", 2)))
+    assert stored(found) == [("a", "y", 2)]
+    with pytest.raises(ConfigError, match="data without the columns note: a key that moves"):
+        found.upsert(rows(("a", "z", 3)).drop_columns(["note"]))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"options": {"hoodie.base.file.format": "ORC"}},
+        {"index": "growing_record_index", "options": {"hoodie.metadata.enable": False}},
+    ],
+)
+def test_tables_that_nobody_could_write_are_not_made(tmp_path: Path, more: dict[str, Any]) -> None:
+    with pytest.raises(HoodooError):
+        table(tmp_path, **more)
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+def test_no_metadata_table_and_an_index_in_it_contradict_each_other(
+    tmp_path: Path, index: str
+) -> None:
+    """The index was made, and then not found."""
+    found = table(tmp_path, options={"hoodie.metadata.enable": False})
+    found.upsert(rows(("a", "x", 1)))
+    with pytest.raises(ConfigError, match="hoodie.metadata.enable=false: contradicts the index"):
+        found.switch_index(index)
+    assert not hoodoo.open(found.path).config.metadata_partitions
