@@ -170,7 +170,7 @@ class RebuildRequest:
     """``name``: what is to be made anew, None for all that there is; ``is_index``: it is the name of an index, and
     of nothing else that may have the same. ``look`` answers the table as it is now.
     ``source``: asked where all keys of the table lie, in place of the files. ``own_index``: the name of the
-    index that the table has."""
+    index that the table has. ``shape``: how it is to be made, by words that the maker knows; ConfigError for others."""
 
     storage: Storage
     config: TableConfig
@@ -179,6 +179,7 @@ class RebuildRequest:
     source: Callable[[TableState], pa.Table] | None = None
     own_index: str | None = None
     is_index: bool = False
+    shape: Mapping[str, Any] = Factory(dict)
 
 
 @frozen

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve
@@ -74,15 +74,23 @@ class TableParticipants:
         source: Callable[[TableState], pa.Table] | None = None,
         own_index: str | None = None,
         is_index: bool = False,
+        shape: Mapping[str, Any] | None = None,
     ) -> RebuildRequest:
-        """What is to be made anew for a participant. ``source``: asked where all keys lie."""
+        """What is to be made anew for a participant. ``source``: asked where all keys lie; ``shape``: how."""
         table = self.table
 
         def take_snapshot() -> WriteTarget:
             return table.write_target(None, engine or table.default_engine, repair=False)
 
         return RebuildRequest(
-            table.storage, table.config, take_snapshot, name, source, own_index, is_index=is_index
+            table.storage,
+            table.config,
+            take_snapshot,
+            name,
+            source,
+            own_index,
+            is_index,
+            shape or {},
         )
 
     # --- what undoes more than a participant can follow -------------------------------------------

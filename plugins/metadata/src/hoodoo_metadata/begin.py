@@ -120,11 +120,9 @@ def begin_growing(
         table.storage,
         pending,
         record_schema(target.config.version),
-        growing.groups,
+        growing.groups(),
         base=True,
         partition=GROWING_INDEX,
-        buckets=((),) * growing.buckets,
-        cap=growing.cap,
     )
     keys = target.keys_of(target.slices)
     if size.source is not None:

@@ -8,7 +8,7 @@ that decision and decides after it has to look again, and keeps the new partitio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
@@ -19,6 +19,7 @@ from hoodoo.hookspecs.participant import TableState
 from hoodoo.kernel.events import action_events
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
@@ -27,6 +28,7 @@ from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
+from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
 
@@ -37,7 +39,7 @@ from hoodoo_metadata.definitions import PATH as DEFINITIONS_PATH
 from hoodoo_metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
-from hoodoo_metadata.layout import FILES, RECORD_INDEX, is_own
+from hoodoo_metadata.layout import FILES, INDEXES, RECORD_INDEX, is_own
 from hoodoo_metadata.partitions.api import Beginning
 from hoodoo_metadata.partitions.known import known, names
 from hoodoo_metadata.record_index.size import IndexSize
@@ -66,9 +68,10 @@ def build(
     wanted: Sequence[str],
     look: Callable[[], TableState],
     settings: IndexSize,
+    shape: Callable[[TableConfig], Mapping[str, str | None]] = lambda now: {},
 ) -> TableConfig:
     """Make the partitions ``wanted`` anew; the table's properties as they are then. ``look`` answers the
-    table as it is.
+    table as it is, ``shape`` what else changes of its properties, together with what says that they are being built.
 
     Where ``files`` is among them the whole metadata table is made anew. Raises CommitConflictError while
     another process builds, or if writers undo what it was made of again and again.
@@ -87,7 +90,9 @@ def build(
             # Two that began at once have not seen each other before.
             _refuse_another(storage, reload(storage, timeline), mine)
             wanted = _whole(properties.load(storage), wanted)
-            config = properties.update(storage, config, lambda now: _retire(now, wanted))
+            config = properties.update(
+                storage, config, lambda now: {**_retire(now, wanted), **shape(now)}
+            )
             repeated: list[int] = []
 
             def told(places: int) -> None:
@@ -211,16 +216,18 @@ def _build(
         "HoodieIndexCommitMetadata",
         {"operationType": "INDEX", "indexPartitionInfos": _infos(wanted, target.timeline)},
     )
+    own: set[str] = set()
     for _ in range(_ATTEMPTS):
 
         def check(fresh: Timeline, seen: Timeline = target.timeline) -> None:
             covers(storage, seen, fresh)
 
+        _sweep_others(table, target.timeline, wanted, own)
         try:
             life.complete(content, check=check, beside=_beside(table, begun))
         except Behind:
             now = look()
-            catch_up(target, now, wanted, ids, settings)
+            own |= catch_up(target, now, wanted, ids, settings)
             settings.told(-1)  # whether what came is unique was not looked at
             target, life.timeline = now, now.timeline
         else:
@@ -228,6 +235,20 @@ def _build(
     raise CommitConflictError(
         f"indexing {mine.requested}", f"others wrote {_ATTEMPTS} times meanwhile.", "Build again."
     )
+
+
+def _sweep_others(
+    table: MetadataTable, look: Timeline, wanted: Sequence[str], own: Collection[str]
+) -> None:
+    """Take log files away that writers, who had looked before the indexes ``wanted`` were wiped, put there for what
+    they have completed since: as many file groups as there were then may be too many now, and another hash sends
+    other keys there. ``own``: the log files of what was caught up with."""
+    done = {i.requested for i in look.completed()}
+    for index in INDEXES:
+        for entry in table.storage.list(index) if index in wanted else ():
+            file = parse_path(entry.path, entry.size)
+            if isinstance(file, LogFile) and file.instant in done and file.path not in own:
+                table.storage.delete(file.path)
 
 
 def _begin(

@@ -60,9 +60,9 @@ def catch_up(
     names: Sequence[str],
     ids: dict[str, list[str]],
     size: IndexSize,
-) -> None:
-    """Add to the partitions ``names``, made of the look ``before``, what was completed until ``now``. ``ids``: of
-    the file groups that each began with; new ones come to it.
+) -> set[str]:
+    """Add to the partitions ``names``, made of the look ``before``, what was completed until ``now``; the log files
+    of record keys that hold it. ``ids``: of the file groups that each began with; new ones come to it.
 
     Raises CommitConflictError where something was undone meanwhile: that can't be added.
     """
@@ -80,8 +80,7 @@ def catch_up(
     new = sorted((i for i in new if _matters(i)), key=lambda i: order_key(i.completion_order))
     for instant in new:
         _add_files(now, instant, names, ids)
-    if new:
-        _add_keys(before, now, new[-1], names, ids, size)
+    return _add_keys(before, now, new[-1], names, ids, size) if new else set()
 
 
 def _begun(target: TableState, instant: Instant) -> PendingDeltaCommit:
@@ -183,15 +182,16 @@ def _add_keys(
     names: Sequence[str],
     ids: dict[str, list[str]],
     size: IndexSize,
-) -> None:
+) -> set[str]:
     """The keys of the file slices that are others now: what they were goes, what they are comes."""
     partitions = [partition for partition in chosen(names) if partition.keys]
     old = {(s.partition_path, s.file_id): s for s in before.slices}
     new = {(s.partition_path, s.file_id): s for s in now.slices}
     went = [s for key, s in old.items() if new.get(key) != s]
     came = [s for key, s in new.items() if old.get(key) != s]
+    own: set[str] = set()
     if not partitions or not (went or came):
-        return
+        return own
     rows = now.engine.union([now.keys_of(came), now.keys_of(went, len(came), deleted=True)])
     slices = [*came, *went]
     files = {n: (s.partition_path, s.file_id) for n, s in enumerate(slices)}
@@ -201,4 +201,7 @@ def _add_keys(
     )  # fmt: skip
     for partition in partitions:
         work = _work(now, newest, names, ids, FileChange(), change)
-        _complete(work.begun, partition.catch_up(Missed(work, slices, size, ids)))
+        stats = partition.catch_up(Missed(work, slices, size, ids))
+        own |= {stat.path for stat in stats}
+        _complete(work.begun, stats)
+    return own

@@ -54,11 +54,6 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
     return f"{prefix}{within}{number:04d}-0"
 
 
-def bucket_id(bucket: int) -> str:
-    """How the file ids of a bucket of the growing record index begin; its file groups are numbered."""
-    return f"hoodoo-record-index-{bucket:04d}"
-
-
 def is_own(partition: str) -> bool:
     """Whether a partition is Hoodoo's, which Hudi must not come to know of."""
     return partition.startswith(OWN_PREFIX)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo.options.kinds import COLUMNS, FLAG, Number, PluginName, Size, Whole
+from hoodoo.options.kinds import COLUMNS, FLAG, Choice, Number, PluginName, Size, Whole
 from hoodoo.options.option import Option
 
 _GLOBAL = "hoodie.metadata.global.record.level.index."
@@ -149,6 +149,26 @@ INDEX_HASH = Option(
     kind=PluginName("index_hash"),
 )
 
+# The two ways of RFC-08 to go on when the first estimate is full.
+FILE_GROUPS, BUCKET_GROUPS = "file_groups", "bucket_groups"
+SCALING = Option(
+    "hoodoo.index.scaling",
+    "How a growing record index grows: file_groups, where a bucket that is full gets one more file group, or "
+    "bucket_groups, where another hash leads into a new group of buckets once the newest one is loaded.",
+    FILE_GROUPS,
+    table_property=True,
+    kind=Choice(FILE_GROUPS, BUCKET_GROUPS),
+)
+SCALING_FACTOR = Option(
+    "hoodoo.index.scaling.factor",
+    "With bucket_groups: how many times as many buckets a new group has as the one before.",
+    "2",
+    table_property=True,
+    kind=Whole(1),
+)
+# A property of the table alone: how often the index was made anew with other buckets or another hash.
+LAYOUT = "hoodoo.index.layout"
+
 # Those of every record index.
 LOOKUP_OPTIONS: tuple[Option, ...] = (CHOOSES, SEEKS)
 METADATA_OPTIONS: tuple[Option, ...] = (
@@ -169,4 +189,4 @@ METADATA_OPTIONS: tuple[Option, ...] = (
     COMPACT_EVERY,
 )
 # Those of the growing record index alone.
-GROWING_OPTIONS: tuple[Option, ...] = (BUCKETS, BUCKET_CAP, INDEX_HASH)
+GROWING_OPTIONS: tuple[Option, ...] = (BUCKETS, BUCKET_CAP, INDEX_HASH, SCALING, SCALING_FACTOR)

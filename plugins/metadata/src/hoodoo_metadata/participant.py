@@ -34,7 +34,7 @@ from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, list_files
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
 from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import BLOOM_FILTERS, COLUMN_STATS, INDEXES, RECORD_INDEX
+from hoodoo_metadata.layout import BLOOM_FILTERS, COLUMN_STATS, GROWING_INDEX, INDEXES, RECORD_INDEX
 from hoodoo_metadata.partition_state import (
     built,
     current_partitions,
@@ -42,6 +42,7 @@ from hoodoo_metadata.partition_state import (
     unlisted,
 )
 from hoodoo_metadata.partitions.known import folder_of, names, of_keys
+from hoodoo_metadata.record_index.shape import shaped, sized
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import (
     BUILDING,
@@ -212,7 +213,9 @@ class MetadataParticipant:
         wanted = Wanted.of(request)
         request = evolve(request, config=self.stale(request.storage, request.config))
         repeated: list[int] = []
-        config = self._build(request, wanted.partitions, wanted.partitioned, repeated)
+        config = self._build(
+            request, wanted.partitions, wanted.partitioned, repeated, wanted.partition
+        )
         unique = wanted.index if set(repeated) == {0} else None
         return Rebuilt(config, wanted.partitions, unique)
 
@@ -222,14 +225,21 @@ class MetadataParticipant:
         partitions: Sequence[str],
         partitioned: bool | None,
         repeated: list[int],
+        named: str | None = None,
     ) -> TableConfig:
         """``partitioned``: the record index is to be of partition paths; None: as it is. ``repeated`` is given the
-        number of keys that lie in more than one place."""
+        number of keys that lie in more than one place. ``named``: the partition that was asked for by name."""
         if partitioned is None:
             partitioned = is_partitioned(request.storage)
         size = IndexSize.of(self.settings.options, partitioned)
+        size = sized(size, request.shape, named)
         size = evolve(size, told=repeated.append, source=request.source)
-        return build(request.storage, request.config, partitions, request.look, size)
+
+        def changes(now: TableConfig) -> Changes:
+            return shaped(now, request.shape) if GROWING_INDEX in partitions else {}
+
+        changes(request.config)  # what can't be is refused before anything is changed
+        return build(request.storage, request.config, partitions, request.look, size, changes)
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
         if not any(p in of_keys() for p in (*listed(config), *building(config))):

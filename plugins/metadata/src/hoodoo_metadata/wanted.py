@@ -121,11 +121,12 @@ def stored_name(name: str) -> str | None:
 @frozen
 class Wanted:
     """``partitions`` are to be made, and with them ``index``, if it is global. ``partitioned``: the record index is
-    to be of partition paths; None: as it is."""
+    to be of partition paths; None: as it is. ``partition``: the one that was asked for by name."""
 
     partitions: tuple[str, ...]
     index: str | None = None
     partitioned: bool | None = None
+    partition: str | None = None
 
     @classmethod
     def of(cls, request: RebuildRequest) -> Wanted:
@@ -147,15 +148,15 @@ class Wanted:
                 "name one of these.",
             )
         if is_own(partition):
-            return cls((partition,), index)
+            return cls((partition,), index, partition=partition)
         partitioned: bool | None = None
         if partition == RECORD_INDEX:
             partitioned = _kind(request, index == PARTITIONED_INDEX, partition in there)
         made = RECORD_INDEX if partition == RECORD_INDEX and not partitioned else None
         if partition == FILES or FILES not in config.metadata_partitions:
             wanted = tuple(p for p in names() if p in there or p in (FILES, partition))
-            return cls(wanted, made, partitioned)
-        return cls((partition,), made, partitioned)
+            return cls(wanted, made, partitioned, partition)
+        return cls((partition,), made, partitioned, partition)
 
 
 def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:

@@ -235,6 +235,10 @@ def rebuild_index(
     name: str | None = None,
     *,
     source: Any = None,
+    buckets: int | None = None,
+    hash: str | None = None,
+    scaling: str | None = None,
+    cap: int | None = None,
     engine: str | Engine | None = None,
 ) -> tuple[str, ...]:
     """Make the metadata table anew from the table's files, while writers go on; its partitions.
@@ -245,11 +249,20 @@ def rebuild_index(
     until they are complete. ``source``: an index (``bloom``, ``simple``, an object) that is asked where
     keys lie, for a record index that goes by what the one before said.
 
+    ``buckets``: file groups of a record index (of each partition path, where it is partitioned), or first buckets of
+    a growing one. ``hash``, ``scaling`` and ``cap`` are of a growing record index, as the options
+    ``hoodoo.index.hash``, ``.scaling`` and ``.bucket.cap`` are: they stay the table's. What is not said stays as it is.
+
     A global index that is made becomes the table's, if no index binds it yet and each key is in one place:
-    see :meth:`~hoodoo.Table.switch_index`. Raises ConfigError for a partition that Hoodoo does not keep,
+    see :meth:`~hoodoo.Table.switch_index`. Raises ConfigError for a partition that Hoodoo does not keep, or that can't
+    be made so,
     UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
     """
-    found: tuple[str, ...] = run(table, "rebuild_index", name=name, source=source, engine=engine)
+    said = {"buckets": buckets, "hash": hash, "scaling": scaling, "cap": cap}
+    shape = {word: value for word, value in said.items() if value is not None}
+    found: tuple[str, ...] = run(
+        table, "rebuild_index", name=name, source=source, engine=engine, shape=shape
+    )
     return found
 
 

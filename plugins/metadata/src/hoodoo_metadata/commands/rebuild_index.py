@@ -16,11 +16,24 @@ def rebuild_index(
             help="A partition of the metadata table, such as record_index; by default all."
         ),
     ] = None,
+    buckets: Annotated[
+        int | None,
+        typer.Option(help="File groups of a record index, or first buckets of a growing one."),
+    ] = None,
+    hash: Annotated[str | None, typer.Option(help="The hash of a growing record index.")] = None,
+    scaling: Annotated[
+        str | None, typer.Option(help="How it grows: file_groups or bucket_groups.")
+    ] = None,
+    cap: Annotated[
+        int | None, typer.Option(help="Entries in a file group of a bucket of it.")
+    ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Make the metadata table anew from the table's files, or one partition of it. Writers may go on."""
-    made = arguments.opened(path, options).rebuild_index(name)
+    made = arguments.opened(path, options).rebuild_index(
+        name, buckets=buckets, hash=hash, scaling=scaling, cap=cap
+    )
     line = f"Made anew: {', '.join(made)}."
     arguments.answer({"partitions": made}, as_json, line)
 

@@ -21,7 +21,7 @@ from hoodoo_metadata.partitions.record_index import (
     placed,
     placed_slices,
 )
-from hoodoo_metadata.record_index.growing import Growing, by_bucket, is_first
+from hoodoo_metadata.record_index.growing import Growing, is_first
 from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_rows
 
 
@@ -49,10 +49,11 @@ class GrowingIndexPartition:
         if keys is None or keys.rows is None:
             return ()
         growing = Growing.of(work.table.data.config)
-        buckets = by_bucket(work.table.slices(self.name), growing.buckets)
-        files = self._files(work, growing, buckets)
+        slices = work.table.slices(self.name)
+        number = growing.open_number(work.table.storage, slices) if growing.by_group else 0
+        files = self._files(work, growing, number, slices)
         if may_repeat(work, self.name, by_paths=False):
-            files = evolve(files, known=buckets)
+            files = evolve(files, known=growing.known_by_slot(number, slices))
         stats, repeated = write_index_rows(
             keys.table.engine, keys.rows, places(placed(work)), files, work.change.serializer
         )
@@ -64,19 +65,19 @@ class GrowingIndexPartition:
         keys = missed.work.keys
         assert keys is not None and keys.rows is not None
         # Its first base files are not committed yet: all of them are the first of their buckets.
-        growing = Growing.of(missed.work.table.data.config)
-        files = self._files(missed.work, growing, ((),) * growing.buckets)
+        files = self._files(missed.work, Growing.of(missed.work.table.data.config), 0, ())
         known = places(placed_slices(missed))
         return write_index_rows(keys.table.engine, keys.rows, known, files, keys.table.serializer)[
             0
         ]
 
     def _files(
-        self, work: Work, growing: Growing, buckets: tuple[tuple[FileSlice, ...], ...]
+        self, work: Work, growing: Growing, number: int, slices: Sequence[FileSlice]
     ) -> GroupFiles:
         begun = work.begun
+        buckets = None if growing.by_group else growing.families(slices)
         return GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, growing.groups, False,
+            work.table.storage, begun.pending, begun.schema_text, growing.groups(number), False,
             partition=self.name, buckets=buckets, cap=growing.cap,
         )  # fmt: skip
 

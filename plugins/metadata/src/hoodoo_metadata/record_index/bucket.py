@@ -11,6 +11,7 @@ from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 
+from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.locations import LOCATIONS, decode_locations
 from hoodoo_metadata.slice import Layer, layers
 
@@ -20,23 +21,29 @@ _AT_ONCE = 4
 
 @frozen
 class Bucket:
-    """One bucket of the index, as it is at one moment: a file group, or several, the oldest first. ``how`` its HFiles are looked into: ``seek``,
-    ``scan``, or ``auto``, by the share of its keys that is asked for."""
+    """One bucket of the index, as it is at one moment: a file group, or several, the oldest first. ``how`` its HFiles
+    are looked into: ``seek``, ``scan``, or ``auto``, by the share of its keys that is asked for. ``growing``: says
+    which of them may know a key; None: all of them."""
 
     storage: Storage
     slices: tuple[FileSlice, ...]
     how: str = "auto"
+    growing: Growing | None = None
 
     def get_record_locations(self, keys: pa.Array) -> pa.Table:
         """LOCATIONS of those of ``keys`` (distinct strings of this bucket) that are in the table.
 
         Raises CorruptTableError naming the file for what can't be read.
         """
-        found = [x for slice_ in reversed(self.slices) for x in layers(self.storage, slice_)]
-        asked = keys.cast(pa.binary())
+        found: list[tuple[Layer, pa.Array]] = []
+        for slice_ in reversed(self.slices):
+            mine = keys if self.growing is None else self.growing.within(slice_, keys)
+            if len(mine):
+                asked = mine.cast(pa.binary())
+                found += [(layer, asked) for layer in layers(self.storage, slice_)]
         parts: list[pa.Table] = []
         known: list[pa.Array] = []
-        for layer, table in zip(found, _looked_up(found, asked, self.how), strict=True):
+        for (layer, _), table in zip(found, _looked_up(found, self.how), strict=True):
             for older in known:
                 table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
             if table.num_rows:
@@ -55,11 +62,11 @@ class Bucket:
             yield decoded(table.filter(pc.is_valid(table.column("value"))), layer)
 
 
-def _looked_up(found: Sequence[Layer], keys: pa.Array, how: str) -> list[pa.Table]:
+def _looked_up(found: Sequence[tuple[Layer, pa.Array]], how: str) -> list[pa.Table]:
     if len(found) < 2:
-        return [layer.get(keys, how) for layer in found]
+        return [layer.get(keys, how) for layer, keys in found]
     with ThreadPoolExecutor(min(_AT_ONCE, len(found)), "hoodoo-lookup") as pool:
-        return list(pool.map(lambda layer: layer.get(keys, how), found))
+        return list(pool.map(lambda one: one[0].get(one[1], how), found))
 
 
 def decoded(table: pa.Table, layer: Layer) -> pa.Table:

@@ -26,11 +26,10 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
-from hoodoo_metadata.hookspecs.index_hash import KeyHash
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX, bucket_id
+from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo_metadata.record_index.bucket import Bucket, decoded
 from hoodoo_metadata.record_index.groups import IndexGroups, Slots
-from hoodoo_metadata.record_index.growing import Growing, by_bucket, refuse_strangers
+from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
 from hoodoo_metadata.slice import FIX, Layer, layers
 from hoodoo_metadata.table import MetadataTable
@@ -51,7 +50,7 @@ class RecordIndex:
     buckets: tuple[tuple[FileSlice, ...], ...]
     how: str = "auto"
     partitioned: bool = False
-    hash: KeyHash | None = None
+    growing: Growing | None = None
     # For the task: it reads the log files of the metadata table.
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
@@ -82,8 +81,15 @@ class RecordIndex:
         if partition == GROWING_INDEX:
             refuse_strangers(storage, timeline)
             growing = Growing.of(timeline.config)
-            found = by_bucket(slices, growing.buckets)
-            return cls(table.storage, found, how, hash=growing.hash)
+            found = growing.families(slices)
+            for number, family in enumerate(found):
+                first = growing.file_id(number, 0)
+                if first not in {slice_.file_id for slice_ in family}:
+                    obj = f"{table.storage.root}/{partition}/{first}"
+                    raise CorruptTableError(
+                        obj, "is not there: keys are lost, or it is made anew.", FIX
+                    )
+            return cls(table.storage, found, how, growing=growing)
         return cls(table.storage, tuple((s,) for s in slices), how, partitioned)
 
     def locate(
@@ -115,7 +121,7 @@ class RecordIndex:
             json.dumps([number, slice_json.pack(ordered.buckets[number]).decode()]).encode()
             for number in np.unique(slots).tolist()
         ]
-        step = _LookUp(self.storage, self.how, engine.side(wanted), side)
+        step = _LookUp(self.storage, self.how, engine.side(wanted), side, self.growing)
         return engine.map(engine.tasks(payloads), step)
 
     def entries(self, engine: Engine) -> Stream:
@@ -147,11 +153,14 @@ class RecordIndex:
         for number, bucket in enumerate(ordered.buckets):
             mine = self._mine(ordered, number, wanted, slots, partition_paths)
             if len(mine):
-                asked.append((Bucket(self.storage, bucket, self.how), pc.unique(mine)))
+                asked.append((self._bucket(bucket), pc.unique(mine)))
         if not asked:
             return LOCATIONS.empty_table()
         with ThreadPoolExecutor(min(_BUCKETS_AT_ONCE, len(asked)), "hoodoo-buckets") as pool:
             return pa.concat_tables(pool.map(lambda a: a[0].get_record_locations(a[1]), asked))
+
+    def _bucket(self, slices: tuple[FileSlice, ...]) -> Bucket:
+        return Bucket(self.storage, slices, self.how, self.growing)
 
     def _mine(
         self,
@@ -174,8 +183,8 @@ class RecordIndex:
         return keys.filter(pa.array(slots == number))
 
     def _groups(self, paths: set[str]) -> IndexGroups:
-        if self.hash is not None:
-            return IndexGroups(tuple(map(bucket_id, range(len(self.buckets)))), None, self.hash)
+        if self.growing is not None:
+            return self.growing.groups()
         ids = [bucket[0].file_id for bucket in self.buckets]
         return IndexGroups.of(ids, paths if self.partitioned else None)
 
@@ -192,7 +201,7 @@ class RecordIndex:
 
     def _ordered(self, groups: IndexGroups) -> RecordIndex:
         """The same index with the buckets of ``groups``, in their order."""
-        if self.hash is not None:
+        if self.growing is not None:
             return self
         by_id = {bucket[0].file_id: bucket for bucket in self.buckets}
         return evolve(self, buckets=tuple(by_id[i] for i in groups.file_ids))
@@ -298,8 +307,7 @@ class _LookUpSlots:
     def _look_up(self, held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys = pa.chunked_array([batch.column("record_key") for batch in held]).unique()
         slices = self.index.buckets[int(held[0].column(SLOT)[0].as_py())]
-        bucket = Bucket(self.index.storage, slices, self.index.how)
-        yield from _checked(bucket, keys, self.there)
+        yield from _checked(self.index._bucket(slices), keys, self.there)
 
 
 @frozen
@@ -310,6 +318,7 @@ class _LookUp:
     how: str
     wanted: Side
     there: Side
+    growing: Growing | None = None
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     @property
@@ -324,7 +333,8 @@ class _LookUp:
                 mine = wanted.filter(pc.equal(wanted.column("slot"), number))
                 keys = mine.column("record_key").combine_chunks()
                 groups = tuple(slice_json.unpack(slices.encode()))
-                yield from _checked(Bucket(self.storage, groups, self.how), keys, self.there)
+                bucket = Bucket(self.storage, groups, self.how, self.growing)
+                yield from _checked(bucket, keys, self.there)
 
 
 def _checked(bucket: Bucket, keys: pa.Array, there: Side) -> Iterator[pa.RecordBatch]:

@@ -60,7 +60,7 @@ class GroupFiles:
     # Slots of groups that are new, and written though nothing comes into them.
     new: frozenset[int] = frozenset()
     partition: str = RECORD_INDEX
-    # Of the growing index: the file groups that each bucket has, and how many entries one takes.
+    # Of an index whose buckets get more file groups: those that each has, and how many entries one takes.
     buckets: tuple[tuple[FileSlice, ...], ...] | None = None
     cap: int = 0
     # File groups by slot, where it has to be told which keys lie elsewhere already.

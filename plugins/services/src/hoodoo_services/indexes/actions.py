@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,9 @@ class RebuildIndex:
         name: str | None = None,
         source: Any = None,
         engine: str | Engine | None = None,
+        shape: Mapping[str, Any] | None = None,
     ) -> tuple[str, ...]:
-        return rebuild_index(table, name, source=source, engine=engine)
+        return rebuild_index(table, name, source=source, engine=engine, shape=shape)
 
 
 @frozen

@@ -40,9 +40,10 @@ def rebuild_index(
     *,
     source: Any = None,
     engine: str | Engine | None = None,
+    shape: Mapping[str, Any] | None = None,
 ) -> tuple[str, ...]:
     """See ``Table.rebuild_index``."""
-    return _rebuild(table, name, source, engine)
+    return _rebuild(table, name, source, engine, shape=shape)
 
 
 def switch_index(
@@ -84,12 +85,13 @@ def _rebuild(
     source: Any = None,
     engine: str | Engine | None = None,
     is_index: bool = False,
+    shape: Mapping[str, Any] | None = None,
 ) -> tuple[str, ...]:
     table.check_writable()
     table.refresh()
     maker = table.participants.each.maker(name)
     request = table.participants.request(
-        name, engine, _source(table, source), stored_index(table), is_index
+        name, engine, _source(table, source), stored_index(table), is_index, shape
     )
     with action_run(table, INDEXING) as events:
         done: Rebuilt = maker.rebuild(request)

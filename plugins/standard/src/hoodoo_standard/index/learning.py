@@ -207,6 +207,10 @@ class Learner:
             raise ConfigError(
                 f"index {self.name}", "can't be made anew: it has no method rebuild.", "Make the table anew."
             )  # fmt: skip
+        if request.shape:
+            raise ConfigError(
+                f"index {self.name}", f"is not made by {', '.join(sorted(request.shape))}.", "Leave that out."
+            )  # fmt: skip
         storage, config = request.storage, request.config
         there = (*names(config), self.name)
         changes = {LEARNING: ",".join(dict.fromkeys(there)), **self._own_properties()}
