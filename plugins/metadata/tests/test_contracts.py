@@ -12,8 +12,10 @@ import pytest
 from hoodoo.hookspecs.pruner import Pruner
 from hoodoo.testing.contracts.participant import ParticipantContract
 from hoodoo.testing.contracts.pruner import PrunerContract
+from hoodoo.testing.contracts.query_type import QueryTypeContract
 from hoodoo.timeline.timeline import load
 from hoodoo_metadata.file_index.listing import told_files
+from hoodoo_metadata.location_changes import LocationChanges
 from hoodoo_metadata.pruner import KeyPruner, RangePruner
 from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.table import MetadataTable
@@ -54,4 +56,28 @@ class TestPruners(PrunerContract):
         )
         cities = [f"c{n}" for n in range(6)]
         table.upsert(pa.table([list(range(60)), cities * 10], schema=schema))
+        return table
+
+
+class TestLocationChanges(QueryTypeContract):
+    @pytest.fixture
+    def query_type(self) -> LocationChanges:
+        return LocationChanges()
+
+    @pytest.fixture
+    def arguments(self) -> dict[str, Any]:
+        return {"since": "earliest"}
+
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> Any:
+        table = hoodoo.create(
+            str(tmp_path / "table"),
+            pa.schema([("id", pa.int64()), ("fare", pa.float64())]),
+            record_key="id",
+            index="record_index",
+        )
+        for first in (0, 5):
+            ids = list(range(first, first + 9))
+            table.upsert(pa.table({"id": ids, "fare": [float(first)] * 9}))
+        table.delete([1, 2])
         return table

@@ -32,6 +32,18 @@ def hoodoo_participants() -> Iterable[Registration]:
 
 
 @hookimpl
+def hoodoo_query_types() -> Iterable[Registration]:
+    return [
+        Registration(
+            "location_changes",
+            "hoodoo_metadata.location_changes:LocationChanges.from_settings",
+            summary="Where record keys came to lie, and which went, in a stretch of the timeline: by a record index.",
+            verbs={"location_changes": "hoodoo_metadata.verbs:location_changes"},
+        )
+    ]
+
+
+@hookimpl
 def hoodoo_pruners() -> Iterable[Registration]:
     return [
         Registration(

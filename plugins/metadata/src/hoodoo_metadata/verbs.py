@@ -1,10 +1,14 @@
-"""A call of its own for the metadata table: it becomes a method of :class:`hoodoo.Table`."""
+"""Calls of their own for the metadata table: they become methods of :class:`hoodoo.Table`."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.read.query import Query
 from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.reads import query
 
 
 def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:
@@ -23,3 +27,26 @@ def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) 
             events.skip()
         events.report(instants=done)
         return done
+
+
+def location_changes(
+    table: TableHandle,
+    since: str | datetime,
+    until: str | datetime | None = None,
+    index: str | None = None,
+) -> Query:
+    """What changed in the record index after ``since``, up to ``until`` or now: ``record_key``, ``partition_path``,
+    ``file_id``, and ``instant``, which said so; lazily, no data file is opened. Of a key that changed more than once
+    the newest counts; path and file id are null where it is gone. Rows that were updated where they lie changed
+    nothing. ``index``: which one, where the table has several.
+
+    Points are those of :meth:`incremental`, ``"earliest"`` too. Raises ConfigError for bad points, where the table has no
+    record index, and where the index tells what changed since then together with what was before: it says from
+    which point on it can tell.
+
+    >>> table.location_changes(commit.instant).to_arrow().num_rows
+    0
+    """
+    found = query(table, "location_changes", since=since, until=until, index=index)
+    assert isinstance(found, Query)
+    return found

@@ -34,6 +34,9 @@ from hoodoo_metadata.slice import layers
 
 # Buckets of a group are so full, all together, when the next group is opened: RFC-08's number.
 LOADED = 0.8
+# The same where one bucket is full by itself, as the hash is uneven. A hash that sends most keys into one bucket would
+# open group after group if that alone counted.
+UNEVEN = 0.4
 _FILE_ID = re.compile(r"hoodoo-record-index-(?:v(\d+)-)?(\d{4,})-(\d+)")
 Families = tuple[tuple[FileSlice, ...], ...]
 
@@ -128,7 +131,8 @@ class Growing:
         fullest = max(mine, key=lambda s: s.size)
         entries = _entries(storage, fullest)
         all_of_them = entries * sum(s.size for s in mine) / max(1, fullest.size)
-        full = entries >= self.cap or all_of_them >= LOADED * self.cap * self.count(number)
+        load = all_of_them / (self.cap * self.count(number))
+        full = load >= LOADED or (entries >= self.cap and load >= UNEVEN)
         return number + 1 if full else number
 
     def known_by_slot(self, number: int, slices: Sequence[FileSlice]) -> Families:

@@ -22,16 +22,15 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
-from hoodoo_metadata.record_index.bucket import Bucket, decoded
+from hoodoo_metadata.record_index.bucket import Bucket
 from hoodoo_metadata.record_index.groups import IndexGroups, Slots
 from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
-from hoodoo_metadata.slice import FIX, Layer, layers
+from hoodoo_metadata.slice import FIX
 from hoodoo_metadata.table import MetadataTable
 
 # Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
@@ -205,43 +204,6 @@ class RecordIndex:
             return self
         by_id = {bucket[0].file_id: bucket for bucket in self.buckets}
         return evolve(self, buckets=tuple(by_id[i] for i in groups.file_ids))
-
-    def changed(self, since: str, until: str | None = None) -> pa.Table:
-        """What instants in (``since``, ``until``], by requested time, said of keys: LOCATIONS, of a key the
-        newest; without file id where it is gone. Of instants that were compacted with others since, nothing
-        can be said: CorruptTableError."""
-        parts: list[pa.Table] = []
-        for slice_ in (s for bucket in self.buckets for s in bucket):
-            base = slice_.base_file
-            if base is not None and order_key(base.instant) > order_key(since):
-                raise CorruptTableError(
-                    f"{self.storage.root}/{base.path}",
-                    f"holds what changed after {since} together with what was before.",
-                    "Ask for a younger point, or compare all.",
-                )
-            known: list[pa.Array] = []
-            for layer in layers(self.storage, slice_):
-                if not _within(layer.instant, since, until):
-                    continue
-                table = layer.all()
-                for older in known:
-                    table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
-                known.append(table.column("key").combine_chunks())
-                parts.append(_told(table, layer))
-        return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
-
-
-def _within(instant: str, since: str, until: str | None) -> bool:
-    after = order_key(instant) > order_key(since)
-    return after and (until is None or order_key(instant) <= order_key(until))
-
-
-def _told(table: pa.Table, layer: Layer) -> pa.Table:
-    if layer.hfile is not None:
-        return decoded(table, layer)
-    keys = table.column("key").combine_chunks().cast(pa.string())
-    nulls = [pa.nulls(len(keys), LOCATIONS.field(n).type) for n in LOCATIONS.names[1:]]
-    return pa.table([keys, *nulls], schema=LOCATIONS)
 
 
 @frozen
