@@ -316,9 +316,7 @@ class _Sink(io.RawIOBase):
     size = 0
 
     def write(self, data: Any) -> int:
-        self.size += (
-            size := memoryview(data).nbytes
-        )  # of large arrays it is a buffer without len()
+        self.size += (size := memoryview(data).nbytes)  # large arrays are buffers without len()
         if self.size > 1 << 20:
             raise _Enough
         return size
