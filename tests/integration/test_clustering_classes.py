@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +11,17 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.errors import ConfigError
+from attrs import field, frozen
+from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.table.table import Table
+from hoodoo_clustering.hookspecs.partition_filter import TablePartition
 from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
 
 SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.int64())])
 PLAN = "hoodie.clustering.plan.strategy.class"
 JAVA = "org.apache.hudi.client.clustering."
 TARGET = "hoodie.clustering.plan.strategy.target.file.max.bytes"
+LOOKBACK = "hoodie.clustering.plan.strategy.daybased.lookback.partitions"
 KINDS = [(9, "COPY_ON_WRITE"), (6, "COPY_ON_WRITE"), (9, "MERGE_ON_READ"), (6, "MERGE_ON_READ")]
 
 
@@ -103,3 +108,35 @@ def test_one_small_file_is_left_alone(tmp_path: Path) -> None:
     table = filled(tmp_path, 1)
     assert table.schedule_clustering(options=options) is None
     assert table.schedule_clustering(options=options, columns="x") is not None
+
+
+@frozen
+class Seen:
+    """Takes the partitions with the most files, and notes what it was shown."""
+
+    shown: list[TablePartition] = field(factory=list)
+
+    def wanted(
+        self, partitions: Sequence[TablePartition], now: datetime
+    ) -> Sequence[TablePartition]:
+        self.shown[:] = partitions
+        most = max(len(one.slices) for one in partitions)
+        return [one for one in partitions if len(one.slices) == most]
+
+
+def test_a_filter_of_partitions_sees_all_of_them(tmp_path: Path) -> None:
+    schema = pa.schema([*SCHEMA, ("p", pa.string())])
+    table = hoodoo.create(str(tmp_path), schema, record_key="id", partition_by="p")
+    for n, path in enumerate("abbc"):
+        table.append(rows([n, n + 10]).append_column("p", pa.array([path] * 2)))
+    only = Seen()
+    done = table.cluster(columns="x", partitions=only)
+    assert [(one.path, len(one.slices)) for one in only.shown] == [("a", 1), ("b", 2), ("c", 1)]
+    assert all(one.changed and one.size > 0 for one in only.shown)
+    assert only.shown[2].newest == table.timeline().writes()[3].requested
+    assert [path.split("/")[0] for path in done.files] == ["b"]
+    mode = {"hoodie.clustering.plan.partition.filter.mode": "RECENT_DAYS"}
+    table = hoodoo.open(str(tmp_path), {**mode, LOOKBACK: "1"})
+    assert table.cluster(columns="id").files[0].startswith("c/")
+    with pytest.raises(HoodooError, match="partition_filter"):
+        hoodoo.open(str(tmp_path), {next(iter(mode)): "SOMETIMES"}).cluster(columns="id")

@@ -48,6 +48,7 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_clustering.hookspecs import clustering as clustering_family
+from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
 from hoodoo_metadata.hookspecs import metadata_partition as partition_family
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_serve.hookspecs.service_policy import ServicePolicy
@@ -431,6 +432,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         clustering_family.ClusteredFile,
         clustering_family.ClusteredGroup,
     ),
+    "partition_filter": (PartitionFilter, TablePartition),
     "clustering_updates": (updates_family.ClusteringUpdates, updates_family.PendingPlan),
     "cleaning": (
         cleaning_family.CleaningPolicy,

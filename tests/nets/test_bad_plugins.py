@@ -64,6 +64,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "CompactionStrategy": ("compaction", None, "compaction"),
     "ClusteringPlanner": ("clustering_plan", None, "clustering"),
     "Clustering": ("clustering", None, "clustering"),
+    "PartitionFilter": ("partition_filter", None, "clustering"),
     "ClusteringUpdates": ("clustering_updates", None, "planned"),
     "CleaningPolicy": ("cleaning", None, "cleaning"),
     "Storage": ("storage", None, "upsert"),

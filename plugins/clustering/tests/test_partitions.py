@@ -6,10 +6,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.partitions import wanted_partitions
 from hoodoo_clustering.settings import ClusteringSettings
+from hoodoo_clustering.strategies.filters import DayRolling, NoFilter, Range, RecentDays
+from hoodoo_clustering.testing.partition_filter import PartitionFilterContract, made_partition
 
 DAYS = [f"2024/01/{day:02d}" for day in range(1, 10)]
+NO_FILTER = NoFilter()
 NOON = datetime(2024, 1, 10, 12, tzinfo=timezone.utc)
 
 
@@ -17,8 +21,35 @@ def days(*wanted: int) -> list[str]:
     return [f"2024/01/{day:02d}" for day in wanted]
 
 
-def wanted(paths: list[str] = DAYS, now: datetime = NOON, **settings: Any) -> list[str]:
-    return wanted_partitions(paths[::-1], ClusteringSettings(**settings), now)
+def wanted(
+    paths: list[str] = DAYS, now: datetime = NOON, only: Any = NO_FILTER, **settings: Any
+) -> list[str]:
+    partitions = [made_partition(path) for path in sorted(paths)]
+    return wanted_partitions(partitions, ClusteringSettings(**settings), only, now)
+
+
+class TestNoFilter(PartitionFilterContract):
+    @pytest.fixture
+    def partition_filter(self) -> PartitionFilter:
+        return NoFilter()
+
+
+class TestRecentDays(PartitionFilterContract):
+    @pytest.fixture
+    def partition_filter(self) -> PartitionFilter:
+        return RecentDays(3, 2)
+
+
+class TestRange(PartitionFilterContract):
+    @pytest.fixture
+    def partition_filter(self) -> PartitionFilter:
+        return Range("2024/01/04", "2024/01/20")
+
+
+class TestDayRolling(PartitionFilterContract):
+    @pytest.fixture
+    def partition_filter(self) -> PartitionFilter:
+        return DayRolling()
 
 
 def test_all_of_them_the_oldest_first() -> None:
@@ -39,12 +70,12 @@ def test_all_of_them_the_oldest_first() -> None:
     ],
 )
 def test_recent_days(lookback: int, skip: int, expected: list[int]) -> None:
-    found = wanted(filter="RECENT_DAYS", lookback=lookback, skip=skip)
+    found = wanted(only=RecentDays(lookback, skip))
     assert found == days(*expected)
 
 
 def test_recent_days_the_latest_first() -> None:
-    assert wanted(filter="RECENT_DAYS", latest_first=True) == days(9, 8)
+    assert wanted(only=RecentDays(), latest_first=True) == days(9, 8)
 
 
 @pytest.mark.parametrize(
@@ -53,17 +84,13 @@ def test_recent_days_the_latest_first() -> None:
      ("2025", None, []), (None, None, range(1, 10))],
 )  # fmt: skip
 def test_a_range(begin: str | None, end: str | None, expected: list[int]) -> None:
-    assert wanted(filter="SELECTED_PARTITIONS", begin=begin, end=end) == days(*expected)
-
-
-def test_the_range_counts_with_its_filter_only() -> None:
-    assert wanted(begin="2025") == DAYS
+    assert wanted(only=Range(begin, end)) == days(*expected)
 
 
 def test_each_partition_at_one_hour_of_the_day() -> None:
     paths = [f"p{n:03d}" for n in range(50)]
     hours = [NOON.replace(hour=hour) for hour in range(24)]
-    found = [wanted(paths, hour, filter="DAY_ROLLING") for hour in hours]
+    found = [wanted(paths, hour, DayRolling()) for hour in hours]
     assert found[1] == ["p001", "p025", "p049"]
     assert sorted(path for some in found for path in some) == paths
 
@@ -74,4 +101,4 @@ def test_named_partitions_and_those_that_match() -> None:
     assert wanted(pattern="01") == []  # the whole path has to match
     # As in Hudi: named ones need not match; the filter counts for both.
     assert wanted(selected=("2024/01/02",), pattern="x") == days(2)
-    assert wanted(pattern=".*0[1-3]", filter="RECENT_DAYS", lookback=1) == days(3)
+    assert wanted(pattern=".*0[1-3]", only=RecentDays(1)) == days(3)

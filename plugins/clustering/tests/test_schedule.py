@@ -28,6 +28,7 @@ from hoodoo_clustering.options import SORT_COLUMNS
 from hoodoo_clustering.plan import LEFT_OUT, ClusteringPlan, read_clustering
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings
+from hoodoo_clustering.strategies.filters import NoFilter, RecentDays
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -105,9 +106,10 @@ class Made:
 
     def plan(self, planner: Any = None, orders: bool | None = None, **given: Any) -> Any:
         params = given.pop("params", {})
+        scope = evolve(self.scope(), only=given.pop("only", NoFilter()))
         settings = ClusteringSettings(**given)
         used = Pairs() if planner is None else planner
-        return make_plan(self.scope(), used, "pairs", STRATEGY, params, settings, NOW, orders)
+        return make_plan(scope, used, "pairs", STRATEGY, params, settings, NOW, orders)
 
     def request(self, number: int, plan: ClusteringPlan) -> None:
         self.instant("clustering", number, plan.encode(self.storage.root))
@@ -321,7 +323,7 @@ def test_what_is_owed_is_looked_at(made: Made) -> None:
     second = made.plan(groups=1)
     assert (ids(second), second.missing) == ([["f02", "f03"]], ("c",))
     made.request(3, second)
-    third = made.plan(filter="RECENT_DAYS", skip=1)
+    third = made.plan(only=RecentDays(skip=1))
     assert third is None  # c is the newest, which is left out
     fourth = made.plan()
     assert (ids(fourth), fourth.missing) == ([["f04", "f05"]], ())

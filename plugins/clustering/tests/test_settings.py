@@ -11,7 +11,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.options.option import Option
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.options import CLUSTERING_OPTIONS
-from hoodoo_clustering.settings import ClusteringSettings
+from hoodoo_clustering.settings import ClusteringSettings, filter_name
 
 MIB = 1 << 20
 KNOWN = Path(hoodoo.__file__).parent / "model" / "known_options.txt"
@@ -21,7 +21,7 @@ def test_the_defaults_are_those_of_hudi() -> None:
     assert ClusteringSettings.of({}) == ClusteringSettings()
     assert ClusteringSettings() == ClusteringSettings(
         small=None, target=1024 * MIB, group=2048 * MIB, groups=30, layout="LINEAR",
-        filter="NONE", lookback=2, skip=0, single=True, incremental=True, with_logs=False,
+        single=True, incremental=True, with_logs=False,
     )  # fmt: skip
 
 
@@ -39,11 +39,7 @@ def test_everything_given() -> None:
         f"{strategy}small.file.limit": "1", f"{strategy}target.file.max.bytes": "2",
         f"{strategy}max.bytes.per.group": "3", f"{strategy}max.num.groups": "4",
         f"{strategy}sort.columns": " city, n,city,", "hoodie.layout.optimize.strategy": "zorder",
-        "hoodie.clustering.plan.partition.filter.mode": "recent_days",
-        f"{strategy}daybased.lookback.partitions": "5",
-        f"{strategy}daybased.skipfromlatest.partitions": "6",
         f"{strategy}partition.regex.pattern": "2024/.*", f"{strategy}partition.selected": "a,b",
-        f"{strategy}cluster.begin.partition": "c", f"{strategy}cluster.end.partition": "d",
         "hoodoo.clustering.partitions.order": "latest",
         f"{strategy}earliest.commit.to.cluster": "20240101000000000",
         f"{strategy}single.group.clustering.enabled": "false",
@@ -52,7 +48,7 @@ def test_everything_given() -> None:
     }  # fmt: skip
     assert set(options) <= {option.key for option in CLUSTERING_OPTIONS}
     assert ClusteringSettings.of(options) == ClusteringSettings(
-        1, 2, 3, 4, ("city", "n"), "ZORDER", "RECENT_DAYS", 5, 6, "2024/.*", ("a", "b"), "c", "d",
+        1, 2, 3, 4, ("city", "n"), "ZORDER", "2024/.*", ("a", "b"),
         True, "20240101000000000", False, False, True,
     )  # fmt: skip
 
@@ -62,7 +58,6 @@ def test_everything_given() -> None:
     [
         (keys.SMALL, "-1"), (keys.SMALL, "1.5"), (keys.TARGET, "0"),
         (keys.GROUP, "many"), (keys.GROUPS, "0"), (keys.LAYOUT, "SPIRAL"),
-        (keys.FILTER, "SOME"), (keys.LOOKBACK, ""), (keys.SKIP, "-2"),
         (keys.PATTERN, "20(24"), (keys.ORDER, "newest"), (keys.SINGLE, "maybe"),
         (keys.INCREMENTAL, "2"), (keys.WITH_LOGS, ""),
     ],
@@ -76,16 +71,14 @@ def test_bad_values_are_named(option: Option, bad: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [("SparkRecentDaysClusteringPlanStrategy", "RECENT_DAYS"),
-     ("SparkSelectedPartitionsClusteringPlanStrategy", "SELECTED_PARTITIONS"),
+    [("SparkRecentDaysClusteringPlanStrategy", "recent_days"),
+     ("SparkSelectedPartitionsClusteringPlanStrategy", "selected_partitions"),
      ("SparkSizeBasedClusteringPlanStrategy", "NONE")],
 )  # fmt: skip
 def test_deprecated_planners_are_filters(name: str, mode: str) -> None:
     options = {keys.PLANNER.key: f"org.apache.hudi.client.clustering.plan.strategy.{name}"}
-    assert ClusteringSettings.of(options).filter == mode
-    assert (
-        ClusteringSettings.of({**options, keys.FILTER.key: "DAY_ROLLING"}).filter == "DAY_ROLLING"
-    )
+    assert filter_name(options) == mode
+    assert filter_name({**options, keys.FILTER.key: "DAY_ROLLING"}) == "DAY_ROLLING"
 
 
 def test_lists() -> None:

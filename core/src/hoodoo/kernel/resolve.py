@@ -207,7 +207,7 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
     there = {plugin.distribution for plugin in registry.plugins}
-    absent = [name for name in USUAL[family] if name not in there]
+    absent = [name for name in USUAL.get(family, ()) if name not in there]
     hint = f" (the usual ones: {install(absent)})" if absent else ""
     return PluginError(
         f"{family} {wanted!r}",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from attrs import evolve, frozen
 from hoodoo.actions.life import Plan, schedule
@@ -36,12 +36,13 @@ from hoodoo.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.hookspecs.clustering import Clustering
+from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.left_out import sentences
 from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run import ClusteringExecution, ClusteringRun, run
 from hoodoo_clustering.schedule import Scope, make_plan
-from hoodoo_clustering.settings import ClusteringSettings
+from hoodoo_clustering.settings import ClusteringSettings, filter_name
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -69,7 +70,7 @@ class ClusteringAction:
         *,
         columns: str | Sequence[str] | None = None,
         target_file_size: int | None = None,
-        partitions: str | Sequence[str] | None = None,
+        partitions: str | Sequence[str] | PartitionFilter | None = None,
         options: Mapping[str, Any] | None = None,
         engine: str | Engine | None = None,
     ) -> Commit:
@@ -109,7 +110,7 @@ class ClusteringAction:
         *,
         columns: str | Sequence[str] | None = None,
         target_file_size: int | None = None,
-        partitions: str | Sequence[str] | None = None,
+        partitions: str | Sequence[str] | PartitionFilter | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> str | None:
         if order is not None and not isinstance(order, str):
@@ -197,7 +198,7 @@ def _scheduled(
     *,
     columns: str | Sequence[str] | None,
     target_file_size: int | None,
-    partitions: str | Sequence[str] | None,
+    partitions: str | Sequence[str] | PartitionFilter | None,
     options: Mapping[str, Any] | None,
     left_out: list[str] | None = None,
 ) -> str | None:
@@ -212,6 +213,8 @@ def _scheduled(
     settings = ClusteringSettings.of(merged)
     wanted = plan or keys.PLANNER.read(merged)
     planner, ref = resolve("clustering_plan", wanted, Settings(table.config, merged))
+    wanted_paths = filter_name(merged) if _are_paths(partitions) else partitions
+    only, _ref = resolve("partition_filter", wanted_paths, Settings(table.config, merged))
     how, named, strategy, params = _strategy(
         table, planner.order if order is None else order, merged
     )
@@ -232,6 +235,7 @@ def _scheduled(
             schema=table.schema_at(timeline),
             slices=build_whole(table.storage, timeline).slices,
             busy=busy,
+            only=only,
         )
         reasons.clear()  # of a plan that somebody overtook
         return make_plan(
@@ -359,7 +363,7 @@ def _commits_since(table: TableHandle, timeline: Timeline) -> int:
 def _given(
     columns: str | Sequence[str] | None,
     target_file_size: int | None,
-    partitions: str | Sequence[str] | None,
+    partitions: str | Sequence[str] | PartitionFilter | None,
 ) -> dict[str, str]:
     """Arguments as the options that they stand for."""
     given: dict[str, str] = {}
@@ -367,11 +371,18 @@ def _given(
         (keys.SORT_COLUMNS.key, columns),
         (keys.SELECTED.key, partitions),
     ):
-        if value is not None:
+        if _are_paths(value) and value is not None:
             given[key] = value if isinstance(value, str) else ",".join(value)
     if target_file_size is not None:
         given[keys.TARGET.key] = str(target_file_size)
     return given
+
+
+def _are_paths(
+    partitions: str | Sequence[str] | PartitionFilter | None,
+) -> TypeGuard[str | Sequence[str] | None]:
+    """Else it is a filter of partitions."""
+    return partitions is None or isinstance(partitions, (str, Iterable))
 
 
 def _check_columns(columns: Sequence[str], name: str) -> None:

@@ -45,10 +45,10 @@ LAYOUT = Option(
 )
 FILTER = Option(
     "hoodie.clustering.plan.partition.filter.mode",
-    "The partitions that a clustering looks at: NONE (all), RECENT_DAYS, SELECTED_PARTITIONS (a range) "
-    "or DAY_ROLLING (each at an hour of the day).",
+    "The partitions that a clustering looks at: NONE (all), RECENT_DAYS, SELECTED_PARTITIONS (a range), "
+    "DAY_ROLLING (each at an hour of the day), or a plugin's.",
     "NONE",
-    kind=Choice("NONE", "RECENT_DAYS", "SELECTED_PARTITIONS", "DAY_ROLLING"),
+    kind=PluginName("partition_filter"),
 )
 LOOKBACK = Option(
     f"{_STRATEGY}daybased.lookback.partitions",
@@ -156,12 +156,8 @@ CLUSTERING_OPTIONS: tuple[Option, ...] = (
     SORT_COLUMNS,
     LAYOUT,
     FILTER,
-    LOOKBACK,
-    SKIP,
     PATTERN,
     SELECTED,
-    BEGIN,
-    END,
     EARLIEST,
     SINGLE,
     INCREMENTAL,

@@ -1,42 +1,42 @@
-"""Where a clustering looks: the partition paths that its options let through.
-
-Source: ``ClusteringPlanPartitionFilter`` and ``PartitionAwareClusteringPlanStrategy`` of Hudi 1.2.0. Hudi
-filters the partitions that changed; here all that there are, so that "the last two" are the last two of the
-table.
-"""
+"""Where a clustering looks: the partition paths that its options and its filter let through."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 
-from hoodoo_clustering.settings import RANGE, RECENT, ROLLING, ClusteringSettings
+from hoodoo.model.filegroup import FileSlice
 
-_HOURS = 24
+from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
+from hoodoo_clustering.settings import ClusteringSettings
+
+
+def partitions_of(slices: Sequence[FileSlice], changed: Collection[str]) -> list[TablePartition]:
+    """The partitions of ``slices``, sorted by path. ``changed``: those that writes touched."""
+    by_path = sorted(slices, key=attrgetter("partition_path"))
+    return [
+        TablePartition(path, tuple(found), path in changed)
+        for path, found in groupby(by_path, key=attrgetter("partition_path"))
+    ]
 
 
 def wanted_partitions(
-    paths: Iterable[str], settings: ClusteringSettings, now: datetime
+    partitions: Sequence[TablePartition],
+    settings: ClusteringSettings,
+    only: PartitionFilter,
+    now: datetime,
 ) -> list[str]:
-    """Those of the partition ``paths`` of a table to look at, the ones to cluster first first. ``now``: its
-    hour, as it stands there, is the one that DAY_ROLLING goes by."""
-    found = sorted(set(paths))
+    """Those of the ``partitions`` of a table, sorted by path, to look at, the ones to cluster first first. ``now``: its
+    hour, as it stands there, is the one that filters go by."""
+    found = partitions
     if settings.selected:
-        found = sorted(set(found) & set(settings.selected))
+        named = set(settings.selected)
+        found = [one for one in found if one.path in named]
     elif settings.pattern is not None:
         whole = re.compile(settings.pattern)
-        found = [path for path in found if whole.fullmatch(path)]
-    if settings.filter == RECENT:
-        # Partition paths of days sort as the days do.
-        newest = found[::-1][settings.skip :]
-        found = sorted(newest[: settings.lookback or None])
-    elif settings.filter == RANGE:
-        found = [path for path in found if _between(path, settings.begin, settings.end)]
-    elif settings.filter == ROLLING:
-        found = [path for n, path in enumerate(found) if n % _HOURS == now.hour]
-    return found[::-1] if settings.latest_first else found
-
-
-def _between(path: str, begin: str | None, end: str | None) -> bool:
-    return (begin is None or path >= begin) and (end is None or path <= end)
+        found = [one for one in found if whole.fullmatch(one.path)]
+    paths = [one.path for one in only.wanted(found, now)]
+    return paths[::-1] if settings.latest_first else paths

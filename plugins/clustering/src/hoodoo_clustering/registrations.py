@@ -8,6 +8,7 @@ from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
 from hoodoo_clustering.options import CLUSTERING_OPTIONS
+from hoodoo_clustering.strategies.filters import filters
 from hoodoo_clustering.strategies.orders import orders
 from hoodoo_clustering.strategies.planners import planners
 
@@ -23,6 +24,7 @@ def hoodoo_families() -> Mapping[str, str]:
     return {
         "clustering_plan": "hoodoo_clustering.hookspecs:PLANS",
         "clustering": "hoodoo_clustering.hookspecs:ORDERS",
+        "partition_filter": "hoodoo_clustering.hookspecs:FILTERS",
     }
 
 
@@ -43,6 +45,11 @@ def hoodoo_actions() -> Iterable[Registration]:
 @hookimpl
 def hoodoo_clustering_plans() -> Iterable[Registration]:
     return planners()
+
+
+@hookimpl
+def hoodoo_partition_filters() -> Iterable[Registration]:
+    return filters()
 
 
 @hookimpl

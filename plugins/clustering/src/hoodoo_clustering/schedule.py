@@ -31,12 +31,14 @@ from hoodoo_clustering.hookspecs.clustering import (
     GroupsBySchema,
     GroupSizes,
 )
+from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.laid_out import LaidOut
 from hoodoo_clustering.left_out import NEXT_TIME, NO_USE, NOT_CHOSEN, SORTED, sentences
 from hoodoo_clustering.options import SORT_COLUMNS
-from hoodoo_clustering.partitions import wanted_partitions
+from hoodoo_clustering.partitions import partitions_of, wanted_partitions
 from hoodoo_clustering.plan import LEFT_OUT, ClusteringPlan, PlannedGroup
 from hoodoo_clustering.settings import ClusteringSettings
+from hoodoo_clustering.strategies.filters import NoFilter
 
 Key = tuple[str, str]
 
@@ -45,7 +47,7 @@ Key = tuple[str, str]
 class Scope:
     """The table that a plan is made of. ``schema``: its own columns. ``slices``: the newest of each file group,
     sorted by partition path and file id. ``busy``: partition path and file id of groups for which a
-    clustering or a compaction is pending."""
+    clustering or a compaction is pending. ``only``: the filter of partitions."""
 
     storage: Storage
     timeline: Timeline
@@ -53,6 +55,7 @@ class Scope:
     schema: pa.Schema
     slices: tuple[FileSlice, ...]
     busy: Collection[Key] = frozenset()
+    only: PartitionFilter = NoFilter()
 
 
 def make_plan(
@@ -77,12 +80,14 @@ def make_plan(
     Raises PluginError for a planner that breaks its contract: rows would be doubled; CorruptTableError for
     a file whose footer can't be read.
     """
-    there = sorted({s.partition_path for s in scope.slices})
+    there = {s.partition_path for s in scope.slices}
     changed: Collection[str] = there
     if settings.incremental:
         since = changed_partitions(scope.storage, scope.timeline, planner_name, strategy, params)
         changed = there if since is None else since
-    looked = [p for p in wanted_partitions(there, settings, now) if p in changed]
+    partitions = partitions_of(scope.slices, changed)
+    wanted_paths = wanted_partitions(partitions, settings, scope.only, now)
+    looked = [path for path in wanted_paths if path in changed]
     sort_columns = SORT_COLUMNS.given(params) or ()
     columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
     reasons: list[str] = [] if left_out is None else left_out

@@ -12,12 +12,11 @@ from hoodoo.errors import ConfigError
 
 from hoodoo_clustering import options as keys
 
-NONE, RECENT, RANGE, ROLLING = "NONE", "RECENT_DAYS", "SELECTED_PARTITIONS", "DAY_ROLLING"
 # Planners of older versions of Hudi -> the filter that they are today, with the planner `size`.
 _DEPRECATED = {
-    "SparkRecentDaysClusteringPlanStrategy": RECENT,
-    "JavaRecentDaysClusteringPlanStrategy": RECENT,
-    "SparkSelectedPartitionsClusteringPlanStrategy": RANGE,
+    "SparkRecentDaysClusteringPlanStrategy": "recent_days",
+    "JavaRecentDaysClusteringPlanStrategy": "recent_days",
+    "SparkSelectedPartitionsClusteringPlanStrategy": "selected_partitions",
 }
 
 
@@ -26,9 +25,8 @@ class ClusteringSettings:
     """Sizes in bytes. ``small``: see :attr:`limit`. ``target``: of the files that
     a clustering makes. ``group``: the most that a group reads; ``groups``: how many a plan has at most.
 
-    ``filter``: NONE; RECENT_DAYS (``lookback`` partitions, 0 for all, after the newest ``skip``);
-    SELECTED_PARTITIONS (from ``begin`` to ``end``); DAY_ROLLING. ``selected`` partitions, or those whose
-    whole path matches ``pattern``, are what it filters. ``earliest``: file slices of that instant and
+    ``selected`` partitions, or those whose whole path matches ``pattern``, are what the filter gets; ``latest_first``
+    turns its answer around. ``earliest``: file slices of that instant and
     before are left alone. ``single``: groups of one slice are planned. ``incremental``: only partitions
     that changed since the last plan are looked at. ``with_logs``: slices that have log files, too."""
 
@@ -38,13 +36,8 @@ class ClusteringSettings:
     groups: int = keys.GROUPS.initial
     sort_columns: tuple[str, ...] = ()
     layout: str = "LINEAR"
-    filter: str = NONE
-    lookback: int = 2
-    skip: int = 0
     pattern: str | None = None
     selected: tuple[str, ...] = ()
-    begin: str | None = None
-    end: str | None = None
     latest_first: bool = False
     earliest: str | None = None
     single: bool = True
@@ -61,7 +54,6 @@ class ClusteringSettings:
     def of(cls, options: Mapping[str, str]) -> ClusteringSettings:
         """Raises ConfigError for a value that can't be."""
         pattern = keys.PATTERN.given(options)
-        planner = keys.PLANNER.read(options).rpartition(".")[2]
         return cls(
             keys.SMALL.given(options),
             keys.TARGET.read(options),
@@ -69,19 +61,20 @@ class ClusteringSettings:
             keys.GROUPS.read(options),
             keys.SORT_COLUMNS.given(options) or (),
             keys.LAYOUT.read(options),
-            keys.FILTER.given(options) or _DEPRECATED.get(planner, NONE),
-            keys.LOOKBACK.read(options),
-            keys.SKIP.read(options),
             pattern.pattern or None if pattern else None,
             keys.SELECTED.given(options) or (),
-            (keys.BEGIN.given(options) or "").strip() or None,
-            (keys.END.given(options) or "").strip() or None,
             keys.ORDER.read(options) == "latest",
             (keys.EARLIEST.given(options) or "").strip() or None,
             keys.SINGLE.read(options),
             keys.INCREMENTAL.read(options),
             keys.WITH_LOGS.read(options),
         )
+
+
+def filter_name(options: Mapping[str, str]) -> str:
+    """The filter of partitions that ``options`` name, or a planner that is one today."""
+    planner = keys.PLANNER.read(options).rpartition(".")[2]
+    return keys.FILTER.given(options) or _DEPRECATED.get(planner) or keys.FILTER.read({})
 
 
 def check_options(options: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
 from hoodoo.write.commit import Commit
 
+from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
 
 
@@ -22,16 +23,16 @@ def cluster(
     *,
     columns: str | Sequence[str] | None = None,
     target_file_size: int | None = None,
-    partitions: str | Sequence[str] | None = None,
+    partitions: str | Sequence[str] | PartitionFilter | None = None,
     options: Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
 ) -> Commit:
     """Rewrite file groups into well-sized, well-sorted ones; no row changes. Writers may go on meanwhile.
 
-    ``plan`` groups files: ``size``, ``key_range``, ``commit_time``, ``overlap``, ``random``, a plugin's name,
-    a Java class or an object; ``order`` lays out their rows: ``linear``, ``zorder``, ``hilbert``, ``combine``
-    (as they come), or likewise. ``columns``: what is sorted by; ``target_file_size`` in bytes; ``partitions``:
-    the partition paths, else those that the options name. ``options``: others, by their keys. What isn't
+    ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``, ``commit_time``,
+    ``overlap``, ``random``, a plugin's name, a Java class or an object; ``order`` lays out their rows: ``linear``,
+    ``zorder``, ``hilbert``, ``single_file``, ``combine`` (as they come), ``copy``, or likewise. ``columns``: what is sorted by; ``target_file_size`` in bytes; ``partitions``:
+    the partition paths, or an object that filters them, else those that the options name. ``options``: others, by their keys. What isn't
     given is taken from the table's ``hoodie.clustering.*`` options.
 
     File slices that a clustering by the same order, columns and target size has made, and nobody has
@@ -57,7 +58,7 @@ def schedule_clustering(
     *,
     columns: str | Sequence[str] | None = None,
     target_file_size: int | None = None,
-    partitions: str | Sequence[str] | None = None,
+    partitions: str | Sequence[str] | PartitionFilter | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> str | None:
     """Plan a clustering; its instant, or None where nothing is worth it. Runs nothing.
