@@ -1,4 +1,4 @@
-"""Tables with a metadata table of four partitions, and what has to hold of them: for the trials beside
+"""Tables with a metadata table of five partitions, and what has to hold of them: for the trials beside
 this module."""
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ KINDS = ("on-write", "on-read")
 FILES = {
     "hoodie.metadata.record.level.index.min.filegroup.count": "1",
     "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+    "hoodie.metadata.index.bloom.filter.file.group.count": "2",
 }
 # One at a time, so that the n-th operation is the same in each trial.
 CLEANING = {"hoodie.clean.parallelism": "1"}
@@ -149,6 +151,6 @@ def check_goes_on(path: Path, found: State, allowed: set[State], where: str) -> 
 def check_whole(path: Path, where: str) -> None:
     """What the metadata table says is what the files say."""
     config = opened(path).config
-    assert len(config.metadata_partitions) == 4, f"{where}: {config.metadata_partitions}"
+    assert len(config.metadata_partitions) == 5, f"{where}: {config.metadata_partitions}"
     report = opened(path).verify()
     assert report.ok, f"{where}: {[str(f) for f in report.findings]}"

@@ -171,7 +171,8 @@ def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> lis
         return []
     marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
     whole = FILES in (*listed(config), *marked)
-    return [p for p in marked if whole or is_own(p)]
+    begun = FILES in building(config)  # the others are made anew with it
+    return [p for p in marked if whole or (is_own(p) and not begun)]
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
@@ -328,9 +329,10 @@ def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]
 
 
 def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
-    """``wanted``, and with ``files`` all of Hudi's partitions that there are: they are wiped with it."""
+    """``wanted``, and with ``files`` all partitions that there are: Hudi's are wiped with it, and of others the
+    instants of their log files."""
     others = {*listed(config), *building(config)} if FILES in wanted else set()
-    others = {p for p in others if p in names() and not is_own(p)}
+    others = {p for p in others if p in names()}
     return (*wanted, *sorted(others - set(wanted)))
 
 

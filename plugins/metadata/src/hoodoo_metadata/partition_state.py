@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hoodoo.errors import CommitConflictError, warn
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
@@ -17,6 +18,7 @@ from hoodoo_metadata.table import (
     OWN_LISTED,
     MetadataTable,
     building,
+    is_beginning,
     listed,
     mark_of,
     told_as,
@@ -49,12 +51,18 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
     """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe. Where
-    ``files`` is still to be made, Hudi's others are made anew with it."""
+    ``files`` is still to be made, all are made anew with it."""
     table = MetadataTable.open(storage, timeline)
     found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
-    found = [p for p in found if table.slices(p)]
+    found = [p for p in found if any(map(_has_begun, table.slices(p)))]
     whole = FILES in found or FILES not in partitions
-    return [p for p in found if whole or is_own(p)]
+    return found if whole else []
+
+
+def _has_begun(slice_: FileSlice) -> bool:
+    """Whether what it began with counts. Log files of what was caught up with count before."""
+    begun = any(is_beginning(log.instant) for log in slice_.log_files)
+    return slice_.base_file is not None or begun
 
 
 def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
