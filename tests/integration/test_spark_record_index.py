@@ -65,3 +65,45 @@ def test_fault_a1_spark_finds_rows_that_stayed(spark: Any, tmp_path: Path, style
     since = table.timeline().writes()[0].requested
     later = table.incremental(since, where=pc.field("part") == "elsewhere")
     assert later.to_spark(spark).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("index", "kind"),
+    [
+        ("growing_record_index", "MERGE_ON_READ"),
+        pytest.param("growing_record_index", "COPY_ON_WRITE", marks=pytest.mark.trial),
+        pytest.param("partitioned_record_index", "MERGE_ON_READ", marks=pytest.mark.trial),
+        pytest.param("partitioned_record_index", "COPY_ON_WRITE", marks=pytest.mark.trial),
+        pytest.param("record_index", "MERGE_ON_READ", marks=pytest.mark.trial),
+        pytest.param("record_index", "COPY_ON_WRITE", marks=pytest.mark.trial),
+    ],
+)
+def test_a_filter_of_the_frame_opens_one_file(
+    spark: Any, tmp_path: Path, index: str, kind: str
+) -> None:
+    """All other files are damaged: whoever opens one fails."""
+    from pyspark.sql import functions as F
+
+    path = tmp_path / "t"
+    options = {"hoodie.metadata.index.column.stats.enable": "false"}
+    table = create(path, index, table_type=kind, options=options, engine="local")
+    for n in range(4):
+        table.bulk_insert(rows(range(n * 10, n * 10 + 10), n, "p"))
+    if kind == "MERGE_ON_READ":
+        table.upsert(rows([22, 23], 50, "p"))
+    frame = table.read().to_spark(spark)
+    assert frame.where("v >= 0").count() == 40
+    (kept,) = table.read(where=pc.field("id") == "k22").plan.slices
+    for file in (path / "p").glob("*.parquet"):
+        if not file.name.startswith(kept.file_id):
+            file.write_bytes(b"PAR1" + bytes(file.stat().st_size - 8) + b"PAR1")
+    v = 50 if kind == "MERGE_ON_READ" else 2
+    one = frame.where(frame.id == "k22")
+    assert one.select(frame.v, "id").collect() == [(v, "k22")]
+    assert one.alias("a").join(one.alias("b"), "id").count() == 1
+    assert frame.filter("id in ('k22', 'k21') and v > 0").count() == 2
+    assert frame.where(F.col("v") >= 0).where(F.lit("k25") == F.col("id")).count() == 1
+    assert frame.where(F.col("id").isin("k22", "nobody") & (F.col("v") == -1)).count() == 0
+    assert frame.where(F.col("id") == "nobody").count() == 0
+    with pytest.raises(Exception, match="(?i)parquet|footer|corrupt"):
+        frame.where(F.col("id") > "k22").count()

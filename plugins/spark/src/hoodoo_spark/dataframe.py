@@ -24,6 +24,7 @@ from hoodoo.timeline.view import list_data
 
 from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
 from hoodoo_spark.null_keys import refused_nulls
+from hoodoo_spark.scan_frame import with_pruning
 from hoodoo_spark.session import check_classic, find, refuse_unshared
 from hoodoo_spark.types import spark_schema
 
@@ -34,8 +35,9 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
     """``scan`` as a lazy DataFrame; rows in no particular order.
 
     ``spark`` defaults to the active session. The files are chosen now: later commits are not seen.
-    Filters added to the DataFrame prune row groups of natively read files only; the scan's own
-    ``where`` prunes partitions and row groups, and runs in Python tasks.
+    Filters that are added to the DataFrame itself (``where``, ``filter``) leave out files that can't have the values
+    asked for, as pruners know, and row groups of natively read files; the scan's own ``where`` does more of both, and
+    runs in Python tasks.
     """
     if spark is None:
         spark = find()
@@ -43,6 +45,10 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
     refuse_unshared(scan.source.storage)
     if not isinstance(scan, Scan):
         return _of_units(scan, spark)
+    return with_pruning(_of_scan(scan, spark), scan, _of_scan)
+
+
+def _of_scan(scan: Scan, spark: Any) -> Any:
     step, columns = scan.step, scan.plan.spec.columns
     if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
         step = _with_a_column(step, scan.plan.stored)
