@@ -391,6 +391,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "plan": ("none", "text", "number", "strange", "empty", "swapped", "weightless", "unknown", "raises"),
     },
     "Serializer": {"name": _TEXT, "bind": _MADE, "open": _STREAM},
+    "VersionedSerializer": {"version": (*_WHOLE, "empty")},
     "BoundSerializer": {
         "schema": ("none", "pair", "text", "retyped", "raises"),
         "length": ("none", "pair", "text", "number", "below", "raises"),

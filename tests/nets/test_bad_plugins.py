@@ -48,6 +48,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "KeyHash": ("index_hash", None, "growing"),
     "Layout": ("layout", None, "upsert"),
     "Serializer": ("serializer", None, "upsert"),
+    "VersionedSerializer": ("serializer", None, "upsert"),
     "BoundSerializer": ("serializer", "bind", "upsert"),
     "BaseFileFormat": ("file_format", None, "upsert"),
     "LogFormat": ("log_format", None, "compaction"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hoodoo.errors import EngineError, PluginError
 from hoodoo.hookspecs.registration import PluginRef
@@ -75,3 +76,41 @@ def test_a_registered_plugin(engine: Any) -> None:
                 )
             ]
         )
+
+
+def upgraded_on_the_driver_alone() -> Any:
+    """A serializer whose code is of version 2 in this process and of version 1 in all others."""
+    import os
+
+    driver = os.getpid()
+
+    class Upgraded:
+        name = "upgraded"
+
+        @property
+        def version(self) -> int:
+            import os
+
+            return 2 if os.getpid() == driver else 1
+
+        def bind(self, schema: pa.Schema, near: bool = False) -> Any:
+            from hoodoo_standard.serialize.packed import ArrowSerializer
+
+            return ArrowSerializer().bind(schema, near)
+
+        def open(self, header: bytes) -> Any:
+            raise AssertionError("not opened")
+
+    return Upgraded()
+
+
+def test_workers_of_another_version_of_a_serializer(engine: Any) -> None:
+    """Refused before a write begins; and where nobody asked the workers, before one of them sends a row."""
+    mine = upgraded_on_the_driver_alone()
+    wanted = "serializer 'upgraded' on worker .*packs rows as upgraded/1, the driver as upgraded/2"
+    with pytest.raises(PluginError, match=wanted):
+        engine.check([PluginRef("serializer", "upgraded", instance=mine)])
+    rows = pa.table({name: pa.array([0, 1], pa.int32()) for name in ("__part", "__slot", "value")})
+    crossed = engine.exchange(engine.source(rows), 2, mine)
+    with pytest.raises(EngineError, match="packed as upgraded/2: .*serializer is upgraded/1"):
+        engine.collect(crossed)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pyarrow as pa
 import pytest
-from hoodoo.errors import SchemaError
+from attrs import evolve
+from hoodoo.engine.crossing import Crossing
+from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing import engine_steps as steps
@@ -91,3 +95,47 @@ def test_generic_records_are_larger_objects_not_larger_bytes() -> None:
 def test_types_that_avro_has_no_place_for() -> None:
     with pytest.raises(SchemaError, match="serializer arrow"):
         AvroSerializer().bind(pa.schema([("x", pa.month_day_nano_interval())]))
+
+
+# --- another version ------------------------------------------------------------------------------
+class Newer(PickleSerializer):
+    """What the next version of a distribution might bring under the same name."""
+
+    version: ClassVar[int] = 2
+
+
+ROUTED = pa.record_batch(
+    [pa.array(["k"]), pa.array([7]), pa.array([0], pa.int32()), pa.array([0], pa.int32())],
+    ["_hoodie_record_key", "value", "__part", "__slot"],
+)
+
+
+def crossing(serializer: Serializer) -> Crossing:
+    return Crossing.of(ROUTED.schema, 1, serializer)
+
+
+def test_messages_name_their_format_and_version() -> None:
+    for serializer, name in ((PickleSerializer(), b"pickle/1"), (Newer(), b"pickle/2")):
+        made = crossing(serializer)
+        rows = made.rows(ROUTED)
+        message, end = made.pack(rows)
+        assert end == name + bytes([8])
+        whole = pa.py_buffer(b"".join((message, end)))
+        assert made.unpack(whole, 0, 0).num_rows == 1
+
+
+def test_messages_of_another_version_are_refused() -> None:
+    old, new = crossing(PickleSerializer()), crossing(Newer())
+    rows = old.rows(ROUTED)
+    for one, other, text in ((old, new, "pickle/1"), (new, old, "pickle/2")):
+        whole = pa.py_buffer(b"".join(one.pack(rows)))
+        with pytest.raises(EngineError, match=f"rows packed as {text}") as caught:
+            other.unpack(whole, 0, 0)
+        assert "same version" in caught.value.fix
+
+
+def test_a_process_with_another_version_packs_nothing() -> None:
+    """The object travelled, and the code there is another one."""
+    there = evolve(crossing(Newer()), agreed="pickle/1")
+    with pytest.raises(EngineError, match="pickle/1.*whose serializer is pickle/2"):
+        there.pack(there.rows(ROUTED))

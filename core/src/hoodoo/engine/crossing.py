@@ -24,13 +24,20 @@ def usual_serializer() -> Serializer:
     return found
 
 
+def message_format(serializer: Serializer) -> str:
+    """The name of ``serializer`` and, by the code of this process, the version of its messages."""
+    return f"{serializer.name}/{getattr(serializer, 'version', 1)}"
+
+
 @frozen
 class Crossing:
     """How the batches of one stream cross. A message holds rows of one part and one slot: these two
-    numbers travel with the message, not with the row. Picklable."""
+    numbers travel with the message, not with the row; behind it stands :func:`message_format`. Picklable."""
 
     shape: RowShape
     bound: BoundSerializer
+    serializer: Serializer
+    agreed: str  # the driver's format
 
     @classmethod
     def of(
@@ -50,18 +57,25 @@ class Crossing:
         if parts < 1:
             raise EngineError("exchange", f"has {parts} parts.", "Give at least one.")
         shape = RowShape(schema, (PART, SLOT))
-        return cls(shape, (serializer or usual_serializer()).bind(shape.schema, near))
+        made = serializer or usual_serializer()
+        return cls(shape, made.bind(shape.schema, near), made, message_format(made))
 
     def rows(self, flat: pa.RecordBatch) -> pa.RecordBatch:
         """Internal rows in the memory of ``flat``; slices of them are what :meth:`pack` takes."""
         return self.shape.rows(flat)
 
-    def pack(self, rows: pa.RecordBatch) -> pa.Buffer:
-        return self.bound.serialize(rows)
+    def pack(self, rows: pa.RecordBatch) -> tuple[pa.Buffer, bytes]:
+        """A message and what has to stand behind it. EngineError where this worker's format is not the driver's."""
+        self._check(self.agreed)
+        end = self.agreed.encode()
+        return self.bound.serialize(rows), end + bytes([len(end)])
 
     def unpack(self, message: pa.Buffer, part: int, slot: int) -> pa.RecordBatch:
-        """The flat batch of one message."""
-        rows = self.bound.deserialize(message)
+        """The flat batch of one message and its end. EngineError where it is of another format than this worker's."""
+        last = message.size - 1
+        end = message.slice(last - message.slice(last).to_pybytes()[0])
+        self._check(end.to_pybytes()[:-1].decode(errors="replace"))
+        rows = self.bound.deserialize(message.slice(0, message.size - end.size))
         numbers = {
             name: pa.repeat(
                 pa.scalar(value, self.shape.flat_schema.field(name).type), rows.num_rows
@@ -69,3 +83,12 @@ class Crossing:
             for name, value in ((PART, part), (SLOT, slot))
         }
         return self.shape.flat(rows, numbers)
+
+    def _check(self, found: str) -> None:
+        mine = message_format(self.serializer)
+        if found != mine:
+            raise EngineError(
+                f"rows packed as {found}",
+                f"can't cross to or from a process whose serializer is {mine}.",
+                "Give the driver and all workers the same version of the distribution that brings it.",
+            )

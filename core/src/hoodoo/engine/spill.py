@@ -123,10 +123,11 @@ class Spill:
                 flat, runs = routed(buffer, parts)
                 rows = crossing.rows(flat)
                 for part, slot, start, count in runs:
-                    message = crossing.pack(rows.slice(start, count))
-                    size = len(message)
+                    message, end = crossing.pack(rows.slice(start, count))
+                    size = len(message) + len(end)
                     with self._guard():
                         sink.write(message)
+                        sink.write(end)
                         sink.write(bytes(-size % _ALIGNED))
                     places.setdefault((part, slot), []).append((at, size))
                     at += size + -size % _ALIGNED

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from hoodoo.hookspecs.answers import Whole, answers
-from hoodoo.hookspecs.family import Family
+from hoodoo.hookspecs.family import Family, Optional
 
 
 @runtime_checkable
@@ -71,6 +71,18 @@ class Serializer(Protocol):
         """For a stream with this header. EngineError if it is none of this serializer's."""
 
 
+@runtime_checkable
+class VersionedSerializer(Protocol):
+    """What a serializer may have in addition."""
+
+    @property
+    @answers(Whole(1))
+    def version(self) -> int:
+        """Of its messages: another number where code of the number before could not read them. Answered by the code,
+        as a constant of the class: what travels with the object would be the driver's. Each message ends with the
+        name and this, and workers whose code has another one are refused before rows move."""
+
+
 FAMILY = Family(
     "hoodoo_serializers",
     """Offer serializers. When: rows are exchanged. Default: ``arrow`` (hoodoo-core), or what the
@@ -78,6 +90,8 @@ FAMILY = Family(
 
     The factory returns a :class:`Serializer`.""",
     (Serializer,),
+    optional=(VersionedSerializer,),
+    lacking={"version": Optional(1)},
     parts={"bound_serializer": (BoundSerializer,)},
     travels=True,
 )

@@ -62,6 +62,10 @@ class Metered:
     def name(self) -> str:
         return self.inner.name
 
+    @property
+    def version(self) -> int:
+        return int(getattr(self.inner, "version", 1))
+
     def bind(self, schema: pa.Schema, near: bool = False) -> BoundSerializer:
         meter = self.make()
         self.exchanges.append(MeteredExchange(schema, meter))

@@ -56,7 +56,7 @@ class PackRouted:
             rows = self.crossing.rows(flat)
             for part, slot, start, count in runs:
                 for piece in cut(rows.slice(start, count), MESSAGE_BYTES):
-                    message = self.crossing.pack(piece)
+                    message = pa.py_buffer(b"".join(self.crossing.pack(piece)))
                     yield from out.message(int(self.routes[part]), part, slot, message)
             # A message is never left half handed out: the next batch of input may raise.
             if out.rows:

@@ -9,8 +9,10 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+from hoodoo.engine.crossing import message_format
 from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.registration import PluginRef
+from hoodoo.kernel.worker import load
 
 from hoodoo_spark.failures import failure
 
@@ -34,7 +36,7 @@ def check(spark: Any, plugins: Sequence[PluginRef]) -> None:
         return
     from pyspark import cloudpickle
 
-    blobs = [cloudpickle.dumps(plugin) for plugin in plugins]
+    blobs = [cloudpickle.dumps((plugin, _format(plugin))) for plugin in plugins]
     tasks = max(1, context.defaultParallelism)
     try:
         # Without DataFrame and Arrow: the workers may lack pyarrow, and should say so.
@@ -52,6 +54,11 @@ def check(spark: Any, plugins: Sequence[PluginRef]) -> None:
 
 def _python() -> str:
     return ".".join(map(str, sys.version_info[:2]))
+
+
+def _format(plugin: PluginRef) -> str:
+    """Of the messages of a serializer, by the driver's code; empty for other plugins."""
+    return message_format(load(plugin)) if plugin.family == "serializer" else ""
 
 
 def _expected() -> dict[str, str]:
@@ -80,9 +87,15 @@ def _probe(blobs: list[bytes]) -> Any:
         if not versions["hoodoo"].startswith("missing"):
             for number, blob in enumerate(blobs):
                 try:
+                    from hoodoo.engine.crossing import message_format
                     from hoodoo.kernel.worker import load
 
-                    load(pickle.loads(blob))
+                    plugin, wanted = pickle.loads(blob)
+                    loaded = load(plugin)
+                    if wanted and message_format(loaded) != wanted:
+                        faults[str(number)] = (
+                            f"it packs rows as {message_format(loaded)}, the driver as {wanted}."
+                        )
                 except Exception as error:
                     as_dict = getattr(error, "to_dict", None)
                     faults[str(number)] = (
@@ -106,5 +119,5 @@ def _raise_first(answers: Sequence[str], plugins: Sequence[PluginRef]) -> None:
                 raise HoodooError.from_dict(fault)
             ref = plugins[int(number)]
             raise PluginError(
-                f"{ref.family} {ref.name!r} on worker {host}", f"can't be loaded: {fault}", FIX
+                f"{ref.family} {ref.name!r} on worker {host}", f"can't be used: {fault}", FIX
             )

@@ -13,12 +13,14 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from hoodoo.engine import frames
+from hoodoo.engine.crossing import message_format
 from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
 from hoodoo.model.internal_row import InternalRow, rows_schema
@@ -135,6 +137,38 @@ class SerializerContract:
         same(far.deserialize(bound.serialize(rows)), rows)
         again = pickle.loads(pickle.dumps(serializer)).bind(rows.schema)
         same(again.deserialize(far.serialize(rows)), rows)
+
+    # --- what Flink asks of its serializers -------------------------------------------------------
+    def test_threads_share_one(self, bound: BoundSerializer, rows: pa.RecordBatch) -> None:
+        """Flink makes a ``duplicate`` for each thread; here one object serves them all."""
+        parts = [rows.slice(start, 10) for start in range(0, 50, 10)] * 8
+        with ThreadPoolExecutor(4) as pool:
+            messages = list(pool.map(bound.serialize, parts))
+            for back, part in zip(pool.map(bound.deserialize, messages), parts, strict=True):
+                same(back, part)
+
+    def test_equal_ones(
+        self, serializer: Serializer, bound: BoundSerializer, rows: pa.RecordBatch
+    ) -> None:
+        """Bound to the same schema, two are one: their headers and messages are the same bytes."""
+        other = serializer.bind(rows.schema)
+        assert bytes(other.header()) == bytes(bound.header())
+        assert bytes(other.serialize(rows)) == bytes(bound.serialize(rows))
+
+    def test_rows_stay_as_they_are(self, bound: BoundSerializer, rows: pa.RecordBatch) -> None:
+        """Rows are immutable: who has some may hand them on without a copy."""
+        before = rows.to_pylist()
+        message = bound.serialize(rows)
+        kept = bytes(message)
+        bound.deserialize(message)
+        assert rows.to_pylist() == before and bytes(message) == kept
+
+    def test_its_version(self, serializer: Serializer) -> None:
+        """Of the code: it is the same in a copy that travelled, and each message that crosses ends with it."""
+        version = getattr(serializer, "version", 1)
+        assert isinstance(version, int) and version >= 1
+        assert message_format(serializer) == f"{serializer.name}/{version}"
+        assert message_format(pickle.loads(pickle.dumps(serializer))) == message_format(serializer)
 
     # --- messages ---------------------------------------------------------------------------------
     @pytest.mark.parametrize("near", [False, True])

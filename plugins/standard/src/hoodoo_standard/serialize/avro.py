@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, ClassVar
 
 import fastavro
 import pyarrow as pa
@@ -38,6 +38,7 @@ class AvroSerializer:
     """Implements :class:`~hoodoo.hookspecs.serializer.Serializer`."""
 
     name: str = "avro"
+    version: ClassVar[int] = 1
 
     @classmethod
     def from_settings(cls, settings: Settings) -> AvroSerializer:

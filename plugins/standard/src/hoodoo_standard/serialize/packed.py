@@ -8,7 +8,7 @@ bytes 0xFF of Arrow's own framing. Dictionaries travel before the batch, within 
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -29,6 +29,7 @@ class ArrowSerializer:
     """Implements :class:`~hoodoo.hookspecs.serializer.Serializer`."""
 
     name: str = "arrow"
+    version: ClassVar[int] = 1
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ArrowSerializer:

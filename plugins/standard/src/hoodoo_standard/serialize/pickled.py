@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import frozen
@@ -20,6 +20,7 @@ class PickleSerializer:
     """Implements :class:`~hoodoo.hookspecs.serializer.Serializer`."""
 
     name: str = "pickle"
+    version: ClassVar[int] = 1
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PickleSerializer:
