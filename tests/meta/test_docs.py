@@ -70,6 +70,7 @@ CONTRIBS = (
             "sqlite-index",
             "prometheus-metrics",
             "retention",
+            "lz4-serializer",
         )
     ),
 )
@@ -238,6 +239,8 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
         "src/hoodoo_route_geography/clustering.py",
         "src/hoodoo_route_geography/plugin.py",
         "src/hoodoo_arrow_format/format.py",
+        "src/hoodoo_lz4_serializer/messages.py",
+        "src/hoodoo_lz4_serializer/plugin.py",
         "src/hoodoo_retention/action.py",
         "src/hoodoo_retention/plugin.py",
     }
@@ -357,7 +360,11 @@ TYPES: dict[str, tuple[type, ...]] = {
     ),
     "index_hash": (KeyHash,),
     "layout": (Layout, Slot),
-    "serializer": (serializer_family.Serializer, serializer_family.BoundSerializer),
+    "serializer": (
+        serializer_family.Serializer,
+        serializer_family.VersionedSerializer,
+        serializer_family.BoundSerializer,
+    ),
     "file_format": (
         format_family.BaseFileFormat,
         format_family.HasColumnRanges,
