@@ -26,8 +26,14 @@ def cache() -> Path:
 
 def lineitem(scale: float) -> str:
     """A Parquet file of lineitem at ``scale``; 6,001,215 rows at 1."""
-    folder = cache() / f"sf{scale:g}"
-    made = folder / "lineitem.parquet"
+    return made_table("lineitem", scale)
+
+
+def made_table(name: str, scale: float) -> str:
+    """A Parquet file of the TPC-H table ``name`` at ``scale``."""
+    # Of lineitem alone, as the folders of all runs before have it.
+    folder = cache() / (f"sf{scale:g}" if name == "lineitem" else f"sf{scale:g}-{name}")
+    made = folder / f"{name}.parquet"
     if not made.exists():
         tool = shutil.which(
             "tpchgen-cli", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -36,7 +42,7 @@ def lineitem(scale: float) -> str:
         part = folder.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        command = [tool, "parquet", "-s", f"{scale:g}", "--tables=lineitem", f"--output-dir={part}"]
+        command = [tool, "parquet", "-s", f"{scale:g}", f"--tables={name}", f"--output-dir={part}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         part.rename(folder)
     return str(made)
