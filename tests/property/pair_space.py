@@ -1,0 +1,343 @@
+"""What the pairwise histories combine: kinds of tables and options, and what of it is refused, with the message.
+
+This is the source of docs/combinations.md (tests/meta/combinations_page.py).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from pair_cover import Config
+
+COPY, MERGE = "COPY_ON_WRITE", "MERGE_ON_READ"
+STORED, RFC, HUDI, KEPT = "stored", "virtual", "virtual as Hudi's", "virtual, all kept"
+NONE, TEXT, WHOLE, TWO = "none", "text", "integer", "two columns"
+MADE, JOINED = "made", "concatenated"
+ONE, TIMESTAMP, CUSTOM = "one column", "TIMESTAMP", "CUSTOM"
+IN_PATHS = ("simple", "bloom", "bucket", "partitioned_record_index")
+RECORDS = ("record_index", "partitioned_record_index", "growing_record_index")
+GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
+DEFAULT, ON, OFF = "default", "on", "off"
+
+# Factor -> its values; the first one is what nobody has to say.
+FACTORS: dict[str, tuple[str, ...]] = {
+    "type": (COPY, MERGE),
+    "version": ("9", "6"),
+    "record keys": (STORED, RFC, HUDI, KEPT),
+    "key columns": (TEXT, WHOLE, TWO, JOINED, MADE),
+    "partitions": (NONE, ONE, TWO, TIMESTAMP, CUSTOM),
+    "paths": ("plain", "hive style", "encoded", "hive style, encoded"),
+    "index": (*IN_PATHS, *GLOBAL),
+    "update.partition.path": (DEFAULT, "true", "false"),
+    "merger": ("commit_time", "event_time", "partial"),
+    "ordering": (NONE, WHOLE, TEXT, "double", TWO),
+    "metadata table": (DEFAULT, ON, OFF, "record index"),
+    "engine": ("local", "spark"),
+    "threads": (DEFAULT, "1", "3"),
+    "log blocks": (DEFAULT, "parquet", "avro"),
+    "layout": ("small_file", "new_files"),
+    "file sizes": (DEFAULT, "1500 bytes", "none small", "small row groups"),
+    "serializer": ("arrow", "avro", "pickle"),
+    "codec": (DEFAULT, "snappy", "gzip", "lz4_raw", "uncompressed"),
+    "bloom filter": (DEFAULT, "SIMPLE", OFF),
+    "change data": (OFF, "OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"),
+    "side of simple": (DEFAULT, "0"),
+    "insert of duplicates": (NONE, "drop", "fail"),
+    "combine before insert": ("false", "true"),
+    "widen integers": ("false", "true"),
+    "cleaning": (OFF, "by_commits", "by_versions", "by_hours"),
+    "archiving": (OFF, ON),
+    "compaction": (OFF, "log_size", "log_count", "bounded_io", "day_based", "unbounded"),
+    "clustering": (OFF, "inline", "planned"),
+    "clustering updates": ("reject", "allow", "allow, undone"),
+    "conflicts": (DEFAULT, "log_appends", "prefer_writer"),
+    "lock": (NONE, "in_process", "filesystem", "conditional_put"),
+    "partition columns": ("in files", "dropped"),
+    "base files": ("PARQUET", "ORC"),
+}  # fmt: skip
+
+
+@frozen
+class Refusal:
+    """``where``: factor -> values, all of which have to hold. ``step``: only this kind of step is refused,
+    else the table is. ``says``: part of the message."""
+
+    where: Mapping[str, tuple[str, ...]]
+    says: str
+    step: str = ""
+
+    def fits(self, config: Config) -> bool:
+        return all(config[name] in values for name, values in self.where.items())
+
+
+def _named(name: str) -> str:
+    return name.replace("_", ".") if name.startswith("update") else name.replace("_", " ")
+
+
+def refused(says: str, /, step: str = "", **where: str | tuple[str, ...]) -> Refusal:
+    found = {
+        _named(name): (values,) if isinstance(values, str) else values
+        for name, values in where.items()
+    }
+    return Refusal(found, says, step)
+
+
+_NOT_PATHS = (RFC, HUDI, KEPT)
+# What `create` refuses. A rule of one factor comes first: its message is the one that is seen.
+REFUSALS: tuple[Refusal, ...] = (
+    refused("makes files without their partition columns, which are not written", partition_columns="dropped"),
+    refused("no installed plugin offers it", base_files="ORC"),
+    refused("table version 6 has one ordering column", version="6", ordering=TWO),
+    refused("merger event_time: the table has no ordering columns", merger="event_time", ordering=NONE),
+    refused("gets no metadata table: Hoodoo keeps those of version 9", version="6", metadata_table=(ON, "record index")),
+    refused("gets no metadata table: Hoodoo keeps those of version 9", version="6", index=RECORDS),
+    refused("has virtual keys, and Spark Hudi would not keep a record index of them", record_keys=_NOT_PATHS, index=RECORDS),
+    refused("has virtual keys, and Spark Hudi would not keep a record index of them", record_keys=_NOT_PATHS, metadata_table="record index"),
+    refused("hoodie.metadata.enable=false: contradicts", index=RECORDS, metadata_table=OFF),
+    refused("is for tables with partitions, and this one has none", index="partitioned_record_index", partitions=NONE),
+    refused("can't be one of virtual keys: readers could not make the keys again", record_keys=_NOT_PATHS, partitions=(TIMESTAMP, CUSTOM)),
+    refused("is of virtual keys, and the keys of this table are stored", record_keys=STORED, key_columns=JOINED),
+    refused("can't be one of virtual keys: readers could not make the keys again", record_keys=_NOT_PATHS, key_columns=MADE),
+    refused("has an index that computes the file group of a key", index="bucket", clustering=("inline", "planned")),
+    refused("takes one record key column and one partition column", key_columns=TWO, partitions=TIMESTAMP),
+)  # fmt: skip
+
+
+def refusal(config: Config) -> Refusal | None:
+    return next((rule for rule in REFUSALS if rule.fits(config)), None)
+
+
+def broken(config: Config) -> tuple[str, ...]:
+    rule = refusal(config)
+    return tuple(rule.where) if rule else ()
+
+
+# --- columns --------------------------------------------------------------------------------------
+DEAD = "_hoodie_is_deleted"
+INNER = pa.struct([("a", pa.int32()), ("b", pa.string())])
+PAYLOAD = {"w": pa.int32(), "text": pa.string(), "f": pa.float64(), "inner": INNER}
+ORDERED = {WHOLE: pa.int64(), TEXT: pa.string(), "double": pa.float64(), TWO: pa.int32()}
+
+
+def key_columns(config: Config) -> tuple[str, ...]:
+    return {MADE: (), TEXT: ("k",), WHOLE: ("n",)}.get(config["key columns"], ("k", "n"))
+
+
+def partition_columns(config: Config) -> tuple[str, ...]:
+    return {
+        NONE: (), ONE: ("p",), TWO: ("p", "q"), TIMESTAMP: ("at",), CUSTOM: ("p", "at"),
+    }[config["partitions"]]  # fmt: skip
+
+
+def ordering_columns(config: Config) -> tuple[str, ...]:
+    return {NONE: (), TWO: ("o0", "o1")}.get(config["ordering"], ("o0",))
+
+
+def schema(config: Config) -> pa.Schema:
+    kinds = {
+        "k": pa.string(),
+        "n": pa.int64(),
+        "p": pa.string(),
+        "q": pa.date32(),
+        "at": pa.int64(),
+    }
+    names = [*(key_columns(config) or ("k",)), *partition_columns(config)]
+    columns = [(name, kinds[name]) for name in names]
+    columns += [(name, ORDERED[config["ordering"]]) for name in ordering_columns(config)]
+    return pa.schema([*columns, *PAYLOAD.items()])
+
+
+PARTS = ("x", "with space", None, "é")
+ENCODED = ("x", "a/b", None, "50%")
+DAYS = tuple(dt.date(2024, 2, day) for day in (1, 2, 28, 29))
+
+
+def partition_values(config: Config, part: int, seconds: int = 0) -> dict[str, Any]:
+    """Of one of four partitions; ``seconds`` differ within a day."""
+    pool = ENCODED if "encoded" in config["paths"] else PARTS
+    found = {
+        "p": pool[part],
+        "q": DAYS[part],
+        "at": 86400 * (19700 + part) + seconds % 86400,
+    }
+    return {name: found[name] for name in partition_columns(config)}
+
+
+# --- what is handed to create and open ------------------------------------------------------------
+def properties(config: Config) -> dict[str, Any]:
+    """For `create`."""
+    found: dict[str, Any] = {
+        "hoodie.datasource.write.hive_style_partitioning": "hive" in config["paths"],
+        "hoodie.datasource.write.partitionpath.urlencode": "encoded" in config["paths"],
+    }
+    found |= {
+        STORED: {},
+        RFC: {"hoodie.recordkey.virtual.enabled": True},
+        HUDI: {"hoodie.populate.meta.fields": False},
+        KEPT: {
+            "hoodie.recordkey.virtual.enabled": True,
+            "hoodoo.meta.fields.kept": "_hoodie_commit_time,_hoodie_commit_seqno,_hoodie_record_key,"
+            "_hoodie_partition_path,_hoodie_file_name",
+        },
+    }[config["record keys"]]
+    if config["key columns"] == JOINED:
+        found["hoodie.recordkey.virtual.concatenator"] = "|"
+    if config["index"] == "bucket":
+        found["hoodie.bucket.index.num.buckets"] = 3
+    if config["partitions"] in (TIMESTAMP, CUSTOM):
+        found["hoodie.keygen.timebased.timestamp.type"] = "UNIX_TIMESTAMP"
+        found["hoodie.keygen.timebased.output.dateformat"] = "yyyy-MM-dd"
+    moves = config["update.partition.path"]
+    if moves != DEFAULT:
+        found["hoodie.simple.index.update.partition.path"] = moves
+        found["hoodie.bloom.index.update.partition.path"] = moves
+    if config["metadata table"] == ON:
+        found["hoodie.metadata.enable"] = True
+    elif config["metadata table"] == "record index":
+        found["hoodie.metadata.global.record.level.index.enable"] = True
+    if config["change data"] != OFF:
+        found["hoodie.table.cdc.enabled"] = True
+        found["hoodie.table.cdc.supplemental.logging.mode"] = config["change data"]
+    if config["partition columns"] == "dropped":
+        found["hoodie.datasource.write.drop.partition.columns"] = True
+    if config["base files"] != "PARQUET":
+        found["hoodie.base.file.format"] = config["base files"]
+    return found
+
+
+def writer(config: Config) -> dict[str, Any]:
+    """For `create` and `open`: options of each writer."""
+    found: dict[str, Any] = {
+        "hoodoo.layout": config["layout"],
+        "hoodoo.serializer": config["serializer"],
+        "hoodie.datasource.insert.dup.policy": config["insert of duplicates"],
+        "hoodie.combine.before.insert": config["combine before insert"],
+        "hoodoo.schema.widen.integers": config["widen integers"],
+        "hoodie.metadata.compact.max.delta.commits": 3,
+    }
+    if config["metadata table"] == OFF:
+        found["hoodie.metadata.enable"] = False
+    moves = config["update.partition.path"]
+    if moves != DEFAULT:
+        found["hoodie.record.index.update.partition.path"] = moves
+    if config["threads"] != DEFAULT:
+        found["hoodoo.local.threads"] = config["threads"]
+    if config["log blocks"] != DEFAULT:
+        found["hoodie.logfile.data.block.format"] = config["log blocks"]
+    found |= {
+        DEFAULT: {},
+        "1500 bytes": {
+            "hoodie.parquet.max.file.size": 1500,
+            "hoodie.parquet.small.file.limit": 1500,
+        },
+        "none small": {"hoodie.parquet.small.file.limit": 0},
+        "small row groups": {"hoodie.parquet.block.size": 200, "hoodie.parquet.page.size": 64},
+    }[config["file sizes"]]
+    if config["codec"] != DEFAULT:
+        found["hoodie.parquet.compression.codec"] = config["codec"]
+    if config["bloom filter"] == OFF:
+        found["hoodie.parquet.bloom.filter.enabled"] = False
+    elif config["bloom filter"] != DEFAULT:
+        found["hoodie.bloom.index.filter.type"] = config["bloom filter"]
+    if config["side of simple"] != DEFAULT:
+        found["hoodoo.index.simple.side.bytes"] = 0
+    if config["cleaning"] == OFF:
+        found["hoodie.clean.automatic"] = False
+    else:
+        found |= {
+            "hoodie.clean.policy": config["cleaning"], "hoodie.clean.commits.retained": 2,
+            "hoodie.clean.fileversions.retained": 2, "hoodie.clean.hours.retained": 1,
+        }  # fmt: skip
+    if config["archiving"] == OFF:
+        found["hoodie.archive.automatic"] = False
+    else:
+        found |= {"hoodie.keep.min.commits": 3, "hoodie.keep.max.commits": 4}
+        found.setdefault("hoodie.clean.commits.retained", 1)
+    if config["compaction"] != OFF:
+        found |= {
+            "hoodie.compact.inline": True, "hoodie.compact.inline.max.delta.commits": 2,
+            "hoodie.compaction.strategy": config["compaction"],
+            "hoodie.compaction.daybased.target.partitions": 1, "hoodie.compaction.target.io": 1,
+        }  # fmt: skip
+    found |= {
+        OFF: {},
+        "inline": {"hoodie.clustering.inline": True, "hoodie.clustering.inline.max.commits": 2},
+        "planned": {
+            "hoodie.clustering.schedule.inline": True, "hoodie.clustering.inline.max.commits": 2,
+        },
+    }[config["clustering"]]  # fmt: skip
+    found |= {
+        "reject": {},
+        "allow": {"hoodie.clustering.updates.strategy": "allow"},
+        "allow, undone": {
+            "hoodie.clustering.updates.strategy": "allow",
+            "hoodie.clustering.rollback.pending.replacecommit.on.conflict": True,
+        },
+    }[config["clustering updates"]]
+    if config["conflicts"] != DEFAULT:
+        found["hoodie.write.lock.conflict.resolution.strategy"] = config["conflicts"]
+    if config["lock"] != NONE:
+        found["hoodie.write.lock.provider"] = config["lock"]
+    return found
+
+
+def arguments(config: Config) -> dict[str, Any]:
+    """Of `create`, but for the path and the engine."""
+    partitions: tuple[str, ...] = partition_columns(config)
+    generator = None
+    if config["partitions"] == TIMESTAMP:
+        generator = "TIMESTAMP"
+    elif config["partitions"] == CUSTOM:
+        generator, partitions = "CUSTOM", ("p:SIMPLE", "at:TIMESTAMP")
+    return {
+        "schema": schema(config),
+        "record_key": key_columns(config) or None,
+        "partition_by": partitions,
+        "ordering": ordering_columns(config),
+        "table_type": config["type"],
+        "table_version": int(config["version"]),
+        "key_generator": generator,
+        "index": config["index"],
+        "merger": config["merger"],
+        "options": {**properties(config), **writer(config)},
+    }
+
+
+# What a step of a history is refused for.
+STEP_REFUSALS: tuple[Refusal, ...] = (
+    refused("has no log files, and needs no compaction", "compact", type=COPY),
+    refused("has no log files, and needs no compaction", "plan a compaction", type=COPY),
+    refused("has an index that computes the file group of a key", "cluster", index="bucket"),
+    refused("has an index that computes the file group of a key", "plan a clustering", index="bucket"),
+    *(
+        refused("the keys of this table are made when rows are written", step, key_columns=MADE)
+        for step in (
+            "upsert", "upsert marked as deleted", "upsert few columns", "upsert a new column", "delete keys",
+            "delete rows",
+        )
+    ),
+    *(
+        refused(
+            "a key that moves to another partition path would lose them", "upsert few columns", merger="partial",
+            index=index, update_partition_path=moves,
+        )
+        for index, moves in (
+            (("global_simple", "global_bloom"), (DEFAULT, "true")),
+            (("record_index", "growing_record_index"), "true"),
+        )
+    ),
+    refused("can't be one of virtual keys: readers could not make the keys again", "rewrite_keys", key_columns=MADE),
+    refused(
+        "the keys of this table are made when rows are written", "insert",
+        key_columns=MADE, insert_of_duplicates=("drop", "fail"),
+    ),
+    refused("can't be one of virtual keys: readers could not make the keys again", "rewrite_keys", partitions=(TIMESTAMP, CUSTOM)),
+)  # fmt: skip
+
+
+def step_refusals(kind: str, config: Config) -> list[Refusal]:
+    return [rule for rule in STEP_REFUSALS if rule.step == kind and rule.fits(config)]
