@@ -94,14 +94,12 @@ def test_hudis_options_make_hudis_indexes(
 def test_what_cannot_be_is_refused_and_no_table_is_made(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedTableError, match="version 6"):
         create(tmp_path / "a", table_version=6)
-    with pytest.raises(ConfigError, match="virtual"):
-        create(tmp_path / "b", options={"hoodie.populate.meta.fields": "false"})
     with pytest.raises(ConfigError, match="contradicts a record index"):
         create(tmp_path / "c", options={"hoodie.metadata.enable": "false"})
     with pytest.raises(ConfigError, match="at least|between"):
         wrong = {"hoodie.metadata.global.record.level.index.min.filegroup.count": "20000"}
         create(tmp_path / "d", options=wrong)
-    assert not any(p.exists() for p in (tmp_path / n / ".hoodie" for n in "abcd"))
+    assert not any(p.exists() for p in (tmp_path / n / ".hoodie" for n in "acd"))
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -20,6 +20,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.timeline import properties
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, lying, rows
 
@@ -379,24 +380,19 @@ def test_what_can_not_be_switched_to(tmp_path: Path) -> None:
 
 # --- virtual keys -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(("engine", "index", "kind"), of_kinds(VIRTUAL))
-def test_fault_13_virtual_keys_give_up_a_record_index(
+def test_fault_13_a_record_index_goes_on_with_virtual_keys(
     tmp_path: Path, index: str, kind: str, engine: str
 ) -> None:
     table = filled(tmp_path / "t", index, table_type=kind, engine=engine)
     older = hoodoo.open(table.path, engine=engine)
-    with pytest.warns(HoodooWarning, match=r"no record index.*switch_index"):
-        table.enable_virtual_keys(kept=META_COLUMNS)
-    other = None if index.startswith("partitioned") else "GLOBAL_SIMPLE"
-    assert names(table) == (other, None)
+    table.enable_virtual_keys(kept=META_COLUMNS)
+    assert names(table) == (None, index.upper())
     assert not (tmp_path / "t/.hoodie/metadata/record_index").exists()
-    assert not (tmp_path / "t/.hoodie/metadata/hoodoo_record_index").exists()
     for n in (3, 4, 5):
         assert older.upsert(rows([*range(6), 90 + n], n)).updated == 6
-    for name in ("record_index", "growing_record_index"):
-        with pytest.raises(ConfigError, match="has virtual keys"):
-            table.switch_index(name)
-        with pytest.raises(ConfigError, match="has virtual keys"):
-            table.rebuild_index(name)
+    for name in STORED if MORE else ("growing_record_index", index):
+        table.switch_index(name)
+        table.rebuild_index(name)
     table.rewrite_keys()
     assert older.upsert(rows([*range(6), 99], 6)).updated == 6
     keys = older.read(["id"]).to_arrow().column("id").to_pylist()
@@ -409,27 +405,16 @@ def test_fault_13_virtual_keys_give_up_a_record_index(
     assert table.verify().findings == ()
 
 
-def test_fault_13_a_record_index_beside_another_one_goes_too(tmp_path: Path) -> None:
-    table = filled(tmp_path / "t", "global_bloom")
-    table.rebuild_index("record_index")
-    table.enable_virtual_keys()
-    assert names(table) == ("GLOBAL_BLOOM", None)
-    assert "record_index" not in table.config.metadata_partitions
-    for n in (3, 4):
-        assert hoodoo.open(table.path).upsert(rows(range(6), n)).updated == 6
-
-
 def test_fault_13_a_table_that_is_stuck_already(tmp_path: Path) -> None:
     """By the versions that made keys virtual and left the index noted."""
-    from hoodoo.timeline import properties
-
     table = filled(tmp_path / "t", "record_index")
-    with pytest.warns(HoodooWarning):
-        table.enable_virtual_keys()
-    noted = {"hoodie.index.type": None, "hoodoo.index.type": "RECORD_INDEX"}
-    properties.update(table.handle.storage, table.config, noted)
+    table.enable_virtual_keys()
+    gone = {
+        name: None for name in ("hoodoo.metadata.partitions", "hoodoo.metadata.partitions.made")
+    }
+    properties.update(table.handle.storage, table.config, gone)
     stuck = hoodoo.open(table.path)
-    with pytest.raises(ConfigError, match=r"switch_index\('global_simple'\)"):
-        stuck.upsert(rows([1], 3))
-    stuck.switch_index("global_simple")
+    with pytest.warns(HoodooWarning, match=r"rebuild_index\('record_index'\)"):
+        assert stuck.upsert(rows([1], 3)).updated == 1
+    stuck.rebuild_index("record_index")
     assert stuck.upsert(rows(range(6), 4)).updated == 6

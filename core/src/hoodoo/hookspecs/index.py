@@ -91,6 +91,10 @@ class IndexTraits(Protocol):
     def knows_logs(self) -> bool:
         """Whether it answers for keys which only log files have, too."""
 
+    def stands_in(self, context: IndexContext) -> LookupIndex | None:
+        """The index, global as this one is, that is asked in its place as long as what it stores can't be gone by;
+        None: it is asked itself. Default: always itself."""
+
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
         """Forget what was learned of the instant ``requested``. Without it such entries stay, and never count."""
 

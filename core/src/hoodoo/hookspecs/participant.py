@@ -287,6 +287,13 @@ class ParticipantServices(Protocol):
         """Make it anew from the table's files, while writers go on. Raises ConfigError for what it can't make,
         CommitConflictError while another process is at it."""
 
+    def make_virtual(self, request: RebuildRequest) -> TableConfig:
+        """Before a table stops to store record keys: make what goes on with virtual ones in the place of what can't
+        (:meth:`keys_are_virtual`); the properties as they are then. Default: nothing."""
+
+    def make_stored(self, request: RebuildRequest) -> TableConfig:
+        """The way back, after the table stores them again. Default: nothing."""
+
     def keys_are_virtual(self, config: TableConfig) -> Changes:
         """The changes of the properties of a table that stores record keys no longer. Default: none."""
 

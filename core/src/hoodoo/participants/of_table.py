@@ -156,6 +156,12 @@ class Participants:
                 return one
         return None
 
+    def make(self, virtual: bool, request: RebuildRequest) -> TableConfig:
+        """What goes on with virtual keys, or with stored ones, is made; the properties as they are then."""
+        for made in self._having("make_virtual" if virtual else "make_stored"):
+            request = evolve(request, config=made(request))
+        return request.config
+
     def keys_are_virtual(self, config: TableConfig) -> Changes:
         """The changes of properties of a table that stores record keys no longer."""
         found = self._having("keys_are_virtual")

@@ -58,6 +58,7 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     engine = target.engine
     context = context_of(target, arriving)
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
+    index = getattr(index, "stands_in", lambda context: None)(context) or index
     found = engine.collect(index.locate(keys, context))
     check_locations(index, found)
     if getattr(index, "knows_logs", False):

@@ -79,9 +79,14 @@ def begin_ranges(
 
 
 def begin_index(
-    target: TableState, table: MetadataTable, pending: Pending, size: IndexSize
+    target: TableState,
+    table: MetadataTable,
+    pending: Pending,
+    size: IndexSize,
+    partition: str = RECORD_INDEX,
 ) -> tuple[WriteStat, ...]:
     """Every record key. Its location's time is that of the file slice it lies in."""
+    size = size.of_partition(partition)
     zone = target.config.timezone
     known = [
         (n, s.partition_path, s.file_id, millis_of(s.instant, zone))
@@ -97,7 +102,7 @@ def begin_index(
     if not groups.file_ids:
         size.told(0)  # there are no rows yet
         return ()
-    files = GroupFiles(table.storage, pending, text, groups, base=True)
+    files = GroupFiles(table.storage, pending, text, groups, base=True, partition=partition)
     keys = target.keys_of(target.slices)
     if size.source is not None:
         keys, known = asked_of(target, size.source(target))

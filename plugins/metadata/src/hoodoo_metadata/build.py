@@ -39,6 +39,7 @@ from hoodoo_metadata.definitions import PATH as DEFINITIONS_PATH
 from hoodoo_metadata.definitions import PROPERTY as DEFINITIONS
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
+from hoodoo_metadata.index_reach import made_noted, newest_made
 from hoodoo_metadata.layout import FILES, INDEXES, RECORD_INDEX, is_own
 from hoodoo_metadata.partitions.api import Beginning
 from hoodoo_metadata.partitions.known import known, names
@@ -47,6 +48,7 @@ from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import (
     BEGINNINGS,
     FOLDER,
+    OWN_MADE,
     MetadataTable,
     beginning,
     building,
@@ -153,12 +155,21 @@ def finish(
         standing = _standing(storage, now, done)
         left = [p for p in building(now) if p not in standing]
         told = {**told_as({*listed(now), *standing}, left), DEFINITIONS: DEFINITIONS_PATH}
+        made = {**made_noted(now), **_made(storage, now, standing)}
+        told[OWN_MADE] = ",".join(f"{p}:{when}" for p, when in sorted(made.items())) or None
         for index, key in UNIQUE_OF.items():
             if index in standing:
                 told[key] = "true" if unique else None
         return told
 
     return properties.update(storage, config, changes)
+
+
+def _made(storage: Storage, config: TableConfig, partitions: Iterable[str]) -> dict[str, str]:
+    """When those of ``partitions`` that are Hoodoo's own were made."""
+    timeline = load(storage, config)
+    found = {p: newest_made(storage, timeline, p) for p in partitions if is_own(p)}
+    return {partition: when for partition, when in found.items() if when is not None}
 
 
 def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> list[str]:

@@ -9,15 +9,17 @@ from typing import Any
 
 from hoodoo.storage.api import Storage
 
-from hoodoo_metadata.layout import COLUMN_STATS, RECORD_INDEX
+from hoodoo_metadata.layout import COLUMN_STATS, RECORD_INDEX, VIRTUAL_PATH_INDEX
 
 PROPERTY = "hoodie.table.index.defs.path"
 _PARTITIONED = "isPartitioned"
 PATH = ".hoodie/.index_defs/index.json"
 
 
-def is_partitioned(storage: Storage) -> bool:
-    """Whether the record index has file groups for each partition path. One read."""
+def is_partitioned(storage: Storage, partition: str = RECORD_INDEX) -> bool:
+    """Whether the record index in ``partition`` has file groups for each partition path. One read at the most."""
+    if partition != RECORD_INDEX:
+        return partition == VIRTUAL_PATH_INDEX
     told = _told(storage).get(RECORD_INDEX) or {}
     return str((told.get("indexOptions") or {}).get(_PARTITIONED, "")).lower() == "true"
 

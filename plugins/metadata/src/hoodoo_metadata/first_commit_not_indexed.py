@@ -11,7 +11,14 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.index_reach import made_at
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_metadata.layout import (
+    GROWING_INDEX,
+    RECORD_INDEX,
+    VIRTUAL_INDEX,
+    VIRTUAL_PATH_INDEX,
+    is_own,
+)
+from hoodoo_metadata.table import FOLDER, mark_of
 
 # In the extra metadata of a commit: those partitions of which it matters who kept them.
 KEPT_BY = "hoodoo.metadata.kept"
@@ -19,16 +26,25 @@ KEPT_BY = "hoodoo.metadata.kept"
 # let none come since. Others may have.
 UNIQUE = "hoodoo.record.keys.unique"
 # The same of each record index. Where it is partitioned, a key may be once in each partition path.
-UNIQUE_OF = {RECORD_INDEX: UNIQUE, GROWING_INDEX: "hoodoo.growing.keys.unique"}
+UNIQUE_OF = {
+    RECORD_INDEX: UNIQUE,
+    GROWING_INDEX: "hoodoo.growing.keys.unique",
+    VIRTUAL_INDEX: "hoodoo.virtual.keys.unique",
+    VIRTUAL_PATH_INDEX: "hoodoo.virtual.path.keys.unique",
+}
 _MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 
 
 def first_commit_not_indexed(
     storage: Storage, timeline: Timeline, partition: str
 ) -> Instant | None:
-    """A commit since ``partition`` was made whose writer did not say that it kept it; None if there is none.
-    Reads the metadata of the active commits, once."""
+    """A commit since ``partition`` was made whose writer did not say that it kept it, or a restore; None if there is
+    none. Reads the metadata of the active commits, once."""
     made = made_at(storage, timeline, partition) or ""
+    for done in timeline.completed() if is_own(partition) else ():
+        # Hoodoo's own makes all partitions anew.
+        if done.action == "restore" and order_key(done.completion_order) > made:
+            return done
     for write in timeline.writes():
         if order_key(write.completion_order) <= made:
             continue
@@ -37,6 +53,20 @@ def first_commit_not_indexed(
         if metadata.operation not in _MOVES_NO_KEY and partition not in kept:
             return write
     return None
+
+
+def why_stale(storage: Storage, timeline: Timeline, partition: str) -> str | None:
+    """Why nobody may go by ``partition``, one of Hoodoo's own; None: it tells of all commits of ``timeline``.
+
+    What others do to a table they do without it. Whoever keeps it in a commit has asked here before: so a commit
+    that says that it kept it stands for all before it, too, those that are archived among them.
+    """
+    if storage.head(f"{FOLDER}/{mark_of(partition)}") is None:
+        return "its files were taken away"
+    found = first_commit_not_indexed(storage, timeline, partition)
+    if found is None:
+        return None
+    return f"{found.action} {found.requested} is of an engine that does not keep it"
 
 
 def is_unique(config: TableConfig, partition: str) -> bool:
@@ -49,4 +79,6 @@ def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECO
     room for one place."""
     if not is_unique(timeline.config, partition):
         return False
+    if is_own(partition):
+        return why_stale(storage, timeline, partition) is None
     return first_commit_not_indexed(storage, timeline, partition) is None

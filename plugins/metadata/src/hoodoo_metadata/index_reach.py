@@ -9,25 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.layout import RECORD_INDEX
-from hoodoo_metadata.table import MetadataTable, is_beginning
+from hoodoo_metadata.table import OWN_MADE, MetadataTable, is_beginning
 
 
 def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
     """The completion of the newest indexing action on ``timeline`` that made ``partition`` of the metadata
     table, as :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the
-    indexing actions."""
+    indexing actions; of Hoodoo's own partitions the properties say it."""
+    made = made_noted(timeline.config).get(partition)
+    made = made or newest_made(storage, timeline, partition)
+    return None if made is None else order_key(made)
+
+
+def newest_made(storage: Storage, timeline: Timeline, partition: str) -> str | None:
+    """The same by the timeline alone, as it stands there."""
     made = (
-        order_key(instant.completion_order)
+        instant.completion_order
         for instant in timeline.completed()
         if instant.action == INDEXING and partition in _made_by(timeline.contents(storage, instant))
     )
-    return max(made, default=None)
+    return max(made, key=order_key, default=None)
+
+
+def made_noted(config: TableConfig) -> dict[str, str]:
+    """Own partition -> the completion of the indexing action that made it."""
+    pairs = (text.rpartition(":") for text in (config.get(OWN_MADE) or "").split(","))
+    return {partition.strip(): when for partition, _colon, when in pairs if partition}
 
 
 def describes(

@@ -22,7 +22,23 @@ RECORD_INDEX = "record_index"
 OWN_PREFIX = "hoodoo_"
 # Hoodoo's own: a record index whose buckets get more file groups as they grow.
 GROWING_INDEX = "hoodoo_record_index"
-INDEXES = (RECORD_INDEX, GROWING_INDEX)
+# The record indexes of a table with virtual keys, global and of partition paths: as Hudi's, which Spark Hudi would not
+# keep of such keys, and go by all the same.
+VIRTUAL_INDEX = "hoodoo_virtual_record_index"
+VIRTUAL_PATH_INDEX = "hoodoo_virtual_partitioned_record_index"
+VIRTUAL_INDEXES = (VIRTUAL_INDEX, VIRTUAL_PATH_INDEX)
+OWN_INDEXES = (GROWING_INDEX, *VIRTUAL_INDEXES)
+INDEXES = (RECORD_INDEX, *OWN_INDEXES)
+# The names of indexes, and the partition that holds each; that of a record index where keys are virtual.
+PARTITIONED, GROWING = "partitioned_record_index", "growing_record_index"
+STORED = {RECORD_INDEX: RECORD_INDEX, PARTITIONED: RECORD_INDEX, GROWING: GROWING_INDEX}
+STORED_OF_VIRTUAL = {
+    RECORD_INDEX: VIRTUAL_INDEX,
+    PARTITIONED: VIRTUAL_PATH_INDEX,
+    GROWING: GROWING_INDEX,
+}
+# Which index lies in a partition of Hoodoo's own.
+INDEX_OF = {partition: index for index, partition in STORED_OF_VIRTUAL.items()}
 
 _PREFIXES = {
     FILES: "files-",

@@ -18,6 +18,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.archived import oldest
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import brief
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileGroup, FileSlice
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
@@ -25,13 +26,13 @@ from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.hfile import FileWindow, HFile
-from hoodoo_metadata.layout import GROWING_INDEX, INDEXES
+from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.record_index.bucket import decoded
-from hoodoo_metadata.record_index.growing import Growing
+from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
 from hoodoo_metadata.slice import Layer, layers
 from hoodoo_metadata.table import MetadataTable, is_beginning, listed
-from hoodoo_metadata.wanted import STORED, stored_name
+from hoodoo_metadata.wanted import partition_of, stored_name
 
 # Of a key the newest that was said: where it lies, null where it is gone; ``instant`` said it.
 CHANGED_LOCATIONS = pa.schema(
@@ -163,14 +164,21 @@ def _asked(source: ReadSource, index: str | None) -> str:
     """The partition of the metadata table that is asked. ConfigError where there is none."""
     config = source.timeline.config
     there = [partition for partition in INDEXES if partition in listed(config)]
-    wanted = there[:1] if index is None else [STORED.get(stored_name(index) or "", index)]
+    wanted = there[:1] if index is None else [_named(index, config)]
     if not wanted or wanted[0] not in there:
         raise ConfigError(
             f"table {config.name}",
             f"has no {'record index' if index is None else index} that notes what changes, or it is being made.",
             "Make it: table.rebuild_index('record_index'), or hoodoo rebuild-index.",
         )
+    if is_own(wanted[0]):
+        refuse_strangers(source.storage, source.timeline, wanted[0])
     return wanted[0]
+
+
+def _named(index: str, config: TableConfig) -> str:
+    name = stored_name(index)
+    return index if name is None else partition_of(name, config)
 
 
 def _point(value: str | datetime, timeline: Timeline) -> str:

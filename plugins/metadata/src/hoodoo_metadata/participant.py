@@ -32,14 +32,26 @@ from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, list_files
-from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
+from hoodoo_metadata.first_commit_not_indexed import why_stale
 from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import BLOOM_FILTERS, COLUMN_STATS, GROWING_INDEX, INDEXES, RECORD_INDEX
+from hoodoo_metadata.layout import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    GROWING_INDEX,
+    INDEXES,
+    OWN_INDEXES,
+    PARTITIONED,
+    RECORD_INDEX,
+    STORED,
+    VIRTUAL_INDEXES,
+    VIRTUAL_PATH_INDEX,
+)
 from hoodoo_metadata.partition_state import (
     built,
     current_partitions,
     drop_stale_partitions,
     unlisted,
+    without,
 )
 from hoodoo_metadata.partitions.known import folder_of, names, of_keys
 from hoodoo_metadata.record_index.shape import shaped, sized
@@ -50,18 +62,17 @@ from hoodoo_metadata.table import (
     LISTED,
     OWN_BUILDING,
     OWN_LISTED,
+    OWN_MADE,
     MetadataTable,
     building,
     listed,
-    told_as,
 )
 from hoodoo_metadata.undo import forget, sweep_forgotten
 from hoodoo_metadata.verify import AllChecks, LocationsCheck, check_listing
 from hoodoo_metadata.wanted import (
-    PARTITIONED_INDEX,
-    STORED,
     Wanted,
     by_paths,
+    partition_of,
     refuse_unable,
     stored_name,
     with_metadata,
@@ -100,7 +111,7 @@ class MetadataParticipant:
     # --- properties -------------------------------------------------------------------------------
     @property
     def properties(self) -> tuple[str, ...]:
-        return (LISTED, BUILDING, OWN_LISTED, OWN_BUILDING)
+        return (LISTED, BUILDING, OWN_LISTED, OWN_BUILDING, OWN_MADE)
 
     def hidden(self, config: TableConfig) -> TableConfig:
         return unlisted(config)
@@ -192,8 +203,8 @@ class MetadataParticipant:
         return index in STORED
 
     def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
-        partition = STORED[index]
-        refuse_unable(config, True)
+        refuse_unable(config)
+        partition = partition_of(index, config)
         if not self.enabled:
             raise ConfigError(
                 f"option {options_of.ENABLED.key}=false",
@@ -202,9 +213,9 @@ class MetadataParticipant:
             )
         if partition not in listed(config):
             return True
-        return partition == RECORD_INDEX and (
-            is_partitioned(storage) != (index == PARTITIONED_INDEX)
-        )
+        if partition in OWN_INDEXES:  # what lookups refuse is made anew
+            return why_stale(storage, load(storage, config), partition) is not None
+        return is_partitioned(storage) != (index == PARTITIONED)
 
     def shares(self, one: str, other: str) -> bool:
         return one != other and STORED.get(one, one) == STORED.get(other, other)
@@ -217,6 +228,8 @@ class MetadataParticipant:
             request, wanted.partitions, wanted.partitioned, repeated, wanted.partition
         )
         unique = wanted.index if set(repeated) == {0} else None
+        if RECORD_INDEX in wanted.partitions:
+            config = self._give_up(request.storage, config, VIRTUAL_INDEXES)
         return Rebuilt(config, wanted.partitions, unique)
 
     def _build(
@@ -230,7 +243,7 @@ class MetadataParticipant:
         """``partitioned``: the record index is to be of partition paths; None: as it is. ``repeated`` is given the
         number of keys that lie in more than one place. ``named``: the partition that was asked for by name."""
         if partitioned is None:
-            partitioned = is_partitioned(request.storage)
+            partitioned = VIRTUAL_PATH_INDEX in partitions or is_partitioned(request.storage)
         size = IndexSize.of(self.settings.options, partitioned)
         size = sized(size, request.shape, named)
         size = evolve(size, told=repeated.append, source=request.source)
@@ -241,16 +254,43 @@ class MetadataParticipant:
         changes(request.config)  # what can't be is refused before anything is changed
         return build(request.storage, request.config, partitions, request.look, size, changes)
 
+    def make_virtual(self, request: RebuildRequest) -> TableConfig:
+        config, storage = request.config, request.storage
+        if RECORD_INDEX not in listed(config):
+            return config
+        own = VIRTUAL_INDEXES[is_partitioned(storage)]
+        if own in listed(config) and why_stale(storage, load(storage, config), own) is None:
+            return config
+        return self._build(request, [own], own == VIRTUAL_PATH_INDEX, [])
+
+    def make_stored(self, request: RebuildRequest) -> TableConfig:
+        config = request.config
+        there = [p for p in VIRTUAL_INDEXES if p in (*listed(config), *building(config))]
+        if not there or RECORD_INDEX in listed(config):
+            return self._give_up(request.storage, config, there)
+        # An index of partition paths alone may be made: keys may lie in each.
+        own = stored_name(request.own_index or "")
+        by_paths = there[-1] == VIRTUAL_PATH_INDEX and own != RECORD_INDEX
+        config = self._build(request, [RECORD_INDEX], by_paths, [])
+        return self._give_up(request.storage, config, there)
+
+    def _give_up(
+        self, storage: Storage, config: TableConfig, partitions: Sequence[str]
+    ) -> TableConfig:
+        """The ``partitions`` are kept no longer: nobody names them, then their files go."""
+        gone = {p for p in partitions if p in (*listed(config), *building(config))}
+        if gone:
+            config = properties.update(storage, config, lambda now: without(now, gone))
+            for partition in gone:
+                storage.delete_prefix(f"{FOLDER}/{partition}")
+        return config
+
     def keys_are_virtual(self, config: TableConfig) -> Changes:
-        if not any(p in of_keys() for p in (*listed(config), *building(config))):
-            return {}
-        ready, begun = (
-            [p for p in found if p not in of_keys()] for found in (listed(config), building(config))
-        )
-        return {**told_as(ready, begun), **dict.fromkeys(UNIQUE_OF.values())}
+        gone = of_keys()
+        return without(config, gone) if gone & {*listed(config), *building(config)} else {}
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
-        for partition in of_keys():
+        for partition in of_keys() - {*listed(config), *building(config)}:
             storage.delete_prefix(f"{FOLDER}/{partition}")
         if not listed(config) and not building(config):
             storage.delete_prefix(FOLDER)

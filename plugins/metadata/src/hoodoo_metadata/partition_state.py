@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hoodoo.errors import CommitConflictError, warn
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -9,13 +11,16 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_metadata.layout import FILES, is_own
+from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, why_stale
+from hoodoo_metadata.index_reach import made_noted
+from hoodoo_metadata.layout import FILES, OWN_INDEXES, is_own
 from hoodoo_metadata.partitions.known import names, of_keys
 from hoodoo_metadata.table import (
     BUILDING,
     FOLDER,
     LISTED,
     OWN_LISTED,
+    OWN_MADE,
     MetadataTable,
     building,
     is_beginning,
@@ -32,15 +37,20 @@ def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     if not config.traits.writes_metadata:
         return ()
     ready, mine = listed(config), keepable(config)
-    kept = [p for p in mine if p in ready]
+    kept = [p for p in mine if p in ready and not _is_stale(storage, timeline, p)]
     begun = [p for p in building(config) if p in mine and p not in ready]
     if begun:
         kept += built(storage, timeline, begun)
     return tuple(kept)
 
 
+def _is_stale(storage: Storage, timeline: Timeline, partition: str) -> bool:
+    """Whether others have written without it: a commit that said that it kept it would hide theirs."""
+    return partition in OWN_INDEXES and why_stale(storage, timeline, partition) is not None
+
+
 def keepable(config: TableConfig) -> tuple[str, ...]:
-    """The partitions that Hoodoo keeps of a table. Spark Hudi leaves the record index of virtual keys empty."""
+    """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual keys empty."""
     if not config.traits.writes_metadata:
         return ()
     every = names()
@@ -99,6 +109,16 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
     for partition in gone:
         storage.delete_prefix(f"{FOLDER}/{partition}")
     return config
+
+
+def without(config: TableConfig, gone: Collection[str]) -> dict[str, str | None]:
+    """The changes of properties that leave the partitions ``gone`` out."""
+    ready, begun = (
+        [p for p in found if p not in gone] for found in (listed(config), building(config))
+    )
+    made = ",".join(f"{p}:{w}" for p, w in sorted(made_noted(config).items()) if p not in gone)
+    unique = {key: None for partition, key in UNIQUE_OF.items() if partition in gone}
+    return {**told_as(ready, begun), OWN_MADE: made or None, **unique}
 
 
 def unlisted(config: TableConfig) -> TableConfig:

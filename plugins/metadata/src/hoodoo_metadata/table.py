@@ -33,6 +33,8 @@ BUILDING = "hoodie.table.metadata.partitions.inflight"
 # The same of Hoodoo's own partitions.
 OWN_LISTED = "hoodoo.metadata.partitions"
 OWN_BUILDING = "hoodoo.metadata.partitions.inflight"
+# When each of them was made: `partition:completion`, which is known when the indexing action is archived, too.
+OWN_MADE = "hoodoo.metadata.partitions.made"
 _MADE = {
     "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
     "hoodie.table.keygenerator.type": "HOODIE_TABLE_METADATA",

@@ -6,6 +6,7 @@ Memory: the entries of one file group of the record index, and the record keys o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,9 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, told_files
+from hoodoo_metadata.first_commit_not_indexed import why_stale
 from hoodoo_metadata.hfile import ENTRIES
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.record_index.locations import decode_locations
 from hoodoo_metadata.record_index.verify_growing import check_growing, may_outlive_rows, some
@@ -90,9 +92,10 @@ class LocationsCheck:
     def findings(self) -> Iterator[Finding]:
         keys = pa.chunked_array(self._keys, pa.string()).combine_chunks()
         places = pa.chunked_array(self._places, pa.int32()).combine_chunks()
-        for index, check in ((RECORD_INDEX, self._compared), (GROWING_INDEX, self._growing)):
+        for index in INDEXES:
             if index not in listed(self.timeline.config):
                 continue
+            check = self._growing if index == GROWING_INDEX else partial(self._compared, index)
             try:
                 yield from check(keys, places)
             except (HoodooError, FileNotFoundError) as error:
@@ -104,12 +107,14 @@ class LocationsCheck:
     def _growing(self, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
         return check_growing(self.storage, self.timeline, keys, places, self._slices)
 
-    def _compared(self, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
+    def _compared(self, index: str, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
+        if is_own(index) and why_stale(self.storage, self.timeline, index) is not None:
+            return  # lookups do not go by it
         table = MetadataTable.open(self.storage, self.timeline)
-        buckets = table.slices(RECORD_INDEX)
-        partitioned = is_partitioned(self.storage)
+        buckets = table.slices(index)
+        partitioned = is_partitioned(self.storage, index)
         if not buckets and not partitioned:
-            obj = f"{FOLDER}/{RECORD_INDEX}"
+            obj = f"{FOLDER}/{index}"
             yield Finding("metadata.unreadable", obj, "it holds no file group", _FIX)
             return
         paths = pa.array([s.partition_path for s in self._slices], pa.string())
@@ -126,7 +131,7 @@ class LocationsCheck:
         lost = keys.filter(pa.array(slots < 0))
         if len(lost):
             rule = f"it has no file group for {len(lost)} keys, for example {some(lost[:3].to_pylist())}"
-            yield Finding("metadata.keys", f"{FOLDER}/{RECORD_INDEX}", rule, _FIX)
+            yield Finding("metadata.keys", f"{FOLDER}/{index}", rule, _FIX)
 
     def _entries(self, table: MetadataTable, bucket: FileSlice) -> pa.Table:
         text = record_schema(self.timeline.config.version)
@@ -138,7 +143,7 @@ class LocationsCheck:
     def _of_bucket(
         self, bucket: FileSlice, keys: pa.Array, places: pa.Array, told: pa.Table
     ) -> Iterator[Finding]:
-        obj = f"{FOLDER}/{RECORD_INDEX}/{bucket.file_id}"
+        obj = f"{FOLDER}/{bucket.partition_path}/{bucket.file_id}"
         at = pc.index_in(keys, value_set=told.column("key").combine_chunks())
         missing = keys.filter(pc.is_null(at))
         if len(missing):

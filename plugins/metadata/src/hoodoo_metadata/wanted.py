@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from attrs import frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
@@ -16,10 +16,16 @@ from hoodoo_metadata.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     FILES,
+    GROWING,
     GROWING_INDEX,
-    INDEXES,
+    INDEX_OF,
     PARTITION_STATS,
+    PARTITIONED,
     RECORD_INDEX,
+    STORED,
+    STORED_OF_VIRTUAL,
+    VIRTUAL_INDEX,
+    VIRTUAL_PATH_INDEX,
     is_own,
 )
 from hoodoo_metadata.partitions.known import folder_of, names
@@ -27,10 +33,10 @@ from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import OWN_BUILDING, building, listed, told_as
 
-# Names of the indexes that are stored in the metadata table, and the partition that holds each.
-PARTITIONED_INDEX = "partitioned_record_index"
-GROWING = "growing_record_index"
-STORED = {RECORD_INDEX: RECORD_INDEX, PARTITIONED_INDEX: RECORD_INDEX, GROWING: GROWING_INDEX}
+
+def partition_of(index: str, config: TableConfig) -> str:
+    """The partition of the table with the properties ``config`` that holds ``index``, one of STORED, when it is made."""
+    return (STORED if config.populate_meta_fields else STORED_OF_VIRTUAL)[index]
 
 
 def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
@@ -41,7 +47,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     keys = asked or _index_of(config) not in (None, GROWING)
     own = [GROWING_INDEX] if growing else []
     if growing:
-        refuse_unable(config, True)
+        refuse_unable(config)
         Growing.of(config)
         config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
     enabled = options_of.ENABLED.given(options)
@@ -52,7 +58,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
                 "leave it out.",
             )  # fmt: skip
         return config
-    refuse_unable(config, keys)
+    refuse_unable(config)
     partitioned = by_paths(config, options)
     if partitioned and not config.partition_fields:
         raise ConfigError(
@@ -63,7 +69,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     ranges = options_of.RANGES.read(options)
     wanted = [FILES]
     wanted += [COLUMN_STATS] if ranges else []
-    wanted += [RECORD_INDEX] if keys else []
+    wanted += [partition_of(PARTITIONED if partitioned else RECORD_INDEX, config)] if keys else []
     wanted += [PARTITION_STATS] if ranges and config.partition_fields else []
     if options_of.FILTERS.read(options):
         _refuse_virtual_filters(config)
@@ -74,7 +80,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
 
 def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
     """Whether the record index that a new table asks for is partitioned."""
-    return _index_of(config) == PARTITIONED_INDEX or options_of.PATH_KEYS.read(options)
+    return _index_of(config) == PARTITIONED or options_of.PATH_KEYS.read(options)
 
 
 def _index_of(config: TableConfig) -> str | None:
@@ -83,20 +89,13 @@ def _index_of(config: TableConfig) -> str | None:
     return named if named in STORED else None
 
 
-def refuse_unable(config: TableConfig, keys: bool) -> None:
-    """Raises UnsupportedTableError where a table can't have a metadata table; with ``keys``, ConfigError
-    where it can't have a record index."""
+def refuse_unable(config: TableConfig) -> None:
+    """Raises UnsupportedTableError where a table can't have a metadata table."""
     if not config.traits.writes_metadata:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}",
             "gets no metadata table: Hoodoo keeps those of version 9.",
             "Use version 9, or leave it as it is: its directories are listed then.",
-        )
-    if keys and not config.populate_meta_fields:
-        raise ConfigError(
-            f"table {config.name}",
-            "has virtual keys, and Spark Hudi would not keep a record index of them.",
-            "Make the keys stored ones (table.rewrite_keys(virtual=False)), or use another index.",
         )
 
 
@@ -111,8 +110,8 @@ def _refuse_virtual_filters(config: TableConfig) -> None:
 
 def stored_name(name: str) -> str | None:
     """The name of the index that is stored here and is called ``name``, by whatever name; None if it is none."""
-    if name == GROWING_INDEX:
-        return GROWING
+    if name in INDEX_OF:
+        return INDEX_OF[name]
     offer = kernel().find("index", name)
     found = name if offer is None else offer.name
     return found if found in STORED else None
@@ -133,25 +132,29 @@ class Wanted:
         """What ``request`` asks for. Raises ConfigError, UnsupportedTableError for what can't be made."""
         config, name = request.config, request.name
         there = {*listed(config), *building(config)}
+        refuse_unable(config)
         if name is None:
-            refuse_unable(config, False)
             return cls(tuple(p for p in names() if p in there or p == FILES))
         index = stored_name(name)
-        partition = STORED.get(index or "") or folder_of(name)
-        refuse_unable(config, partition in INDEXES)
+        partition = folder_of(name) if index is None else partition_of(index, config)
         if partition == BLOOM_FILTERS:
             _refuse_virtual_filters(config)
         if partition not in names():
             raise ConfigError(
                 f"metadata table partition {name!r}",
-                f"is none of {', '.join((*names(), PARTITIONED_INDEX, GROWING))}",
+                f"is none of {', '.join((*names(), PARTITIONED, GROWING))}",
                 "name one of these.",
             )
+        if partition == VIRTUAL_INDEX and _by_name(request, there):
+            partition = VIRTUAL_PATH_INDEX
+        if partition == VIRTUAL_PATH_INDEX:
+            _refuse_flat(config)
+            return cls((partition,), None, True, partition)
         if is_own(partition):
-            return cls((partition,), index, partition=partition)
+            return cls((partition,), index, False, partition=partition)
         partitioned: bool | None = None
         if partition == RECORD_INDEX:
-            partitioned = _kind(request, index == PARTITIONED_INDEX, partition in there)
+            partitioned = _kind(request, index == PARTITIONED, partition in there)
         made = RECORD_INDEX if partition == RECORD_INDEX and not partitioned else None
         if partition == FILES or FILES not in config.metadata_partitions:
             wanted = tuple(p for p in names() if p in there or p in (FILES, partition))
@@ -165,15 +168,27 @@ def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:
     is_so = there and is_partitioned(request.storage)
     if request.name == RECORD_INDEX and there and not request.is_index:
         return is_so
-    if partitioned and not request.config.partition_fields:
-        raise ConfigError(
-            f"index {PARTITIONED_INDEX}", "is for tables with partitions, and this one has none.",
-            "Use the global one: record_index.",
-        )  # fmt: skip
+    if partitioned:
+        _refuse_flat(request.config)
     own = request.own_index
-    if there and is_so != partitioned and own in (RECORD_INDEX, PARTITIONED_INDEX):
+    if there and is_so != partitioned and own in (RECORD_INDEX, PARTITIONED):
         raise ConfigError(
             f"index {request.name}", f"would take the place of the table's, {own}.",
             f"Use table.switch_index({request.name!r}), or hoodoo switch-index: it makes the one of the other.",
         )  # fmt: skip
     return partitioned
+
+
+def _by_name(request: RebuildRequest, there: Collection[str]) -> bool:
+    """Of virtual keys: whether the index of partition paths is what the name of Hudi's partition stands for, as it is
+    the one that is there."""
+    named = request.name == RECORD_INDEX and not request.is_index
+    return named and VIRTUAL_PATH_INDEX in there and VIRTUAL_INDEX not in there
+
+
+def _refuse_flat(config: TableConfig) -> None:
+    if not config.partition_fields:
+        raise ConfigError(
+            f"index {PARTITIONED}", "is for tables with partitions, and this one has none.",
+            "Use the global one: record_index.",
+        )  # fmt: skip

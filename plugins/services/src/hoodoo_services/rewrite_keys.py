@@ -41,7 +41,7 @@ from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.hookspecs.compaction import Candidate
-from hoodoo_services.indexes.stored import delete_stored_index, without_stored_index
+from hoodoo_services.indexes.stored import delete_stored_index, stored_index, without_stored_keys
 from hoodoo_services.outcome import RewrittenKeys
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ class RewriteKeysAction:
         check_made(generator, table.stored_row(columns), columns)
         pinned = table_properties(generator)
         table.participants.drop_stale()
-        stored = without_stored_index(table)
+        table.use_properties(table.participants.each.make(True, table.participants.request()))
+        stored = without_stored_keys(table)
         table.change_properties({**enabling(table.timeline(), kept, pinned), **stored})
         if stored:
             delete_stored_index(table)
@@ -124,6 +125,8 @@ def _store_keys(table: TableHandle) -> None:
         check_all_stored(table.storage, file_format, table.newest_slices()[1], generator)
         table.participants.drop_stale()
         table.change_properties(disabling())
+    request = table.participants.request(own_index=stored_index(table))
+    table.use_properties(table.participants.each.make(False, request))
 
 
 def enabling(

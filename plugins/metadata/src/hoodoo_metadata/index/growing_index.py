@@ -9,10 +9,10 @@ from __future__ import annotations
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream
-from hoodoo.hookspecs.index import IndexContext
+from hoodoo.hookspecs.index import IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_metadata.index.record_index import how_of, missing_fix
+from hoodoo_metadata.index.record_index import how_of, in_place, missing_fix
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.options import RECORD_MOVES
 from hoodoo_metadata.record_index.index import RecordIndex
@@ -39,6 +39,10 @@ class GrowingIndex:
     def from_settings(cls, settings: Settings) -> GrowingIndex:
         moves = settings.value(RECORD_MOVES)
         return cls(moves, how_of(settings))
+
+    def stands_in(self, context: IndexContext) -> LookupIndex | None:
+        """Of virtual keys, other engines than Hoodoo write without it: the files are asked then."""
+        return None if context.key_generator is None else in_place(context, GROWING_INDEX, True)
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         return self._opened(context).locate(

@@ -7,15 +7,17 @@ RECORD_INDEX of before.
 from __future__ import annotations
 
 from attrs import frozen
-from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError, warn
 from hoodoo.hookspecs.engine import Stream
-from hoodoo.hookspecs.index import IndexContext
+from hoodoo.hookspecs.index import ANYWHERE, IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import default_name, in_role, resolve
 
-from hoodoo_metadata.layout import RECORD_INDEX
+from hoodoo_metadata.first_commit_not_indexed import why_stale
+from hoodoo_metadata.layout import INDEX_OF, PARTITIONED, RECORD_INDEX, STORED_OF_VIRTUAL
 from hoodoo_metadata.options import CHOOSES, RECORD_MOVES, SEEKS
 from hoodoo_metadata.record_index.index import RecordIndex
-from hoodoo_metadata.table import building
+from hoodoo_metadata.table import building, listed
 
 
 @frozen
@@ -36,6 +38,13 @@ class RecordLevelIndex:
         moves = settings.value(RECORD_MOVES)
         return cls(moves, how_of(settings))
 
+    def stands_in(self, context: IndexContext) -> LookupIndex | None:
+        """What is asked of virtual keys where it is not there, or others have written without it: the files."""
+        own = self._own(context)
+        if own is None or (context.key_generator is None and not _is_listed(own, context)):
+            return None
+        return in_place(context, own, self.is_global)
+
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         return self._opened(context).locate(
             context.engine, keys, context.slices, context.key_bytes, context.serializer
@@ -44,8 +53,16 @@ class RecordLevelIndex:
     def entries(self, context: IndexContext) -> Stream:
         return self._opened(context).entries(context.engine)
 
+    def _own(self, context: IndexContext) -> str | None:
+        """Where it lies unless it is Hudi's: with virtual keys, and on the way back from them."""
+        if context.timeline is None or _is_listed(RECORD_INDEX, context):
+            return None
+        return STORED_OF_VIRTUAL[RECORD_INDEX if self.is_global else PARTITIONED]
+
     def _opened(self, context: IndexContext) -> RecordIndex:
-        timeline = context.timeline
+        timeline, own = context.timeline, self._own(context)
+        if timeline is not None and own is not None and _is_listed(own, context):
+            return RecordIndex.open(context.storage, timeline, how=self.how, partition=own)
         if timeline is not None and RECORD_INDEX in building(timeline.config):
             raise CommitConflictError(
                 f"table {context.storage.root}",
@@ -71,12 +88,31 @@ class RecordLevelIndex:
 
 def missing_fix(context: IndexContext, name: str) -> str:
     """What to do where a table has no index ``name``."""
-    if context.key_generator is not None:
-        return (
-            "Keys that are virtual can't have one: table.switch_index('global_simple'), or "
-            "hoodoo switch-index, gives the table an index that keeps them unique as well."
-        )
     return f"Make it: table.rebuild_index({name!r}), or hoodoo rebuild-index."
+
+
+def _is_listed(partition: str, context: IndexContext) -> bool:
+    return context.timeline is not None and partition in listed(context.timeline.config)
+
+
+def in_place(context: IndexContext, partition: str, anywhere: bool) -> LookupIndex | None:
+    """An index that reads the files, with a warning, unless ``partition`` tells of all commits."""
+    timeline = context.timeline
+    if timeline is None:
+        return None
+    why: str | None = "it is not there"
+    if partition in listed(timeline.config):
+        why = why_stale(context.storage, timeline, partition)
+    if why is None:
+        return None
+    name, settings = INDEX_OF[partition], Settings(timeline.config)
+    warn(
+        f"table {timeline.config.name}: its {name} does not know all record keys ({why}): keys are looked for in the "
+        f"files. table.rebuild_index({name!r}), or hoodoo rebuild-index, makes it anew."
+    )
+    other = in_role("index", ANYWHERE) if anywhere else default_name("index", settings)
+    index: LookupIndex = resolve("index", other, settings).instance
+    return index
 
 
 def partitioned_from_settings(settings: Settings) -> RecordLevelIndex:

@@ -31,7 +31,7 @@ class GrowingIndexPartition:
 
     name: str = GROWING_INDEX
     keys: bool = True
-    stored_keys: bool = True
+    stored_keys: bool = False
     noted: bool = True
     sought: bool = True
 

@@ -9,7 +9,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
 
-from hoodoo_metadata.layout import COLUMN_STATS, OWN_PREFIX, PARTITION_STATS
+from hoodoo_metadata.layout import COLUMN_STATS, OWN_PREFIX, PARTITION_STATS, VIRTUAL_INDEXES
 from hoodoo_metadata.partitions.api import Partition
 from hoodoo_metadata.partitions.bloom_filters import BloomFiltersPartition
 from hoodoo_metadata.partitions.files import FilesPartition
@@ -26,6 +26,7 @@ _BUILT_IN: tuple[Partition, ...] = (
     RangesPartition(PARTITION_STATS),
     BloomFiltersPartition(),
     GrowingIndexPartition(),
+    *map(RecordIndexPartition, VIRTUAL_INDEXES),
 )
 
 

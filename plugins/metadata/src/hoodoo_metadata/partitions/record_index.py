@@ -18,7 +18,7 @@ from hoodoo_metadata.combine import newest_merged
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, is_unique
-from hoodoo_metadata.layout import RECORD_INDEX
+from hoodoo_metadata.layout import RECORD_INDEX, is_own
 from hoodoo_metadata.partitions.api import Beginning, Missed, Work
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.record_index.locations import millis_of
@@ -36,12 +36,18 @@ class RecordIndexPartition:
 
     name: str = RECORD_INDEX
     keys: bool = True
-    stored_keys: bool = True
     noted: bool = True
     sought: bool = True
 
+    @property
+    def stored_keys(self) -> bool:
+        """Hudi's is of them alone: Spark Hudi would not keep one of virtual keys, and go by it."""
+        return not is_own(self.name)
+
     def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
-        return begin_index(beginning.state, beginning.table, beginning.pending, beginning.size)
+        return begin_index(
+            beginning.state, beginning.table, beginning.pending, beginning.size, self.name
+        )
 
     def deltas(self, work: Work) -> Sequence[Delta]:
         return ()
@@ -56,10 +62,13 @@ class RecordIndexPartition:
         begun = work.begun
         known = places(placed(work))
         paths = {path for path, _id in keys.files.values()}
-        groups, new = index_groups(work.table, change.storage, work.options, paths)
-        files = GroupFiles(work.table.storage, begun.pending, begun.schema_text, groups, False, new)
-        if may_repeat(work, self.name, is_partitioned(change.storage)):
-            files = evolve(files, known=groups_by_slot(work.table, groups))
+        by_paths = is_partitioned(change.storage, self.name)
+        groups, new = index_groups(work.table, self.name, by_paths, work.options, paths)
+        files = GroupFiles(
+            work.table.storage, begun.pending, begun.schema_text, groups, False, new, self.name
+        )
+        if may_repeat(work, self.name, by_paths):
+            files = evolve(files, known=groups_by_slot(work.table, self.name, groups))
         stats, repeated = write_index_rows(
             keys.table.engine, keys.rows, known, files, change.serializer
         )
@@ -68,7 +77,7 @@ class RecordIndexPartition:
         return stats
 
     def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
-        work, size = missed.work, missed.size
+        work, size = missed.work, missed.size.of_partition(self.name)
         keys = work.keys
         assert keys is not None and keys.rows is not None
         paths = {path for path, _id in keys.files.values()} if size.partitioned else None
@@ -77,7 +86,7 @@ class RecordIndexPartition:
         ids += [there.file_ids[slot] for slot in sorted(new_slots)]
         begun = work.begun
         files = GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, there, False, new_slots
+            work.table.storage, begun.pending, begun.schema_text, there, False, new_slots, self.name
         )
         known = places(placed_slices(missed))
         return write_index_rows(keys.table.engine, keys.rows, known, files, keys.table.serializer)[
@@ -130,22 +139,28 @@ def not_unique(work: Work, partition: str) -> None:
     properties.update(work.change.storage, config, {UNIQUE_OF[partition]: None})
 
 
-def groups_by_slot(table: MetadataTable, groups: IndexGroups) -> tuple[tuple[FileSlice, ...], ...]:
+def groups_by_slot(
+    table: MetadataTable, partition: str, groups: IndexGroups
+) -> tuple[tuple[FileSlice, ...], ...]:
     """The file group of each slot, where there is one."""
-    there = {slice_.file_id: slice_ for slice_ in table.slices(RECORD_INDEX)}
+    there = {slice_.file_id: slice_ for slice_ in table.slices(partition)}
     return tuple((there[i],) if i in there else () for i in groups.file_ids)
 
 
 def index_groups(
-    table: MetadataTable, storage: Storage, options: Mapping[str, str], paths: set[str]
+    table: MetadataTable,
+    partition: str,
+    by_paths: bool,
+    options: Mapping[str, str],
+    paths: set[str],
 ) -> tuple[IndexGroups, frozenset[int]]:
-    """The groups of the record index for rows of the partition ``paths``, and the slots of those that are
-    new: where the index is partitioned, each path gets its own when it first has rows."""
-    ids = [slice_.file_id for slice_ in table.slices(RECORD_INDEX)]
-    if not is_partitioned(storage):
+    """The groups of the record index in ``partition`` for rows of the partition ``paths``, and the slots of those that
+    are new: where the index is ``by_paths``, each path gets its own when it first has rows."""
+    ids = [slice_.file_id for slice_ in table.slices(partition)]
+    if not by_paths:
         if not ids:
             raise CommitConflictError(
-                f"{table.storage.root}/{RECORD_INDEX}",
+                f"{table.storage.root}/{partition}",
                 "has been taken away since this write looked at the table: it is made anew.",
                 "Repeat the write.",
             )

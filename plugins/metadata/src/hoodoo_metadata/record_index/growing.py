@@ -26,11 +26,12 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata import options as keys
-from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from hoodoo_metadata.first_commit_not_indexed import why_stale
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
-from hoodoo_metadata.layout import GROWING_INDEX
+from hoodoo_metadata.layout import INDEX_OF
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.slice import layers
+from hoodoo_metadata.table import FOLDER
 
 # Buckets of a group are so full, all together, when the next group is opened: RFC-08's number.
 LOADED = 0.8
@@ -150,15 +151,15 @@ class Growing:
         )
 
 
-def refuse_strangers(storage: Storage, timeline: Timeline) -> None:
-    """Raises CorruptTableError where somebody wrote who does not keep this index: it does not know all keys.
-    Reads the metadata of commits since it was made."""
-    found = first_commit_not_indexed(storage, timeline, GROWING_INDEX)
-    if found is not None:
+def refuse_strangers(storage: Storage, timeline: Timeline, partition: str) -> None:
+    """Raises CorruptTableError where somebody wrote who does not keep the index in ``partition``: it does not know all
+    keys. Reads the metadata of commits since it was made."""
+    why = why_stale(storage, timeline, partition)
+    if why is not None:
         raise CorruptTableError(
-            f"{storage.root}: commit {found.requested}",
-            "was written by an engine that does not keep the growing record index.",
-            "Make it anew: table.rebuild_index('growing_record_index').",
+            f"{storage.root}/{FOLDER}/{partition}",
+            f"does not know all record keys: {why}.",
+            f"Make it anew: table.rebuild_index({INDEX_OF[partition]!r}).",
         )
 
 

@@ -25,7 +25,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX, is_own
 from hoodoo_metadata.record_index.bucket import Bucket
 from hoodoo_metadata.record_index.groups import IndexGroups, Slots
 from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
@@ -63,22 +63,23 @@ class RecordIndex:
         partition: str = RECORD_INDEX,
     ) -> RecordIndex:
         """The index of the data table in ``storage``, whose ``timeline`` was looked at before; ``as_of``: as
-        its instants up to that one, by requested time, left it. ``partition``: ``record_index`` or the growing
-        one.
+        its instants up to that one, by requested time, left it. ``partition``: ``record_index`` or one
+        of Hoodoo's own.
 
         Raises CorruptTableError where the index is not there.
         """
         table = MetadataTable.open(storage, timeline)
         slices = table.slices(partition, as_of)
-        partitioned = partition == RECORD_INDEX and is_partitioned(storage)
+        partitioned = is_partitioned(storage, partition)
         if not slices and not partitioned:
             raise CorruptTableError(
                 f"{table.storage.root}/{partition}",
                 "there is no record index" + (f" as of {as_of}." if as_of else "."),
                 FIX,
             )
+        if is_own(partition):
+            refuse_strangers(storage, timeline, partition)
         if partition == GROWING_INDEX:
-            refuse_strangers(storage, timeline)
             growing = Growing.of(timeline.config)
             found = growing.families(slices)
             for number, family in enumerate(found):

@@ -14,18 +14,19 @@ import pyarrow.compute as pc
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.produce.key_changes import INDEX_ROWS
 
-from hoodoo_metadata.layout import RECORD_INDEX
 from hoodoo_metadata.record_index.locations import decode_locations
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.slice import layers, merged
 from hoodoo_metadata.table import MetadataTable
 
 
-def told_rows(table: MetadataTable, gone: Sequence[FileSlice], first: int = 0) -> pa.Table:
+def told_rows(
+    table: MetadataTable, partition: str, gone: Sequence[FileSlice], first: int = 0
+) -> pa.Table:
     """INDEX_ROWS, deleted, of the keys in the file groups of ``gone``, numbered from ``first`` on. Reads the whole
-    index, one batch of entries at a time. Raises CorruptTableError."""
+    index in ``partition``, one batch of entries at a time. Raises CorruptTableError."""
     found = [
-        batch for slice_ in table.slices(RECORD_INDEX) for batch in _in(table, slice_, gone, first)
+        batch for slice_ in table.slices(partition) for batch in _in(table, slice_, gone, first)
     ]
     return pa.Table.from_batches(found, INDEX_ROWS)
 

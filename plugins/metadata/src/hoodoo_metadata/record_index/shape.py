@@ -11,7 +11,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.options.option import Option
 
 from hoodoo_metadata import options as keys
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, RECORD_INDEX
 from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import building, listed
@@ -32,7 +32,7 @@ def sized(size: IndexSize, shape: Mapping[str, Any], partition: str | None) -> I
     if not shape:
         return size
     said = ", ".join(sorted(shape))
-    if partition not in (RECORD_INDEX, GROWING_INDEX):
+    if partition not in INDEXES:
         raise ConfigError(
             f"rebuild_index({partition or ''})", f"is not made by {said}: a record index is.",
             "Name one: record_index, partitioned_record_index, growing_record_index.",

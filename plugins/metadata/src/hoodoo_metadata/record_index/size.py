@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.participant import TableState
 
 from hoodoo_metadata import options as keys
-from hoodoo_metadata.layout import estimated_groups
+from hoodoo_metadata.layout import VIRTUAL_INDEXES, VIRTUAL_PATH_INDEX, estimated_groups
 
 
 @frozen
@@ -46,6 +46,12 @@ class IndexSize:
                 "Correct one of the two.",
             )
         return found
+
+    def of_partition(self, partition: str) -> IndexSize:
+        """The same for the record index in ``partition``: some say by their names whether they are partitioned."""
+        if partition not in VIRTUAL_INDEXES:
+            return self
+        return evolve(self, partitioned=partition == VIRTUAL_PATH_INDEX)
 
     def groups(self, rows: int) -> int:
         return estimated_groups(

@@ -15,7 +15,7 @@ from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from hoodoo_metadata.first_commit_not_indexed import why_stale
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.slice import layers
@@ -35,7 +35,7 @@ def check_growing(
 ) -> Iterator[Finding]:
     """``places``: of each of ``keys``, the number of its slice. Nothing is said of an index that lookups refuse,
     as others have written since. Raises CorruptTableError for what can't be read."""
-    if first_commit_not_indexed(storage, timeline, GROWING_INDEX) is not None:
+    if why_stale(storage, timeline, GROWING_INDEX) is not None:
         return
     index = RecordIndex.open(storage, timeline, partition=GROWING_INDEX)
     entered = [

@@ -8,6 +8,7 @@ from hoodoo.errors import warn
 from hoodoo.hookspecs.index import ANYWHERE
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import default_name, in_role, resolve
+from hoodoo.model.config import POPULATE, TableConfig
 from hoodoo.table import index_choice
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.ledger import barrier
@@ -28,21 +29,29 @@ def unstored(table: TableHandle, index: str) -> str:
     return in_role("index", ANYWHERE) if found.is_global else default_name("index", table.settings)
 
 
-def without_stored_index(table: TableHandle) -> Changes:
-    """The changes of properties of a table that is to have no record index any more. Keys stay as unique as
-    they are: by another index."""
+def without_stored_keys(table: TableHandle) -> Changes:
+    """The changes of properties of a table whose keys are to be virtual. Keys stay as unique as they are: where its
+    own index can't go on, by another one."""
     changes: dict[str, str | None] = dict(table.participants.each.keys_are_virtual(table.config))
     own = stored_index(table)
-    if own is not None:
+    if own is not None and _lacks_then(table, own, changes):
         other = unstored(table, own)
         found = resolve("index", other, table.settings)
         changes |= index_choice.properties_of(found, table.settings)
         warn(
-            f"table {table.config.name}: virtual keys have no record index. The index of the table is "
+            f"table {table.config.name}: {own} does not go on with virtual keys. The index of the table is "
             f"{other} from now on; table.switch_index({own!r}) after "
             "table.rewrite_keys(virtual=False) brings the old one back."
         )
     return changes
+
+
+def _lacks_then(table: TableHandle, own: str, changes: Changes) -> bool:
+    """Whether the index ``own`` is missing once the keys are virtual."""
+    then = {**table.config.properties, POPULATE: "false", **changes}
+    config = TableConfig({key: value for key, value in then.items() if value is not None})
+    store = table.participants.each.store_of(own)
+    return bool(store.lacks(table.storage, config, own))
 
 
 def delete_stored_index(table: TableHandle) -> None:
