@@ -7,7 +7,7 @@ import warnings
 import pytest
 from both import Both
 from hoodoo.errors import HoodooWarning
-from model import Model
+from model import Model, table
 from test_virtual_keys import COW, MOR, RFC, SCHEMA, check, rows
 
 # Each index with both table types and both of what Spark does with the metadata table.
@@ -28,8 +28,6 @@ def by_the_index(both: Both, start: int, ts: int) -> None:
         old = len(both.model.rows)
         some = rows(range(start, start + 12), ts, "hoodoo")
         known = sum(both.model.key(row) in both.model.rows for row in some)
-        from model import table
-
         commit = both.hoodoo().upsert(table(both.model.upsert(some), both.schema))
         assert (commit.updated, commit.inserted) == (known, len(both.model.rows) - old)
 
@@ -46,10 +44,13 @@ def test_spark_writes(both: Both, index: str, table_type: str, metadata: bool) -
         both.spark_upsert(rows(range(0, 30 + turn, 3), turn, "spark"))
         both.spark_delete(rows([5, 9], 0, ""))
         check(both, f"Spark wrote, turn {turn}")
-        for ts in (turn + 1, turn + 2):  # known to be stale, and what Hoodoo writes does not hide it
+        for ts in (
+            turn + 1,
+            turn + 2,
+        ):  # known to be stale, and what Hoodoo writes does not hide it
             with pytest.warns(HoodooWarning, match="looked for in the files"):
                 both.hoodoo().upsert(
-                    _arrow(both, rows(range(2, 34, 2), ts, f"turn {turn} {ts}"))
+                    table(both.model.upsert(rows(range(2, 34, 2), ts, f"{turn} {ts}")), both.schema)
                 )
             check(both, f"Hoodoo wrote, turn {turn}")
         both.hoodoo().rebuild_index(index)
@@ -58,10 +59,3 @@ def test_spark_writes(both: Both, index: str, table_type: str, metadata: bool) -
         check(both, f"made anew, turn {turn}")
         assert not both.hoodoo().verify().findings
         assert both.hoodoo().compare_indexes(index, "simple").same
-        print("KEPT", index, table_type, metadata, {k: v for k, v in both.hoodoo().config.properties.items() if "metadata" in k})
-
-
-def _arrow(both: Both, some):
-    from model import table
-
-    return table(both.model.upsert(some), both.schema)

@@ -149,8 +149,8 @@ def enable_virtual_keys(table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)
 
     Changes the table's properties alone: files that store keys stay, and these are not looked at any
     more. ``kept``: the meta columns that rows store all the same; with all five of them, the keys can
-    be made stored ones again. Does nothing where they are virtual already. A record index, which is of
-    stored keys, is given up: see docs/virtual-keys.md.
+    be made stored ones again. Does nothing where they are virtual already. A record index goes on: it is made
+    anew first, which reads all keys; see docs/virtual-keys.md.
 
     Raises ConfigError where readers could not make the keys again, or where a stored one differs
     from what its columns say.
