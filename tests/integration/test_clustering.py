@@ -30,6 +30,7 @@ from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo_cli.commandline import main
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.plan import pending_clusterings
+from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("x", pa.int64()), ("y", pa.string())]
@@ -245,6 +246,34 @@ def test_numbers_of_the_plan(tmp_path: Path) -> None:
     assert group.metrics["hoodoo.min.x"] == 0 and group.metrics["hoodoo.max.x"] == 100
     assert group.metrics["TOTAL_LOG_FILES"] == 0
     assert group.extra["hoodoo.min.y"] == "t000" and group.extra["hoodoo.max.y"] == "t100"
+
+
+def test_a_plan_is_made_of_statistics_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With column_stats no data file is opened, and the plan says the ends of all columns that they have."""
+    table = filled(tmp_path, files=6, options={"hoodie.metadata.enable": "true"})
+    table.rebuild_index("column_stats")
+    opened: list[str] = []
+    read = LocalStorage.open
+
+    def counted(self: LocalStorage, path: str) -> Any:
+        opened.append(path)
+        return read(self, path)
+
+    monkeypatch.setattr(LocalStorage, "open", counted)
+    for plan in ("size", "overlap"):
+        opened.clear()
+        instant = table.schedule_clustering(plan, columns="x")
+        assert instant is not None
+        assert opened and not [path for path in opened if not path.startswith(".hoodie/")]
+        ((_, made),) = pending_clusterings(table.handle.storage, table.timeline())
+        metrics, extra = made.groups[0].metrics, made.groups[0].extra
+        assert (metrics["hoodoo.min.id"], metrics["hoodoo.max.id"]) == (0, 299)
+        assert (metrics["hoodoo.min.x"], metrics["hoodoo.max.x"]) == (0, 100)
+        assert (extra["hoodoo.min.y"], extra["hoodoo.max.y"]) == ("t000", "t100")
+        assert metrics["hoodoo.rows"] == 300
+        table.cancel_clustering(instant)
 
 
 def test_a_group_is_in_one_plan_only(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hudi's other classes of clustering: one file in and one out, copies of files that are alike, several files."""
+"""Hudi's other classes of clustering: one file in and one out, files that are put together unsorted, several."""
 
 from __future__ import annotations
 
@@ -85,22 +85,18 @@ def test_several_slices_do_not_become_one_file(tmp_path: Path) -> None:
     assert table.clusterings() == () and seen(table) == before
 
 
-def test_files_that_are_alike_are_copied(tmp_path: Path) -> None:
-    """Spark Hudi, if it runs this plan, copies bytes without looking whether files have the same columns."""
+def test_files_are_put_together_without_sorting(tmp_path: Path) -> None:
+    """Whatever columns are named to sort by, and whatever columns files have."""
     table = filled(tmp_path, 2)
-    wider = rows(range(2000, 2100)).append_column("later", pa.array(["z"] * 100))
-    table.append(wider)
-    table.append(wider.set_column(0, "id", pa.array(range(2100, 2200))))
+    table.append(rows(range(2000, 2100)).append_column("later", pa.array(["z"] * 100)))
     before = seen(table)
     options = {PLAN: f"{JAVA}plan.strategy.SparkStreamCopyClusteringPlanStrategy"}
-    instant = table.schedule_clustering(options=options)
+    instant = table.schedule_clustering(options=options, columns="x")
     assert instant is not None
-    plan = planned(table)
-    assert plan.strategy == f"{JAVA}run.strategy.SparkStreamCopyClusteringExecutionStrategy"
-    assert sorted(len(group.slices) for group in plan.groups) == [2, 2]
+    assert planned(table).strategy == f"{JAVA}run.strategy.SparkSortAndSizeExecutionStrategy"
+    assert table.clusterings()[0].params.keys() == {TARGET}
     table.run_clustering(instant)
-    assert len(files(table)) == 2
-    assert seen(table) == before
+    assert len(files(table)) == 1 and seen(table) == before
 
 
 def test_one_small_file_is_left_alone(tmp_path: Path) -> None:

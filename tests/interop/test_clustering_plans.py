@@ -231,6 +231,59 @@ def test_each_side_honours_the_others_target(both: Both) -> None:
     check(both, "run by Spark")
 
 
+# --- Hudi's other classes -----------------------------------------------------------------------------
+CLASSES = {"single_file": "SparkSingleFileSort", "copy": "SparkStreamCopyClustering"}
+CLIENT = "org.apache.hudi.client.clustering."
+
+
+def of_class(name: str) -> dict[str, str]:
+    return {
+        "hoodie.clustering.plan.strategy.class": f"{CLIENT}plan.strategy.{CLASSES[name]}PlanStrategy",
+        "hoodie.clustering.execution.strategy.class": (
+            f"{CLIENT}run.strategy.{CLASSES[name]}ExecutionStrategy"
+        ),
+    }
+
+
+@by
+@pytest.mark.parametrize(("version", "kind"), [(9, COW), (6, COW), (9, MOR)])
+@pytest.mark.parametrize("name", list(CLASSES))
+def test_plan_classes(both: Both, version: int, kind: str, name: str, by: str) -> None:
+    """``by``: who plans; the other one runs it."""
+    made(both, version, kind)
+    filled(both)
+    check(both, "before")
+    before, then = files(both), seen(both)
+    if by == "hoodoo":
+        columns = {"columns": FIRST} if name == "single_file" else {}
+        instant = both.hoodoo().schedule_clustering(name, **columns)
+        assert instant is not None
+    else:
+        how = {"order": ",".join(FIRST)} if name == "single_file" else {}
+        instant = spark_plans(both, of_class(name), **how)
+    (waiting,) = pending(both).values()
+    planned_as = of_class(name)["hoodie.clustering.execution.strategy.class"]
+    assert waiting.strategy == (SORTS if (name, by) == ("copy", "hoodoo") else planned_as)
+    meanwhile(both)
+    if by == "hoodoo":
+        spark_runs(both, instant, of_class(name) if name == "single_file" else {})
+    else:
+        hoodoo_runs(both, instant)
+    check(both, "run by the other")
+    done = completed(both, instant)
+    if name == "single_file":
+        assert len(done.stats) == len(before)
+        assert all(sorted_by(both, stat.path, FIRST) for stat in done.stats)
+    else:
+        assert len(done.stats) < len(before)
+    keys = then.column("_hoodie_record_key").to_pylist()
+    now = {row["_hoodie_record_key"]: row for row in seen(both).to_pylist()}
+    assert [now[key] for key in keys] == then.to_pylist(), "meta columns"
+    write_on(both, 5)
+    check(both, "both write on")
+    assert both.hoodoo().verify().ok
+
+
 # --- beside writers -----------------------------------------------------------------------------------
 @by
 @HALF

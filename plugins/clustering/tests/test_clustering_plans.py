@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from attrs import evolve
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.meta import RECORD_KEY
@@ -24,7 +23,7 @@ from hoodoo_clustering.strategies.by_commit_time import ByCommitTime
 from hoodoo_clustering.strategies.by_key_range import ByKeyRange
 from hoodoo_clustering.strategies.by_overlap import ByOverlap
 from hoodoo_clustering.strategies.by_size import BySize
-from hoodoo_clustering.strategies.copy import ToCopy
+from hoodoo_clustering.strategies.copy import AsTheyCome
 from hoodoo_clustering.strategies.planners import planners
 from hoodoo_clustering.strategies.several import Several
 from hoodoo_clustering.strategies.single_file import EachAlone
@@ -54,7 +53,7 @@ class TestSeveral(ClusteringPlanContract):
 class TestCopy(ClusteringPlanContract):
     @pytest.fixture
     def planner(self) -> ClusteringPlanner:
-        return ToCopy()
+        return AsTheyCome()
 
 
 class TestKeyRange(ClusteringPlanContract):
@@ -266,13 +265,8 @@ def test_each_alone_whatever_its_size() -> None:
     assert [(numbers([group]), group.outputs) for group in groups] == [([[2]], 1), ([[1]], 1)]
 
 
-def test_what_is_copied_has_the_same_columns() -> None:
-    items = [evolve(item(n, 10 - n), stored="a" if n % 2 else "b") for n in range(4)]
-    assert numbers(ToCopy().group([*items, item(7, 1)], SIZES)) == [[0, 2], [1, 3], [7]]
-
-
 # --- all of them ----------------------------------------------------------------------------------
-EVERY = [Several(sorts=True), EachAlone(), ToCopy(), BySize(), BySize(("INSTANT_TIME",)), ByKeyRange(), ByCommitTime(), AtRandom("x"),
+EVERY = [Several(sorts=True), EachAlone(), AsTheyCome(), BySize(), BySize(("INSTANT_TIME",)), ByKeyRange(), ByCommitTime(), AtRandom("x"),
          ByOverlap(("n",)), ByOverlap(("n", RECORD_KEY))]  # fmt: skip
 ENDS = st.none() | st.tuples(st.integers(0, 50), st.integers(0, 20)).map(lambda e: (e[0], sum(e)))
 
@@ -310,7 +304,7 @@ def test_names_and_factories() -> None:
     }
     assert made == {
         "size": BySize(), "several": Several(sorts=True), "single_file": EachAlone(),
-        "copy": ToCopy(), "key_range": ByKeyRange(), "commit_time": ByCommitTime(),
+        "copy": AsTheyCome(), "key_range": ByKeyRange(), "commit_time": ByCommitTime(),
         "overlap": ByOverlap(("n",)), "random": AtRandom("0"),
     }  # fmt: skip
     aliases = {alias.rpartition(".")[2]: r.name for r in planners() for alias in r.aliases}

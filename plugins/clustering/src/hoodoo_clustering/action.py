@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 # Hudi's own strategy, and the orders that it knows as layouts.
 _SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _LAYOUTS = ("linear", "zorder", "hilbert")
-_AS_THEY_COME = ("combine", "copy")
 
 
 @frozen
@@ -293,7 +292,7 @@ def _strategy(
     offer = kernel().find("clustering", ref.name)
     registration = None if offer is None else offer.registration
     params = {keys.TARGET.key: str(keys.TARGET.read(options))}
-    if columns and ref.name not in _AS_THEY_COME:
+    if columns and ref.name != "combine":
         params[keys.SORT_COLUMNS.key] = keys.SORT_COLUMNS.spell(columns)
     declared = () if registration is None else registration.options
     params |= {o.key: o.spell(o.read(options)) for o in declared if o.is_in(options)}

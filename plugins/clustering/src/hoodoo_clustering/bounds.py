@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -47,21 +47,26 @@ def with_bounds(
     slices: Sequence[FileSlice],
     columns: Sequence[str],
     use_metadata: bool = True,
+    more: Sequence[str] = (),
 ) -> list[Clusterable]:
     """``slices``, in their order, with the bounds of ``columns`` (fields of structs: ``outer.inner``) and the
     rows; None where that is not known. ``schema``: the table's own columns now. No columns: nothing is read.
+    ``more``: columns for whose sake alone no file is opened.
 
     Raises CorruptTableError for a base file that is missing or damaged, or a metadata table that is.
     """
-    kinds = {name: kind for name in columns if (kind := kind_of(schema, name)) is not None}
+    names = tuple(dict.fromkeys((*columns, *more)))
+    kinds = {name: kind for name in names if (kind := kind_of(schema, name)) is not None}
     bases = [s.base_file for s in slices if s.base_file is not None and not s.row_logs]
-    unknown: dict[str, Bounds] = dict.fromkeys(columns)
+    unknown: dict[str, Bounds] = dict.fromkeys(names)
     if not kinds or not bases:
         return [Clusterable(s, unknown) for s in slices]
     told: dict[BaseFile, Known] = {}
     if use_metadata and len(bases) >= _FEW:
         told = _told(storage, timeline, bases, list(kinds))
-    silent = [base for base in bases if len(told.get(base, Known()).ranges) < len(kinds)]
+    needed = kinds.keys() & set(columns)
+    nothing = Known()
+    silent = [base for base in bases if needed - told.get(base, nothing).ranges.keys()]
     found = {**told, **_found(storage, file_format, silent, list(kinds))}
     by_column = {name: _typed(bases, found, name, kind) for name, kind in kinds.items()}
     made = []
@@ -71,26 +76,8 @@ def with_bounds(
             made.append(Clusterable(slice_, unknown))
             continue
         bounds = {name: values.get(base) for name, values in by_column.items()}
-        made.append(Clusterable(slice_, {**unknown, **bounds}, found[base].rows))
+        made.append(Clusterable(slice_, {**unknown, **bounds}, found.get(base, nothing).rows))
     return made
-
-
-def with_stored(
-    storage: Storage, file_format: BaseFileFormat, slices: Sequence[Clusterable]
-) -> list[Clusterable]:
-    """``slices``, in their order, with the columns that their base files store. Opens each of them."""
-
-    def stored(item: Clusterable) -> Iterator[Clusterable]:
-        base = item.slice.base_file
-        if base is None:
-            yield item
-            return
-        with file_format.reader(storage, base.path) as reader:
-            text = str(reader.schema.remove_metadata())
-        yield evolve(item, stored=text)
-
-    todo = [partial(stored, item) for item in slices]
-    return list(in_order(todo, min(_AT_ONCE, len(todo)))) if todo else []
 
 
 def kind_of(schema: pa.Schema, column: str) -> pa.DataType | None:
@@ -148,7 +135,8 @@ def _typed(
     bases: Sequence[BaseFile], found: Mapping[BaseFile, Known], column: str, kind: pa.DataType
 ) -> dict[BaseFile, Bounds]:
     """The bounds of ``column`` by file, as values of the type that it has now."""
-    said = [(b, r) for b in bases if (r := found[b].ranges.get(column)) is not None and r.is_known]
+    held = [(base, found[base].ranges.get(column)) for base in bases if base in found]
+    said = [(base, one) for base, one in held if one is not None and one.is_known]
     if not said:
         return {}
     try:

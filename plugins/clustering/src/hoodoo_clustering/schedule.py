@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
@@ -20,7 +20,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.plans import PLANNER
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_clustering.bounds import with_bounds, with_stored
+from hoodoo_clustering.bounds import kind_of, with_bounds
 from hoodoo_clustering.changed import changed_partitions
 from hoodoo_clustering.eligible import eligible
 from hoodoo_clustering.group_metrics import group_extra, group_metrics
@@ -28,7 +28,6 @@ from hoodoo_clustering.hookspecs.clustering import (
     Clusterable,
     ClusteringGroup,
     ClusteringPlanner,
-    GroupsBySchema,
     GroupSizes,
 )
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
@@ -41,6 +40,8 @@ from hoodoo_clustering.settings import ClusteringSettings
 from hoodoo_clustering.strategies.filters import NoFilter
 
 Key = tuple[str, str]
+# Files times columns whose ranges are looked up for the metrics of a plan, at most.
+_MOST_LOOKUPS = 20_000
 
 
 @frozen
@@ -89,14 +90,12 @@ def make_plan(
     wanted_paths = wanted_partitions(partitions, settings, scope.only, now)
     looked = [path for path in wanted_paths if path in changed]
     sort_columns = SORT_COLUMNS.given(params) or ()
-    columns = tuple(dict.fromkeys((*planner.bounds_of, *sort_columns)))
     reasons: list[str] = [] if left_out is None else left_out
     candidates = _candidates(
         scope,
         settings,
         looked,
-        columns,
-        isinstance(planner, GroupsBySchema) and planner.wants_stored,
+        planner.bounds_of,
         reasons,
     )
     sizes = GroupSizes(settings.target, settings.group)
@@ -127,13 +126,36 @@ def make_plan(
     if not planned:
         return None
     owed = set(changed).intersection(there) - set(looked)
+    known, columns = _with_metrics(scope, planned, sort_columns)
     return ClusteringPlan(
-        tuple(_planned(group, sizes, sort_columns) for group in planned),
+        tuple(_planned(group, sizes, columns) for group in known),
         strategy,
         dict(params),
         {PLANNER: planner_name, **_said(reasons)},
         tuple(sorted(owed | {group.partition_path for group in cut})),
     )
+
+
+def _with_metrics(
+    scope: Scope, groups: Sequence[ClusteringGroup], sort_columns: Sequence[str]
+) -> tuple[list[ClusteringGroup], tuple[str, ...]]:
+    """``groups`` with what is known of the ``sort_columns`` and of all other columns, and these columns. For others no
+    file is opened, and of very many files nothing is asked: a plan is there before long."""
+    slices = [item.slice for group in groups for item in group.slices]
+    others = [name for name in scope.schema.names if kind_of(scope.schema, name) is not None]
+    columns = tuple(dict.fromkeys((*sort_columns, *others)))
+    if len(slices) * len(columns) > _MOST_LOOKUPS:
+        columns = tuple(sort_columns)
+    if len(slices) * len(columns) > _MOST_LOOKUPS:
+        return list(groups), ()
+    found = iter(
+        with_bounds(
+            scope.storage, scope.timeline, scope.file_format, scope.schema, slices, sort_columns,
+            more=columns,
+        )
+    )  # fmt: skip
+    made = [evolve(group, slices=tuple(islice(found, len(group.slices)))) for group in groups]
+    return made, columns
 
 
 def _said(reasons: Sequence[str]) -> dict[str, str]:
@@ -145,7 +167,6 @@ def _candidates(
     settings: ClusteringSettings,
     paths: Sequence[str],
     columns: Sequence[str],
-    stored: bool,
     left_out: list[str],
 ) -> dict[str, list[Clusterable]]:
     """By partition path, each by file id."""
@@ -158,8 +179,6 @@ def _candidates(
     known = with_bounds(
         scope.storage, scope.timeline, scope.file_format, scope.schema, slices, columns
     )
-    if stored:
-        known = with_stored(scope.storage, scope.file_format, known)
     by_path = groupby(known, key=lambda item: item.slice.partition_path)
     return {path: list(items) for path, items in by_path}
 
@@ -219,12 +238,10 @@ def _keys(group: ClusteringGroup) -> tuple[Key, ...]:
     return tuple(_key(item) for item in group.slices)
 
 
-def _planned(
-    group: ClusteringGroup, sizes: GroupSizes, sort_columns: Sequence[str]
-) -> PlannedGroup:
+def _planned(group: ClusteringGroup, sizes: GroupSizes, columns: Sequence[str]) -> PlannedGroup:
     return PlannedGroup(
         tuple(item.slice for item in group.slices),
         group.outputs or sizes.outputs(group.size),
-        group_metrics(group.slices, sort_columns),
-        group_extra(group.slices, sort_columns),
+        group_metrics(group.slices, columns),
+        group_extra(group.slices, columns),
     )

@@ -31,7 +31,7 @@ def cluster(
 
     ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``, ``commit_time``,
     ``overlap``, ``random``, a plugin's name, a Java class or an object; ``order`` lays out their rows: ``linear``,
-    ``zorder``, ``hilbert``, ``single_file``, ``combine`` (as they come), ``copy``, or likewise. ``columns``: what is sorted by; ``target_file_size`` in bytes; ``partitions``:
+    ``zorder``, ``hilbert``, ``single_file``, ``combine`` (as they come), or likewise. ``columns``: what is sorted by; ``target_file_size`` in bytes; ``partitions``:
     the partition paths, or an object that filters them, else those that the options name. ``options``: others, by their keys. What isn't
     given is taken from the table's ``hoodie.clustering.*`` options.
 

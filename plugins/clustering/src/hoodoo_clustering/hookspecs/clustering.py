@@ -19,13 +19,11 @@ Bounds = tuple[Any, Any] | None
 @frozen
 class Clusterable:
     """A file slice that may be clustered. ``bounds``: of the columns that the strategy asked for (values
-    as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them. ``stored``: the columns of its
-    base file and their types, as text, where the planner :attr:`~GroupsBySchema.wants_stored`."""
+    as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them."""
 
     slice: FileSlice
     bounds: Mapping[str, Bounds] = field(factory=dict, eq=False)
     rows: int | None = None
-    stored: str | None = field(default=None, eq=False)
 
     @property
     def size(self) -> int:
@@ -91,15 +89,6 @@ class NamesOrder(Protocol):
     @property
     def order(self) -> str | None:
         """The name of what its groups are to be rewritten by, unless the call says another; None: options decide."""
-
-
-@runtime_checkable
-class GroupsBySchema(Protocol):
-    """Members that a planner may have."""
-
-    @property
-    def wants_stored(self) -> bool:
-        """Whether it wants to see :attr:`Clusterable.stored`: the footer of each candidate is read for it."""
 
 
 @frozen
@@ -174,6 +163,6 @@ PLANS = Family(
     Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
     a :class:`ClusteringPlanner`.""",
     (ClusteringPlanner,),
-    (NamesOrder, GroupsBySchema),
-    {"order": Optional(None), "wants_stored": Optional(False)},
+    (NamesOrder,),
+    {"order": Optional(None)},
 )

@@ -1,7 +1,8 @@
-"""Copy: groups by size of files with the same columns, whose bytes Spark Hudi can copy.
+"""Copy: groups by size whose rows stay as they come, whatever columns are named to sort by.
 
-Source: ``SparkStreamCopyClusteringPlanStrategy`` of Hudi 1.2.0. Who runs its plans there copies without a look at
-schemas; Hoodoo decodes rows (ADR 0018), and would get along with any.
+Source: ``SparkStreamCopyClusteringPlanStrategy`` of Hudi 1.2.0, which also keeps files of different columns apart, as
+they are joined byte by byte. Here rows are decoded (ADR 0018), and may be of any files. The plan does not name the
+class that copies: in Spark Hudi that one stops at files whose key filters have different sizes.
 """
 
 from __future__ import annotations
@@ -16,15 +17,12 @@ from hoodoo_clustering.strategies.by_size import BySize
 
 
 @frozen
-class ToCopy:
-    """Slices without a base file, of which nobody knows what they store, come together."""
-
+class AsTheyCome:
     by_size: BySize = BySize()
-    order: str = "copy"
-    wants_stored: bool = True
+    order: str = "combine"
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> ToCopy:
+    def from_settings(cls, settings: Settings) -> AsTheyCome:
         return cls(BySize.from_settings(settings))
 
     @property
@@ -34,10 +32,7 @@ class ToCopy:
     def group(
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
     ) -> Sequence[ClusteringGroup]:
-        alike: dict[str | None, list[Clusterable]] = {}
-        for item in candidates:
-            alike.setdefault(item.stored, []).append(item)
-        return [group for items in alike.values() for group in self.by_size.group(items, sizes)]
+        return self.by_size.group(candidates, sizes)
 
     def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
         return groups

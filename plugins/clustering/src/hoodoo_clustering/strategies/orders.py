@@ -50,14 +50,10 @@ def orders() -> list[Registration]:
         ),
         Registration(
             "combine", f"{_MODULE}.combine:Combine.from_settings",
-            summary="in the order in which rows come",
-        ),
-        Registration(
-            "copy", f"{_MODULE}.combine:Combine.from_settings",
             (
-                f"{_RUN}SparkStreamCopyClusteringExecutionStrategy",
                 f"{_RUN}SparkBinaryCopyClusteringExecutionStrategy",
+                f"{_RUN}SparkStreamCopyClusteringExecutionStrategy",
             ),
-            summary="as combine; Spark Hudi, if it runs the plan, copies bytes",
+            summary="in the order in which rows come",
         ),
     ]  # fmt: skip

@@ -48,9 +48,9 @@ def planners() -> list[Registration]:
             summary="each file slice alone: one file in, one file out",
         ),
         Registration(
-            "copy", f"{_MODULE}.copy:ToCopy.from_settings",
+            "copy", f"{_MODULE}.copy:AsTheyCome.from_settings",
             (f"{_CLIENT}SparkStreamCopyClusteringPlanStrategy",),
-            (SORT_BY,), "by size, of files with the same columns and types",
+            (SORT_BY,), "by size, to be put together without sorting",
         ),
         Registration(
             "key_range", f"{_MODULE}.by_key_range:ByKeyRange.from_settings",
