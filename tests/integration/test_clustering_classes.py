@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -136,3 +137,35 @@ def test_a_filter_of_partitions_sees_all_of_them(tmp_path: Path) -> None:
     assert table.cluster(columns="id").files[0].startswith("c/")
     with pytest.raises(HoodooError, match="partition_filter"):
         hoodoo.open(str(tmp_path), {next(iter(mode)): "SOMETIMES"}).cluster(columns="id")
+
+
+@pytest.mark.parametrize("order", ["linear", "hilbert"])
+@pytest.mark.parametrize(("version", "kind"), KINDS)
+def test_fields_of_structs_order_rows(tmp_path: Path, version: int, kind: str, order: str) -> None:
+    place = pa.struct([("city", pa.string()), ("at", pa.struct([("lat", pa.float64())]))])
+    schema = pa.schema([("id", pa.int64()), ("place", place)])
+    table = hoodoo.create(
+        str(tmp_path), schema, record_key="id", table_version=version, table_type=kind
+    )
+    for n in range(3):
+        ids = list(range(n * 200, n * 200 + 200))
+        places = [
+            None
+            if i % 19 == 0
+            else {"city": f"c{i * 7 % 50:02d}", "at": {"lat": float(i * 37 % 101)}}
+            for i in ids
+        ]
+        table.append(pa.table([ids, places], schema=schema))
+    before = seen(table)
+    columns = ["place.at.lat"] if order == "linear" else ["place.at.lat", "place.city"]
+    done = table.cluster("overlap", order, columns=columns)
+    assert len(done.files) == 1 and seen(table) == before
+    found = pq.read_table(tmp_path / done.files[0], partitioning=None)["place"].to_pylist()
+    lats = [one["at"]["lat"] if one and one["at"] else -1.0 for one in found]
+    if order == "linear":
+        assert lats == sorted(lats)
+    said = table.timeline().metadata(table.handle.storage, table.timeline().writes()[-1]).extra
+    assert json.loads(said["hoodoo.clustering.ranges"])[done.files[0]]["place.at.lat"] == [0, 100]
+    assert table.verify().ok
+    with pytest.raises(ConfigError, match="no such column"):
+        table.cluster(columns="place.nowhere")

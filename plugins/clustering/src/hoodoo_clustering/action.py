@@ -22,7 +22,6 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
-from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.outcome import RolledBack
 from hoodoo.options.option import Option
 from hoodoo.participants.listing import build_whole
@@ -35,6 +34,7 @@ from hoodoo.write.commit import Commit
 from hoodoo.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
+from hoodoo_clustering.bounds import kind_of
 from hoodoo_clustering.hookspecs.clustering import Clustering
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.left_out import sentences
@@ -336,7 +336,7 @@ def _check_clusterable(table: TableHandle) -> None:
 def _check_there(table: TableHandle, columns: Iterable[str]) -> None:
     schema = table.schema
     for name in columns:
-        if name not in (*schema.names, *META_COLUMNS):
+        if name not in schema.names and kind_of(schema, name) is None:
             raise ConfigError(
                 f"clustering by column {name}",
                 f"the table has no such column (it has {', '.join(schema.names)}).",

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from hoodoo_clustering.hookspecs.clustering import Bounds
+from hoodoo_clustering.leaves import leaf
 
 
 @define
@@ -21,7 +22,7 @@ class FileBounds:
     def add(self, rows: pa.Table) -> None:
         for name in self.columns:
             ends = self._found.setdefault(name, [])
-            for chunk in rows.column(name).chunks:
+            for chunk in leaf(rows, name).chunks:
                 ends += _ends(chunk)
 
     def pack(self) -> bytes:

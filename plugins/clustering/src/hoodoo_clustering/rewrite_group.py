@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from hoodoo_clustering.file_bounds import FileBounds
 from hoodoo_clustering.group_job import GroupJob, jobs_of
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.hookspecs.clustering import Clustering, OneFile
+from hoodoo_clustering.leaves import with_leaves
 from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
 from hoodoo_clustering.sort_runs import sort_rows
@@ -77,7 +78,11 @@ class RewriteGroups:
         blocks: Iterator[pa.Table]
         if self.order.columns:
             order = self._fitted(rows)
-            found = sort_rows(rows.batches(), order.keys, self.memory, self.storage)
+
+            def keys(some: pa.Table) -> Sequence[pa.ChunkedArray | pa.Array]:
+                return order.keys(with_leaves(some, order.columns))
+
+            found = sort_rows(rows.batches(), keys, self.memory, self.storage)
             blocks, counted = found.blocks, found.rows
         else:
             blocks = (pa.Table.from_batches([batch]) for batch in rows.batches())

@@ -15,6 +15,7 @@ from hoodoo.produce.key_changes import OnlyKeys, WriteResult, stat_of
 from hoodoo.produce.pending import Pending
 from hoodoo.write.target import WriteTarget
 
+from hoodoo_clustering.bounds import kind_of
 from hoodoo_clustering.file_bounds import unpack
 from hoodoo_clustering.group_job import GroupJob, payloads
 from hoodoo_clustering.hookspecs.clustering import (
@@ -48,7 +49,7 @@ def run_groups(
     """
     stored = pa.schema([f for f in with_meta(schema) if f.name != FILE_NAME])
     for name in order.columns:
-        if name not in stored.names:
+        if name not in stored.names and kind_of(stored, name) is None:
             raise ConfigError(
                 f"clustering by column {name}",
                 f"the table has no such column (it has {', '.join(schema.names)}).",

@@ -9,6 +9,7 @@ import pyarrow as pa
 from hoodoo.merge.slice import merged_rows
 
 from hoodoo_clustering.group_rows import GroupRows
+from hoodoo_clustering.leaves import tops, with_leaves
 
 
 def sample(rows: GroupRows, columns: Sequence[str], wanted: int) -> pa.Table:
@@ -17,13 +18,14 @@ def sample(rows: GroupRows, columns: Sequence[str], wanted: int) -> pa.Table:
     Only these columns are read. Log files are left out where there are base files: they hold few of
     the rows, and how values are spread is all that a sample is for.
     """
-    schema = pa.schema([rows.rule.schema.field(name) for name in columns])
+    names = tops(columns, rows.rule.schema.names)
+    schema = pa.schema([rows.rule.schema.field(name) for name in names])
     total = rows.counted()
-    found = list(_every(_stored(rows, columns), -(-total // wanted) if total else 1))
+    found = list(_every(_stored(rows, names), -(-total // wanted) if total else 1))
     made = pa.Table.from_batches(found, schema)
     if made.num_rows > wanted:  # of log files
         made = made.take(pa.array(np.arange(0, made.num_rows, -(-made.num_rows // wanted))))
-    return made
+    return with_leaves(made, columns).select(list(columns))
 
 
 def _stored(rows: GroupRows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

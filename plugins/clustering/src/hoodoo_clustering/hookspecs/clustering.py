@@ -116,7 +116,8 @@ class Clustering(Protocol):
     @property
     @answers(Names())
     def columns(self) -> tuple[str, ...]:
-        """The columns that :meth:`keys` looks at; none: rows stay in the order in which they come."""
+        """The columns that :meth:`keys` looks at, fields of structs as ``outer.inner``; none: rows stay in the order in
+        which they come."""
 
     @property
     def sample_rows(self) -> int:
