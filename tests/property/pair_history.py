@@ -467,10 +467,6 @@ class History:
 
     def _virtual(self, how: str) -> None:
         self.config["record keys"] = how
-        index = self.config["index"]
-        if index in space.RECORDS:
-            index = "global_simple" if index in space.GLOBAL else "simple"
-            self._indexed(index)
         virtual = "rfc" if how == space.RFC else ""
         self.model.setup = evolve(self.setup, virtual=virtual, config=dict(self.config))
         self.table = self._open()

@@ -95,8 +95,6 @@ REFUSALS: tuple[Refusal, ...] = (
     refused("merger event_time: the table has no ordering columns", merger="event_time", ordering=NONE),
     refused("gets no metadata table: Hoodoo keeps those of version 9", version="6", metadata_table=(ON, "record index")),
     refused("gets no metadata table: Hoodoo keeps those of version 9", version="6", index=RECORDS),
-    refused("has virtual keys, and Spark Hudi would not keep a record index of them", record_keys=_NOT_PATHS, index=RECORDS),
-    refused("has virtual keys, and Spark Hudi would not keep a record index of them", record_keys=_NOT_PATHS, metadata_table="record index"),
     refused("hoodie.metadata.enable=false: contradicts", index=RECORDS, metadata_table=OFF),
     refused("is for tables with partitions, and this one has none", index="partitioned_record_index", partitions=NONE),
     refused("can't be one of virtual keys: readers could not make the keys again", record_keys=_NOT_PATHS, partitions=(TIMESTAMP, CUSTOM)),
