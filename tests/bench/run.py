@@ -2,7 +2,7 @@
 
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
                                                             logs,logs_spark,reads,serializers,
-                                                            growth,writers,keys,hfile,index,
+                                                            growth,writers,keys,hfile,index,buckets,
                                                             cluster,beside]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
@@ -24,7 +24,7 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "cluster", "beside",
+    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "beside",
 )  # fmt: skip
 
 
@@ -53,7 +53,10 @@ def main() -> None:
         "--entries", type=int, default=1_000_000, help="of the part hfile: entries of an HFile"
     )
     parser.add_argument(
-        "--keys", type=int, default=20_000_000, help="of the part index: rows of its largest table"
+        "--keys",
+        type=int,
+        default=20_000_000,
+        help="of the parts index and buckets: rows of the largest table",
     )
     parser.add_argument("--images", help="a folder for the plots")
     chosen = parser.parse_args()
@@ -63,6 +66,7 @@ def main() -> None:
         clustered,
         contention,
         data,
+        growing,
         growth,
         hfiles,
         index,
@@ -113,6 +117,8 @@ def main() -> None:
             hfiles.run(report, chosen.entries, chosen.runs, chosen.images)
         if "index" in parts:
             index.run(report, folder, chosen.keys, chosen.runs)
+        if "buckets" in parts:
+            growing.run(report, folder, chosen.keys, chosen.runs)
         if "beside" in parts:
             beside.run(report, folder)
         report.write(str(Path(chosen.json)))

@@ -160,3 +160,29 @@ def test_writers_go_on_while_the_number_of_buckets_changes(
     partition = GROWING_INDEX if index.startswith("growing") else index
     right(path, partition=partition)
     assert hoodoo.open(str(path)).upsert(rows(range(60), 3)).updated == 60
+
+
+@pytest.mark.parametrize("step", ["_wipe", "_begin", "_beside"])
+def test_whoever_dies_while_it_is_made_anew_leaves_it_to_the_next_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    from hoodoo_metadata import build
+
+    class Died(BaseException):
+        pass
+
+    def die(*given: Any) -> None:
+        raise Died
+
+    path = tmp_path / "t"
+    table = create(path, "growing_record_index", options=SMALL)
+    table.upsert(rows(range(30), 1))
+    with monkeypatch.context() as patched:
+        patched.setattr(build, step, die)
+        with pytest.raises(Died):
+            table.rebuild_index("growing_record_index", buckets=3, scaling="bucket_groups")
+    assert hoodoo.open(str(path)).upsert(rows(range(20, 40), 2)).updated == 10
+    assert {f for f in groups_of(path) if f.endswith("-0")} == {
+        f"hoodoo-record-index-v1-000{n}-0" for n in range(3)
+    }
+    right(path, partition=GROWING_INDEX)

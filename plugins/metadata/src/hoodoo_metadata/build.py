@@ -92,6 +92,10 @@ def build(
             # Two that began at once have not seen each other before.
             _refuse_another(storage, reload(storage, timeline), mine)
             wanted = _whole(properties.load(storage), wanted)
+            if shape(config):
+                # Else whoever comes after a death would take what is there for complete, and read it by the new shape.
+                for partition in filter(is_own, wanted):
+                    storage.delete(f"{FOLDER}/{mark_of(partition)}")
             config = properties.update(
                 storage, config, lambda now: {**_retire(now, wanted), **shape(now)}
             )

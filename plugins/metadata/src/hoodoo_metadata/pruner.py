@@ -22,7 +22,10 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
-from hoodoo.timeline.timeline import reload
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
+from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.first_commit_not_indexed import knows_all_places
@@ -64,17 +67,39 @@ class KeyPruner:
         bound = request.as_of
         if bound is not None and not describes(storage, timeline, bound, partition):
             return slices
-        index = RecordIndex.open(storage, timeline, bound, partition=partition)
-        paths = {s.partition_path for s in slices}
-        if index.partitioned and len(paths) * len(keys) > _MOST_LOOKUPS:
+        try:
+            found = _found(request, partition, keys, {s.partition_path for s in slices})
+        except (CorruptTableError, FileNotFoundError):
+            if _as_it_was(storage, timeline, partition):
+                raise
             return slices
-        found = index.locations(keys, within=paths)
-        if reload(storage, timeline).writes() != timeline.writes():
-            return slices  # the index may tell of commits that this read does not see
+        # Else the index may tell of commits that this read does not see, or was made anew meanwhile.
+        if found is None or not _as_it_was(storage, timeline, partition):
+            return slices
         places = set(
             zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
         )
         return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
+
+
+def _found(
+    request: PruneRequest, partition: str, keys: pa.Array, paths: set[str]
+) -> pa.Table | None:
+    """Where ``keys`` lie, as the index ``partition`` says; None for too many questions."""
+    index = RecordIndex.open(request.storage, request.timeline, request.as_of, partition=partition)
+    if index.partitioned and len(paths) * len(keys) > _MOST_LOOKUPS:
+        return None
+    return index.locations(keys, within=paths)
+
+
+def _as_it_was(storage: Storage, timeline: Timeline, partition: str) -> bool:
+    """Whether nobody has written, or made an index anew, since the look at ``timeline``."""
+    fresh = reload(storage, timeline)
+    made, before = (
+        [i for i in look.instants if i.action == INDEXING] for look in (fresh, timeline)
+    )
+    unchanged = fresh.writes() == timeline.writes() and made == before
+    return unchanged and partition in listed(properties.load(storage))
 
 
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
