@@ -13,8 +13,9 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.definitions import PATH as DEFINITIONS
-from hoodoo_metadata.table import FOLDER, MetadataTable, is_beginning
+from hoodoo_metadata.table import FOLDER, MetadataTable
 
 
 def is_metadata(path: str) -> bool:

@@ -24,6 +24,8 @@ from hoodoo.timeline import properties
 from merge_on_read import with_options
 
 KINDS = ("on-write", "on-read")
+# The same in table version 6.
+KINDS_6 = tuple(f"{kind}-6" for kind in KINDS)
 FILES = {
     "hoodie.metadata.record.level.index.min.filegroup.count": "1",
     "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
@@ -37,8 +39,9 @@ CLEANING = {"hoodie.clean.parallelism": "1"}
 def create(path: Path, kind: str, **more: str) -> Table:
     return hoodoo.create(
         str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
-        index="record_index", table_type="MERGE_ON_READ" if kind == "on-read" else "COPY_ON_WRITE",
-        options={**FILES, **more},
+        index="record_index",
+        table_type="MERGE_ON_READ" if kind.startswith("on-read") else "COPY_ON_WRITE",
+        table_version=6 if kind in KINDS_6 else 9, options={**FILES, **more},
     )  # fmt: skip
 
 
@@ -49,7 +52,7 @@ def build(path: Path, kind: str) -> Path:
     table.insert(rows({1: "a", 2: "a", 3: "b", 4: "b", 5: "b"}, "old", 1))
     table.upsert(rows({2: "a", 3: "b"}, "mid", 2))
     table.delete([5])
-    if kind == "on-read":
+    if kind.startswith("on-read"):
         table.compact()
     table.upsert(rows({2: "a", 6: "b"}, "late", 2))
     return path
@@ -106,8 +109,16 @@ CHANGING = frozenset({
 })  # fmt: skip
 
 
+# Of version 6 in each run.
+_FEW_6 = frozenset(
+    {("upsert", "on-read-6"), ("compact_metadata", "on-write-6"), ("rollback", "on-write-6")}
+)
+
+
 def cases() -> list[tuple[str, str]]:
-    return [(n, k) for n in OPERATIONS for k in KINDS if n != "compaction" or k == "on-read"]
+    found = [(n, k) for n in OPERATIONS for k in (*KINDS, *KINDS_6)]
+    found = [(n, k) for n, k in found if n != "compaction" or k.startswith("on-read")]
+    return found if MORE else [case for case in found if case[1] in KINDS or case in _FEW_6]
 
 
 def some(what: str) -> list[tuple[str, str]]:
@@ -118,13 +129,20 @@ def some(what: str) -> list[tuple[str, str]]:
     return [c for n, c in enumerate(cases()) if n % 2 == other]
 
 
+def seen(path: Path) -> State:
+    """What both readers see. `hudi` passes over log files of version 6 that come behind a planned compaction."""
+    timeline = opened(path).timeline()
+    behind = any(i.action == "compaction" for i in timeline.pending())
+    return ours(path) if behind and timeline.layout.log_names_slice else state(path)
+
+
 def check_reads(path: Path, allowed: set[State], where: str) -> State:
     """Before anybody recovers anything: both readers see the same, and one of ``allowed``. The other reader
     does not carry out what was decided, so Hoodoo looks first."""
     mine = ours(path)
     assert mine in allowed, f"{where}: {mine}"
     if not (path / properties.BACKUP).exists():  # `hudi` does not look at it
-        assert state(path) == mine, where
+        assert seen(path) == mine, where
     return mine
 
 
@@ -140,17 +158,18 @@ def check_goes_on(path: Path, found: State, allowed: set[State], where: str) -> 
     after = {
         tuple(sorted([*mine, *(row for row in rows_ if row[0] not in names)])) for rows_ in allowed
     }
-    expected = state(path)
+    expected = seen(path)
     assert expected in after, f"{where}: the next write: {expected}"
     check_whole(path, where)
     opened(path).delete([key])
-    assert state(path) == tuple(row for row in expected if row[0] != key), f"{where}: a delete"
+    assert seen(path) == tuple(row for row in expected if row[0] != key), f"{where}: a delete"
     assert leaks(path, services=True) == [], where
 
 
 def check_whole(path: Path, where: str) -> None:
     """What the metadata table says is what the files say."""
     config = opened(path).config
-    assert len(config.metadata_partitions) == 5, f"{where}: {config.metadata_partitions}"
+    count = 4 if config.version == 6 else 5
+    assert len(config.metadata_partitions) == count, f"{where}: {config.metadata_partitions}"
     report = opened(path).verify()
     assert report.ok, f"{where}: {[str(f) for f in report.findings]}"

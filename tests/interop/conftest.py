@@ -18,7 +18,13 @@ sys.path.insert(0, str(HERE))  # helper modules of these tests, which are no pac
 
 from both import Both, Spark  # noqa: E402
 from fixed_part import chosen  # noqa: E402
-from spark_hudi import JAR_VARIABLE, PYTHON_VARIABLE, SparkHudi, available  # noqa: E402
+from spark_hudi import (  # noqa: E402
+    JAR_VARIABLE,
+    OLD_JAR_VARIABLE,
+    PYTHON_VARIABLE,
+    SparkHudi,
+    available,
+)
 
 LEFT_OUT = pytest.StashKey[bool]()
 
@@ -75,6 +81,16 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkHudi]:
     """One running Spark Hudi for all tests."""
     log = Path(os.environ.get("HOODOO_INTEROP_LOG") or tmp_path_factory.mktemp("log") / "spark.log")
     with SparkHudi(log=log) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def old_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkHudi]:
+    """One of Hudi 0.15, the last that writes tables of version 6 alone."""
+    jar = os.environ.get(OLD_JAR_VARIABLE)
+    if not jar:
+        pytest.fail(f"{OLD_JAR_VARIABLE} must name the bundle of Hudi 0.15 (prepare.py fetches it)")
+    with SparkHudi(jar=jar, log=tmp_path_factory.mktemp("log") / "spark-0.15.log") as running:
         yield running
 
 

@@ -24,6 +24,12 @@ KEPT = {
     "hoodie.metadata.index.column.stats.enable": "true",
     "hoodie.metadata.global.record.level.index.enable": "true",
 }
+# As Hudi 0.15 calls it; 1.2 knows these names, too.
+KEPT_BY_0_15 = {
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.index.type": "RECORD_INDEX",
+    "hoodie.datasource.write.precombine.field": "ts",
+}
 SKIPPING = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 PLAIN = {"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
 KINDS = [
@@ -47,6 +53,7 @@ SCHEMA = pa.schema(
         ("flag", pa.bool_()),
     ]
 )
+GONE = [f"k{n}" for n in range(60)]
 STRANGE = ["a,b", "c:d", "ключ", "𝄞 clef", "with space", "x:1,y:2", "'q'", "-", "_.%2F"]
 NOON = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
 # What Spark says when it does without the metadata table or its index.
@@ -57,10 +64,12 @@ _DOES_WITHOUT = re.compile(
 
 
 def setup(both: Both, kind: str, partition: str, index: str = "GLOBAL_RECORD_LEVEL_INDEX") -> Both:
-    """A table, still to be made, with a record index on both sides."""
+    """A table, still to be made, with a record index on both sides; of version 6 where ``both`` says so."""
     parts = [partition] if partition else []
-    both.setup(Model(("id",)), SCHEMA, 9, index, True, parts, table_type=kind)
+    both.setup(Model(("id",)), SCHEMA, both.version, index, True, parts, table_type=kind)
     both.options.update(KEPT)
+    if both.version == 6:
+        both.options.update(KEPT_BY_0_15)
     both.options["hoodie.metadata.index.partition.stats.enable"] = str(bool(partition)).lower()
     both.opened = {"options": {"hoodie.index.type": "RECORD_INDEX"}}
     return both
@@ -98,6 +107,8 @@ def _row(key: int | str, ts: int, name: str) -> Row:
 
 def partitions_of(both: Both) -> set[str]:
     listed = {"files", "column_stats", "record_index"}
+    if both.version == 6:
+        return listed
     parted = "hoodie.datasource.write.partitionpath.field" in both.options
     return listed | ({"partition_stats"} if parted else set())
 
@@ -199,3 +210,24 @@ def compact_metadata(both: Both) -> None:
 def newest(both: Both) -> str:
     writes: tuple[hoodoo.Instant, ...] = both.hoodoo().timeline().writes()
     return str(writes[-1].requested)
+
+
+# --- both -----------------------------------------------------------------------------------------
+def by_turns(both: Both, first: int) -> None:
+    """Each side updates, inserts and deletes what the other one wrote last."""
+    at = said(both)
+    both.spark_upsert(rows([*range(10, 30), "ключ", "a,b"], first, "spark"))
+    both.spark_write("insert", both.model.upsert(rows(range(40, 46), first, "spark")))
+    both.spark_delete(rows([2, 3, 25, "c:d"], first, ""))
+    check(both, "Spark deletes", keys=GONE)
+    both.hoodoo_upsert(rows([*range(2, 16), 44, 50, 51, "c:d"], first + 1, "hoodoo"))
+    check(both, "Hoodoo upserts", spark=False, keys=GONE)
+    both.hoodoo_delete(rows([2, 11, 26, 45, "-"], first + 1, ""))
+    both.hoodoo().insert(written(both, both.model.upsert(rows([26, 52], first + 1, "hoodoo"))))
+    check(both, "Hoodoo deletes and inserts", keys=GONE)
+    # By the older name of the same index.
+    older = {"hoodie.index.type": "RECORD_INDEX"}
+    found = both.model.upsert(rows([1, 2, 11, 26, 45, 51, 53, "-"], first + 2, "again"))
+    both.spark_write("upsert", found, older)
+    check(both, "Spark upserts again", keys=GONE)
+    assert doubts(both, at) == []

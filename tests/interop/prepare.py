@@ -6,8 +6,9 @@ Real Spark Hudi is a jar for one Spark version, and that Spark a PySpark which i
 Hoodoo itself is tested with, so it gets a virtual environment of its own.  Both are made once, in
 ``.tox/interop-spark35``, and found there by later runs; delete that folder to get newer ones.
 
-What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark) and
-``HOODOO_INTEROP_JAR`` (the bundle) name is taken as it is, and nothing is fetched for it.
+What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark),
+``HOODOO_INTEROP_JAR`` (the bundle) and ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6) name
+is taken as it is, and nothing is fetched for it.
 
 Exit code: the command's own; 2 where something is missing, after one sentence that says what.
 """
@@ -24,7 +25,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spark_hudi import FOREIGN, JAR_VARIABLE, PYTHON_VARIABLE
+from spark_hudi import FOREIGN, JAR_VARIABLE, OLD_JAR_VARIABLE, PYTHON_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = Path(os.environ.get("TOX_WORK_DIR") or ROOT / ".tox") / "interop-spark35"
@@ -34,6 +35,8 @@ JAVA = 17  # the newest that Spark 3.5 supports
 BUNDLE = ("org.apache.hudi", "hudi-spark3.5-bundle_2.12")
 # From the oldest version that these tests know to the last one before 2.0's first preview.
 NEWEST, PINNED = "[1.2.0,2.0.0-a)", "1.2.0"
+# The last one before 1.0.
+OLD = "0.15.0"
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 # Its dependencies are shaded into it: whatever its POM still names is Spark's to bring.
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -160,15 +163,16 @@ def python_with_spark() -> Path:
     return python
 
 
-def bundle() -> Path:
-    """The jar, which is fetched if it is not there yet: the newest 1.x, or at least the pinned one."""
-    where = HOME / "jars"
+def bundle(versions: Sequence[str] = (NEWEST, PINNED), folder: str = "jars") -> Path:
+    """The jar, which is fetched if it is not there yet: the newest 1.x, or at least the pinned one. ``versions``: those
+    that are tried in turn, in place of these; ``folder``: where it is kept."""
+    where = HOME / folder
     if found := _jar(where):
         return found
     maven = shutil.which("mvn")
     if maven is None:
         raise Missing("Maven is missing: put mvn on the path, it fetches the Hudi bundle.")
-    for version in (NEWEST, PINNED):
+    for version in versions:
         with tempfile.TemporaryDirectory(prefix="interop-") as scratch:
             pom, target = Path(scratch, "pom.xml"), Path(scratch, "out")
             pom.write_text(POM.format(group=BUNDLE[0], artifact=BUNDLE[1], version=version))
@@ -213,12 +217,16 @@ def main(arguments: Sequence[str]) -> int:
     try:
         home = java_home()
         jar = given(JAR_VARIABLE) or bundle()
+        old = given(OLD_JAR_VARIABLE) or bundle([OLD], "jars-0.15")
         python = given(PYTHON_VARIABLE) or python_with_spark()
     except Missing as error:
         say(str(error))
         return 2
-    say(f"Java {JAVA} in {home}, {python}, {jar.name}")
-    found = {"JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar)}
+    say(f"Java {JAVA} in {home}, {python}, {jar.name}, {old.name}")
+    found = {
+        "JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar),
+        OLD_JAR_VARIABLE: str(old),
+    }  # fmt: skip
     return subprocess.run(command, env={**os.environ, **found}).returncode
 
 

@@ -2,7 +2,7 @@
 
 The Hudi bundle wants its own PySpark version, so it runs in a subprocess of another interpreter:
 ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark) and ``HOODOO_INTEROP_JAR`` (the
-bundle).  Start one ``SparkHudi`` per test session: the first
+bundle; ``HOODOO_INTEROP_JAR_015`` is that of Hudi 0.15).  Start one ``SparkHudi`` per test session: the first
 answer takes some ten seconds, later ones about a second.
 """
 
@@ -22,6 +22,7 @@ WORKER = Path(__file__).with_name("hudi_worker.py")
 MARKER = "@@hudi "  # as in hudi_worker.py, which this module cannot import: it needs that PySpark
 PYTHON_VARIABLE = "HOODOO_INTEROP_PYTHON"
 JAR_VARIABLE = "HOODOO_INTEROP_JAR"
+OLD_JAR_VARIABLE = "HOODOO_INTEROP_JAR_015"  # of Hudi 0.15, for tables of version 6
 # Set for the tests' own PySpark; the worker's must find its own home and interpreter.
 FOREIGN = (
     "SPARK_HOME",

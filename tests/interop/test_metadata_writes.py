@@ -4,30 +4,9 @@ from __future__ import annotations
 
 import pytest
 from both import Both
-from indexed import IDS, KINDS, STRANGE, check, doubts, made, rows, said, setup, written
+from indexed import GONE, IDS, KINDS, STRANGE, by_turns, check, made, rows, setup
 
 kinds = pytest.mark.parametrize(("kind", "partition"), KINDS, ids=IDS)
-GONE = [f"k{n}" for n in range(60)]
-
-
-def by_turns(both: Both, first: int) -> None:
-    """Each side updates, inserts and deletes what the other one wrote last."""
-    at = said(both)
-    both.spark_upsert(rows([*range(10, 30), "ключ", "a,b"], first, "spark"))
-    both.spark_write("insert", both.model.upsert(rows(range(40, 46), first, "spark")))
-    both.spark_delete(rows([2, 3, 25, "c:d"], first, ""))
-    check(both, "Spark deletes", keys=GONE)
-    both.hoodoo_upsert(rows([*range(2, 16), 44, 50, 51, "c:d"], first + 1, "hoodoo"))
-    check(both, "Hoodoo upserts", spark=False, keys=GONE)
-    both.hoodoo_delete(rows([2, 11, 26, 45, "-"], first + 1, ""))
-    both.hoodoo().insert(written(both, both.model.upsert(rows([26, 52], first + 1, "hoodoo"))))
-    check(both, "Hoodoo deletes and inserts", keys=GONE)
-    # By the older name of the same index.
-    older = {"hoodie.index.type": "RECORD_INDEX"}
-    found = both.model.upsert(rows([1, 2, 11, 26, 45, 51, 53, "-"], first + 2, "again"))
-    both.spark_write("upsert", found, older)
-    check(both, "Spark upserts again", keys=GONE)
-    assert doubts(both, at) == []
 
 
 @kinds

@@ -142,8 +142,7 @@ def test_layouts(both: Both, version: int, layout: str) -> None:
 
 @both_versions
 def test_metadata_table(both: Both, version: int) -> None:
-    """Spark adds its metadata table, as by default; Hoodoo keeps it, and drops that of version 6 before it
-    writes log files."""
+    """Spark adds its metadata table, as by default; Hoodoo keeps it."""
     setup(both, version).create()
     both.options["hoodie.metadata.enable"] = "true"
 
@@ -158,7 +157,7 @@ def test_metadata_table(both: Both, version: int) -> None:
     assert (both.path / ".hoodie" / "metadata").is_dir()
     check(both, "with a metadata table")
     both.hoodoo_upsert(rows(range(3, 8), 3))
-    assert (both.path / ".hoodie" / "metadata").is_dir() == (version > 6)
+    assert both.hoodoo().config.metadata_partitions
     check(both, "after a write of Hoodoo's")
     both.spark_upsert(rows(range(6, 12), 4))
     check(both, "and with it again")

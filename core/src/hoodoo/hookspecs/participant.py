@@ -254,6 +254,10 @@ class ParticipantServices(Protocol):
         """Right before it is decided that ``requested`` is undone: raises CommitConflictError where that may not
         be now. Default: it may."""
 
+    def kept_from(self, storage: Storage, timeline: Timeline) -> str | None:
+        """The first instant that has to stay on the active timeline, as what is stored is read by it; None:
+        archiving may take any. Default: None."""
+
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
         """More is undone than it can follow: nobody may go by what it says until it is made anew. The properties
         as they are then. Default: the same."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +53,7 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
             named, foreign = _named(log, reader, rule.visible)
             found += ((reader, block) for block in named)
             damages += sorted((*reader.damages, *foreign), key=lambda d: d.offset)
-        counted = list(_counting(found, rule.visible))
+        counted = list(counting(found, rule.visible.shows))
         pieces = [_piece(reader, block, rule) for reader, block in counted]
     rows = sum(piece.rows.num_rows for piece in pieces)
     aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
@@ -80,22 +81,23 @@ def _named(
     return named, damages
 
 
-def _counting(
-    found: Iterable[tuple[LogFileReader, LogBlock]], visible: Visible
-) -> Iterator[tuple[LogFileReader, LogBlock]]:
+Of = TypeVar("Of")
+
+
+def counting(
+    found: Iterable[tuple[Of, LogBlock]], shows: Callable[[str], bool]
+) -> Iterator[tuple[Of, LogBlock]]:
     """The data and delete blocks that count, in the order in which they apply (format page 4.4).
 
     A rollback block takes the earlier blocks of its target away. A block made by log compaction
     stands for the blocks of the instants that it names, at the place of the last of them.
     """
-    kept: list[tuple[LogFileReader, LogBlock]] = []
-    for reader, block in found:
+    kept: list[tuple[Of, LogBlock]] = []
+    for of, block in found:
         if block.is_rollback:
             kept = [pair for pair in kept if pair[1].instant != block.target_instant]
-        elif (block.is_data or block.kind == BlockKind.DELETE) and visible.shows(
-            block.instant or ""
-        ):
-            kept.append((reader, block))
+        elif (block.is_data or block.kind == BlockKind.DELETE) and shows(block.instant):
+            kept.append((of, block))
     replaced = {instant for _, block in kept for instant in block.compacted_times}
     if not replaced:
         yield from kept

@@ -65,7 +65,7 @@ VERSIONS = {
             has_one_key_form=False,
             payload_for_mode=True,
             payload_is_merger=True,
-            writes_metadata=False,
+            writes_metadata=True,
             has_typed_ranges=False,
         ),
         TableVersion(  # an interim one of Hudi 1.0, whose writers disagree

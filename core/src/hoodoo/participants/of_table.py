@@ -115,6 +115,11 @@ class Participants:
         for refuse in self._having("refuse_undo"):
             refuse(storage, timeline, requested)
 
+    def kept_from(self, storage: Storage, timeline: Timeline) -> tuple[str, ...]:
+        """Instants from which on all have to stay on the active timeline."""
+        found = (kept(storage, timeline) for kept in self._having("kept_from"))
+        return tuple(instant for instant in found if instant is not None)
+
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
         """Nobody goes by what they say until it is made anew."""
         for retire in self._having("retire"):

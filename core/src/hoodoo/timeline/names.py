@@ -12,7 +12,8 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 
-_INSTANT = r"\d{14}(?:\d{3})?"
+# Digits are added to instants of metadata tables of version 6: 001 to a compaction's, 010 to a beginning's.
+_INSTANT = r"\d{14}(?:\d{3}){0,3}"
 _PENDING = re.compile(rf"({_INSTANT})(?:\.([a-z]+))?\.(requested|inflight)")
 _COMPLETED = re.compile(rf"({_INSTANT})(?:_({_INSTANT}))?\.([a-z]+)")
 # A file id holds no "_": Hudi splits the name at it, and so do other readers.

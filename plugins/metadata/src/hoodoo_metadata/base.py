@@ -46,7 +46,11 @@ def put_base(
     with scratch_file(storage) as local:
         with open(local, "wb") as sink:
             size = write_hfile(
-                sink, counted, schema_text=schema_text, block_bytes=block_bytes(partition)
+                sink,
+                counted,
+                schema_text=schema_text,
+                block_bytes=block_bytes(partition),
+                empty_last_key=getattr(storage, "blocks", None) is None,  # not in version 6
             ).size
         size = pending.put_sized(storage, partition, base.name, local, NO_MARKER, size)
     return WriteStat(

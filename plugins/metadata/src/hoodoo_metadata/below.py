@@ -6,13 +6,17 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
 
+from hoodoo_metadata.counted_blocks import CountedBlocks
+
 
 @frozen
 class Below:
-    """``inner`` seen from its directory ``prefix``: every path is taken, and answered, from there on."""
+    """``inner`` seen from its directory ``prefix``: every path is taken, and answered, from there on. ``blocks``: which
+    blocks of its log files count, where the names of these do not say it."""
 
     inner: Storage
     prefix: str
+    blocks: CountedBlocks | None = None
 
     @property
     def root(self) -> str:

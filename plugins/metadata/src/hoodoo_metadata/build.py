@@ -32,6 +32,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
 
+from hoodoo_metadata.beginnings import free_beginnings, is_beginning
 from hoodoo_metadata.below import Below
 from hoodoo_metadata.catch_up import Behind, catch_up, covers
 from hoodoo_metadata.column_stats.from_files import columns_of
@@ -46,13 +47,10 @@ from hoodoo_metadata.partitions.known import known, names
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import (
-    BEGINNINGS,
     FOLDER,
     OWN_MADE,
     MetadataTable,
-    beginning,
     building,
-    is_beginning,
     listed,
     make_table,
     mark_of,
@@ -211,7 +209,7 @@ def _build(
     settings: IndexSize,
 ) -> list[str]:
     """The columns whose ranges are kept."""
-    before = _newest_beginning(MetadataTable.open(storage, load(storage, properties.load(storage))))
+    before = _beginnings(MetadataTable.open(storage, load(storage, properties.load(storage))))
     _wipe(storage, wanted)
     if RECORD_INDEX in wanted:  # before any writer comes to keep it
         define(storage, [RECORD_INDEX], (), settings.partitioned)
@@ -272,21 +270,17 @@ def _begin(
     table: MetadataTable,
     wanted: Sequence[str],
     settings: IndexSize,
-    before: int,
+    before: Collection[str],
 ) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
-    """Pending deltacommits of pseudo instants, one for each partition, with their base files. They come after
-    the ``before``-th, also where all of those were wiped: tasks of an earlier build, which looked at older
-    rows, may live on, and what they put must have other names, and find its instant gone."""
+    """Pending deltacommits of instants of their own, one for each partition, with their base files. ``before``: those
+    of earlier builds."""
     for left in table.timeline.pending():  # of a process that died: nobody else is at it
         if is_beginning(left.requested):
             forget(target.storage, target.config, left.requested)
-    newest = _newest_beginning(table)
-    free = 1 + max(before, newest)
-    if free + len(wanted) > BEGINNINGS:
-        free = 1 + newest
+    free = free_beginnings(len(wanted), target.timeline, _beginnings(table), before)
     begun = []
-    for number, partition in enumerate(wanted, free):
-        instant = Instant(beginning(number), "deltacommit", State.REQUESTED)
+    for requested, partition in zip(free, wanted, strict=True):
+        instant = Instant(requested, "deltacommit", State.REQUESTED)
         for state in (State.REQUESTED, State.INFLIGHT):
             table.storage.put_if_absent(table.timeline.path(instant.at(state)), b"")
         pending = Pending.of(table.timeline, instant.at(State.INFLIGHT))
@@ -320,10 +314,9 @@ def _beside(
     return CoupledCommit(newest, files)
 
 
-def _newest_beginning(table: MetadataTable) -> int:
-    """The number of the newest beginning of a partition, -1 where there is none."""
-    begun = (int(i.requested) for i in table.timeline.instants if is_beginning(i.requested))
-    return max(begun, default=-1)
+def _beginnings(table: MetadataTable) -> frozenset[str]:
+    """How the partitions began that there are, or were."""
+    return frozenset(i.requested for i in table.timeline.instants if is_beginning(i.requested))
 
 
 def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
@@ -364,7 +357,14 @@ def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None =
 
 
 def _infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:
-    newest = max((i.requested for i in timeline.completed()), default=None)
+    done = [i.requested for i in timeline.completed()]
+    if not timeline.layout.names_completion:
+        # Who goes by it must not take a write that completes later for one that it was made of.
+        first = min(
+            (order_key(i.requested) for i in timeline.pending() if i.is_write), default=None
+        )
+        done = [i for i in done if first is None or order_key(i) < first]
+    newest = max(done, default=None)
     return [
         {"metadataPartitionPath": partition, "indexUptoInstant": newest} for partition in wanted
     ]

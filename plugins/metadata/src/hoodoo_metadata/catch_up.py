@@ -83,16 +83,14 @@ def catch_up(
     return _add_keys(before, now, new[-1], names, ids, size) if new else set()
 
 
-def _begun(target: TableState, instant: Instant) -> PendingDeltaCommit:
+def _begun(target: TableState, instant: Instant, names: Sequence[str]) -> PendingDeltaCommit:
     table = MetadataTable.open(target.storage, target.timeline)
     text = record_schema(target.config.version)
     done = table.timeline.find(instant.requested)
     # Where it is not there, its writer kept no metadata table.
-    return (
-        PendingDeltaCommit.at(table, instant.requested, text)
-        if done is None
-        else PendingDeltaCommit(table, done, text)
-    )
+    if done is None:
+        return PendingDeltaCommit.at(table, instant.requested, text, names)
+    return PendingDeltaCommit.of(table, done, text, names)
 
 
 def _complete(begun: PendingDeltaCommit, stats: Sequence[WriteStat]) -> None:
@@ -109,7 +107,7 @@ def _work(
     change: ActionChange,
 ) -> Work:
     return Work(
-        _begun(target, instant),
+        _begun(target, instant, names),
         change,
         files,
         tuple(names),
@@ -146,7 +144,7 @@ def _add_files(
         for delta in partition.deltas(work if partition.name == FILES else there)
     ]
     begun = work.begun
-    stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text)
+    stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text, begun.places)
     for partition in chosen(names):
         stats += partition.of_files(there)
     _complete(begun, stats)

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
 from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.publish import CoupledCommit
-from hoodoo.timeline.timeline import reload
+from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.layout import is_own
+from hoodoo_metadata.log_places import LogPlaces
+from hoodoo_metadata.own_logs import logs_of
 from hoodoo_metadata.table import FOLDER, MetadataTable
 
 DELTACOMMIT = "deltacommit"
@@ -25,20 +29,36 @@ DELTACOMMIT = "deltacommit"
 
 @frozen
 class PendingDeltaCommit:
-    """A deltacommit of the metadata table that is pending."""
+    """A deltacommit of the metadata table that is pending. ``places``: where its log files go, in version 6."""
 
     table: MetadataTable
     instant: Instant
     schema_text: str
+    places: LogPlaces | None = None
 
     @classmethod
-    def at(cls, table: MetadataTable, requested: str, schema_text: str) -> PendingDeltaCommit:
-        """Requested and inflight. An earlier run of the same service may have begun it, too."""
+    def at(
+        cls, table: MetadataTable, requested: str, schema_text: str, partitions: Sequence[str]
+    ) -> PendingDeltaCommit:
+        """Requested and inflight, of ``partitions``. An earlier run of the same service may have begun it, too."""
         instant = Instant(requested, DELTACOMMIT, State.REQUESTED)
         table.storage.put_if_absent(table.timeline.path(instant), b"")
         content = table.timeline.layout.encode_inflight(CommitMetadata(Operation.UPSERT_PREPPED))
         instant = publish.inflight(table.storage, table.timeline, instant, content)
-        return cls(table, instant, schema_text)
+        return cls.of(table, instant, schema_text, partitions)
+
+    @classmethod
+    def of(
+        cls, table: MetadataTable, instant: Instant, schema_text: str, partitions: Sequence[str]
+    ) -> PendingDeltaCommit:
+        """Of an ``instant`` that is on the timeline."""
+        by_slice = table.timeline.layout.log_names_slice
+        places = LogPlaces.of(table, partitions) if by_slice else None
+        return cls(table, instant, schema_text, places)
+
+    def places_of(self, partition: str) -> LogPlaces | None:
+        """Where log files of one partition go, for tasks."""
+        return None if self.places is None else self.places.within(partition)
 
     @property
     def pending(self) -> Pending:
@@ -47,6 +67,12 @@ class PendingDeltaCommit:
     def reconcile(self, stats: Sequence[WriteStat], partitions: Sequence[str]) -> None:
         """Log files of this instant that no stat names go: readers would take them for its own."""
         named = {stat.path for stat in stats}
+        if self.places is not None:
+            left = logs_of(self.table.storage, partitions, self.instant.requested, log_files())
+            for log in left.whole:
+                if log.path not in named:
+                    self.table.storage.delete(log.path)
+            return
         for partition in partitions:
             for entry in self.table.storage.list(partition):
                 file = parse_path(entry.path, entry.size)
@@ -64,18 +90,44 @@ class PendingDeltaCommit:
 
     def beside(self, stats: Sequence[WriteStat]) -> CoupledCommit:
         """What completes it, together with the instant of the data table."""
-        metadata = CommitMetadata(
-            Operation.UPSERT_PREPPED,
-            tuple(stat for stat in stats if not is_own(stat.partition_path)),
-            extra={"schema": self.schema_text},
-        )
-        content = self.table.timeline.layout.encode_commit(metadata, DELTACOMMIT)
+        told = [stat for stat in stats if not is_own(stat.partition_path)]
+        encode = self.table.timeline.layout.encode_commit
 
         def newest() -> str | None:
             return reload(self.table.storage, self.table.timeline).last_instant_time()
 
         def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
+            told[:] = self._behind(told)
+            extra = {"schema": self.schema_text}
+            metadata = CommitMetadata(Operation.UPSERT_PREPPED, tuple(told), extra=extra)
+            content = encode(metadata, DELTACOMMIT)
             mine = evolve(self.instant, state=State.COMPLETED, completed=done.completed)
             return ((f"{FOLDER}/{self.table.timeline.path(mine)}", content),)
 
         return CoupledCommit(newest, files)
+
+    def _behind(self, stats: Sequence[WriteStat]) -> Sequence[WriteStat]:
+        """``stats`` of log files that are in the newest slices: in version 6 a compaction that was planned since they
+        were put would pass over them. They are put behind it; what was put first belongs to a slice of before."""
+        storage, timeline = self.table.storage, self.table.timeline
+        if self.places is None or _compactions(timeline) == _compactions(reload(storage, timeline)):
+            return stats
+        now = LogPlaces.of(self.table, sorted({stat.partition_path for stat in stats}))
+        return [self._moved(stat, now) for stat in stats]
+
+    def _moved(self, stat: WriteStat, now: LogPlaces) -> WriteStat:
+        place = now.by_group[stat.partition_path, stat.file_id]
+        log = parse_path(stat.path)
+        if place.start == stat.prev_commit or log is None:
+            return stat
+        new = place.next(stat.partition_path, stat.file_id, log.write_token)
+        self.table.storage.put_if_absent(new.file.path, self.table.storage.get(stat.path))
+        return evolve(
+            stat, path=new.file.path, prev_commit=new.prev_commit, base_file=new.base_file,
+            log_version=new.file.version, log_files=new.files,
+        )  # fmt: skip
+
+
+def _compactions(timeline: Timeline) -> frozenset[str]:
+    done = (i.requested for i in timeline.writes() if i.action == "commit")
+    return frozenset((*done, *(i.requested for i in pending_compactions(timeline))))

@@ -28,15 +28,19 @@ from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_p
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.base import put_base
+from hoodoo_metadata.beginnings import is_beginning, late_beginnings
 from hoodoo_metadata.layout import is_own
 from hoodoo_metadata.partitions.api import Partition
 from hoodoo_metadata.partitions.known import chosen
 from hoodoo_metadata.schema import record_schema
-from hoodoo_metadata.table import FOLDER, MetadataTable, is_beginning, late_beginnings
+from hoodoo_metadata.table import FOLDER, MetadataTable
 
 # File slices of a group that are kept: readers may be at the one before the newest.
 KEPT_SLICES = 2
 COMPACTION = "compaction"
+# What the instant of a compaction ends with in version 6.
+_SUFFIX = "001"
+_DIGITS = 17
 _MB = 1 << 20
 
 
@@ -63,6 +67,17 @@ def holds(table: MetadataTable, instant: str) -> bool:
         return bool(held)
     completed = order_key(found.completion_order)
     return any(order_key(when) > completed for when in held)
+
+
+def first_needed(storage: Storage, data: Timeline, partitions: Sequence[str]) -> str | None:
+    """The first instant of the table ``data`` that readers of its metadata table go by, in version 6: what log files
+    tell of an instant that is not on the active timeline counts for nobody else. Up to the oldest base file all is
+    in base files. None where no file group needs any."""
+    if not (partitions and data.layout.log_names_slice):
+        return None
+    table = MetadataTable.open(storage, data)
+    starts = [slice_.instant for p in partitions for slice_ in table.slices(p)]
+    return min((order_key(start)[:_DIGITS] for start in starts), default=None)
 
 
 def compact(
@@ -114,16 +129,21 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         waits = told & undecided or pending_compactions(table.timeline)
         if waits or publish.undoing(storage, fresh):
             return Decision()
+        by_slice = table.timeline.layout.log_names_slice
+        requested = _behind_newest(table) if by_slice else None
+        if by_slice and requested is None:
+            return Decision()
         slices = tuple(
             s for p in partitions if not is_own(p) for s in table.slices(p) if s.log_files
         )
         if not slices and not any(s.log_files for p in partitions for s in table.slices(p)):
             return Decision()
-        after = max(
-            filter(None, (fresh.last_instant_time(), table.timeline.last_instant_time())),
-            key=order_key,
-        )
-        requested = next_instant(datetime.now(timezone.utc), after, data.config.timezone)
+        if requested is None:
+            after = max(
+                filter(None, (fresh.last_instant_time(), table.timeline.last_instant_time())),
+                key=order_key,
+            )
+            requested = next_instant(datetime.now(timezone.utc), after, data.config.timezone)
         instant = Instant(requested, COMPACTION, State.REQUESTED)
         made[-1] = instant
         path = f"{FOLDER}/{table.timeline.path(instant)}"
@@ -131,6 +151,20 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
 
     ledger.decide(storage, data, make)
     return made[-1]
+
+
+def _behind_newest(table: MetadataTable) -> str | None:
+    """The instant of a compaction in version 6: the newest that the metadata table tells of, and three digits. None
+    while something older is pending in the table (it would come after the compaction, and into slices of before), and
+    where it was compacted up to there. Source: ``HoodieBackedTableMetadataWriter.compactIfNecessary``."""
+    deltas = [i.requested for i in table.timeline.writes() if i.action == "deltacommit"]
+    if not deltas:
+        return None
+    newest = max(deltas, key=order_key)
+    if any(order_key(i.requested) <= newest for i in table.data.pending()):
+        return None
+    requested = f"{newest}{_SUFFIX}"
+    return None if table.timeline.find(requested) is not None else requested
 
 
 def _metrics(slice_: FileSlice) -> dict[str, float]:
@@ -171,6 +205,9 @@ def _run(
     partitions: Sequence[str],
 ) -> str:
     plan = read_plan(table.storage, table.timeline, instant)
+    if table.timeline.layout.log_names_slice:
+        # All that was decided when it was planned; a file of the plan may get blocks of others since.
+        table = MetadataTable.open(storage, reload(storage, table.data)).until(instant.requested)
     instant = publish.inflight(table.storage, table.timeline, instant.at(State.REQUESTED))
     pending = Pending.of(table.timeline, instant)
     text = record_schema(table.data.config.version)
@@ -186,10 +223,12 @@ def _run(
         now = MetadataTable.open(storage, fresh).timeline
         if now.find(instant.requested) is not None:
             return Decision()  # somebody else ran it, too
-        after = max(
-            filter(None, (fresh.last_instant_time(), now.last_instant_time())), key=order_key
-        )
-        completed = next_instant(datetime.now(timezone.utc), after, fresh.config.timezone)
+        completed = None
+        if now.layout.names_completion:
+            after = max(
+                filter(None, (fresh.last_instant_time(), now.last_instant_time())), key=order_key
+            )
+            completed = next_instant(datetime.now(timezone.utc), after, fresh.config.timezone)
         done = Instant(instant.requested, "commit", State.COMPLETED, completed)
         needs = tuple(
             f"{FOLDER}/{now.path(instant.at(state))}" for state in (State.REQUESTED, State.INFLIGHT)
@@ -279,8 +318,13 @@ def _shorten(table: MetadataTable) -> None:
     folders = [e.path for e in table.storage.list() if e.is_dir and not e.name.startswith(".")]
     parsed = (parse_path(e.path) for folder in folders for e in table.storage.list(folder))
     needed = {file.instant for file in parsed if file is not None}
+    if table.timeline.layout.log_names_slice and needed:
+        # A beginning of it: blocks count of what is older than the first instant, and of what is there.
+        limit = min(limit, *map(order_key, needed))
     for instant in table.timeline.writes():
-        old = order_key(instant.completion_order) < limit and not is_beginning(instant.requested)
+        old = order_key(instant.completion_order) < limit
+        if is_beginning(instant.requested) and not table.timeline.layout.log_names_slice:
+            continue
         if old and instant.requested not in needed:
             pending = COMPACTION if instant.action == "commit" else instant.action
             for state in (State.REQUESTED, State.INFLIGHT):

@@ -1,7 +1,8 @@
 """Deltas: what one instant adds to a file group of the metadata table, as a log file of its own.
 
 Its name holds the instant, so that no two writers meet in a file, and what an undone instant left can be
-told by name. A store that can't append loses nothing: there is one HFile per log file, as RFC-08 draws it.
+told by name. A store that can't append loses nothing: there is one HFile per log file, as RFC-08 draws it. In version 6
+the name holds the slice instead (:mod:`hoodoo_metadata.log_places`), and ends with the time of day of the instant.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from hoodoo.produce.markers import NO_MARKER
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.layouts import NewLog
 
 from hoodoo_metadata.hfile import ENTRIES, write_hfile
+from hoodoo_metadata.log_places import LogPlaces, time_of_day
 
 _LARGEST = 2**31
 
@@ -42,10 +45,15 @@ class Delta:
 
 
 def put_delta(
-    storage: Storage, pending: Pending, delta: Delta, schema_text: str, number: int
+    storage: Storage,
+    pending: Pending,
+    delta: Delta,
+    schema_text: str,
+    number: int,
+    places: LogPlaces | None = None,
 ) -> WriteStat:
     """Write ``delta`` as a log file of the instant that ``pending`` is of; its stat. ``storage`` is the
-    metadata table's.
+    metadata table's. ``places``: where log files go, in version 6.
 
     The same delta gives the same file, so it may be put again; its name tells it from others of the
     instant, which an earlier run of a service may have left.
@@ -64,34 +72,46 @@ def put_delta(
                 paths = pa.repeat(delta.partition, len(delta.deleted))
                 writer.delete_block(delta.deleted, paths, None, None, instant, schema_text)
             size = writer.close()
-        token = f"{number}-{_checksum(local)}-0"
-        log = LogFile(delta.partition, delta.file_id, instant, 1, token)
+        token = f"{number}-{_checksum(local)}"
+        new = _new_log(delta, instant, token, places)
+        log = new.file
         size = pending.put_sized(storage, delta.partition, log.name, local, NO_MARKER, size)
     gone = 0 if delta.deleted is None else len(delta.deleted)
     return WriteStat(
         partition_path=delta.partition,
         file_id=delta.file_id,
         path=log.path,
-        prev_commit=instant,
+        prev_commit=new.prev_commit,
         num_writes=delta.entries.num_rows,
         num_updates=delta.entries.num_rows,
         num_deletes=gone,
         file_size=size,
-        base_file="",
-        log_version=1,
-        log_files=(log.name,),
+        base_file=new.base_file,
+        log_version=log.version,
+        log_files=new.files,
     )
 
 
 def put_deltas(
-    storage: Storage, pending: Pending, deltas: Sequence[Delta], schema_text: str
+    storage: Storage,
+    pending: Pending,
+    deltas: Sequence[Delta],
+    schema_text: str,
+    places: LogPlaces | None = None,
 ) -> tuple[WriteStat, ...]:
     """Those that are not empty."""
     filled = [delta for delta in deltas if not delta.is_empty]
     return tuple(
-        put_delta(storage, pending, delta, schema_text, number)
+        put_delta(storage, pending, delta, schema_text, number, places)
         for number, delta in enumerate(filled)
     )
+
+
+def _new_log(delta: Delta, instant: str, token: str, places: LogPlaces | None) -> NewLog:
+    if places is not None:
+        return places.next(delta.partition, delta.file_id, f"{token}-{time_of_day(instant)}")
+    log = LogFile(delta.partition, delta.file_id, instant, 1, f"{token}-0")
+    return NewLog(log, instant, "", (log.name,))
 
 
 def _checksum(local: str) -> int:

@@ -15,14 +15,16 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.layout import RECORD_INDEX
-from hoodoo_metadata.table import OWN_MADE, MetadataTable, is_beginning
+from hoodoo_metadata.table import OWN_MADE, MetadataTable
 
 
 def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
     """The completion of the newest indexing action on ``timeline`` that made ``partition`` of the metadata
-    table, as :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the
-    indexing actions; of Hoodoo's own partitions the properties say it."""
+    table (in version 6: the instant up to which it was made of all), as
+    :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the indexing actions; of
+    Hoodoo's own partitions the properties say it."""
     made = made_noted(timeline.config).get(partition)
     made = made or newest_made(storage, timeline, partition)
     return None if made is None else order_key(made)
@@ -30,11 +32,16 @@ def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
 
 def newest_made(storage: Storage, timeline: Timeline, partition: str) -> str | None:
     """The same by the timeline alone, as it stands there."""
-    made = (
-        instant.completion_order
-        for instant in timeline.completed()
-        if instant.action == INDEXING and partition in _made_by(timeline.contents(storage, instant))
-    )
+    made: list[str] = []
+    for instant in timeline.completed():
+        if instant.action != INDEXING:
+            continue
+        infos = _infos(timeline.contents(storage, instant))
+        mine = [info for info in infos if info.get("metadataPartitionPath") == partition]
+        if timeline.layout.names_completion:
+            made += [instant.completion_order for _ in mine]
+        else:  # nothing says when it completed, but what it was made of
+            made += [str(info.get("indexUptoInstant") or "0" * 17) for info in mine]
     return max(made, key=order_key, default=None)
 
 
@@ -68,6 +75,6 @@ def describes(
     return bool(bases) and not any(is_beginning(base.instant) for base in bases)
 
 
-def _made_by(content: dict[str, object]) -> Iterable[object]:
+def _infos(content: dict[str, object]) -> Iterable[dict[str, object]]:
     infos = content.get("indexPartitionInfos")
-    return [info.get("metadataPartitionPath") for info in infos] if isinstance(infos, list) else []
+    return infos if isinstance(infos, list) else ()

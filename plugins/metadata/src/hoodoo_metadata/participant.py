@@ -159,6 +159,10 @@ class MetadataParticipant:
                 "Roll it back again: the metadata table is made anew then.",
             )
 
+    def kept_from(self, storage: Storage, timeline: Timeline) -> str | None:
+        now = evolve(timeline, config=properties.load(storage))
+        return compact.first_needed(storage, now, current_partitions(storage, now))
+
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
         return retire(storage, config)
 

@@ -14,7 +14,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, why_stale
 from hoodoo_metadata.index_reach import made_noted
 from hoodoo_metadata.layout import FILES, OWN_INDEXES, is_own
-from hoodoo_metadata.partitions.known import names, of_keys
+from hoodoo_metadata.partitions.known import is_possible, names, of_keys
 from hoodoo_metadata.table import (
     BUILDING,
     FOLDER,
@@ -53,7 +53,7 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual keys empty."""
     if not config.traits.writes_metadata:
         return ()
-    every = names()
+    every = [name for name in names() if is_possible(config, name)]
     if config.populate_meta_fields:
         return tuple(every)
     return tuple(p for p in every if p not in of_keys())

@@ -200,7 +200,7 @@ class RangePruner:
             for column in columns
             if s.base_file is not None
         }
-        table = MetadataTable.open(request.storage, timeline)
+        table = MetadataTable.open(request.storage, timeline).until(bound)
         groups = table.slices(COLUMN_STATS, bound)
         if not groups:
             if bound is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,10 +17,12 @@ from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.kernel.log_files import log_files
+from hoodoo.merge.log_rows import counting
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind, LogBlock, kind_name
 from hoodoo.storage.api import Storage
 
+from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
 from hoodoo_metadata.schema import decode_row, encode_row
 
@@ -92,8 +95,12 @@ def layers(
         opened = HFile.open(FileWindow.of(storage, base.path, size=base.size or None))
         text = opened.info.get("schema", b"").decode()
         found.append(Layer(base.instant, opened, text))
-    for log in slice_.log_files:
-        found += _log_layers(storage, log)
+    counted: CountedBlocks | None = getattr(storage, "blocks", None)
+    if counted is not None:
+        found += _counted_layers(storage, slice_.log_files, counted)
+    else:
+        for log in slice_.log_files:
+            found += _log_layers(storage, log)
     if schema_text is not None:
         found = [layer.coded(schema_text) for layer in found]
     return tuple(reversed(found))
@@ -106,17 +113,43 @@ def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:
         if not reader.blocks:  # who commits a log file has written one
             raise CorruptTableError(f"{storage.root}/{log.path}", "holds no block.", FIX)
         for block in reader.blocks:
-            if block.kind == BlockKind.HFILE:
-                window = FileWindow.of(storage, log.path, block.content_start, block.content_size)
-                yield Layer(block.instant, HFile.open(window), block.schema_text)
-            elif block.kind == BlockKind.DELETE:
-                yield Layer(block.instant, None, deleted=_deleted(reader, block))
-            else:
-                raise CorruptTableError(
-                    f"{storage.root}/{log.path}",
-                    f"a {kind_name(block.kind)} block at {block.offset}.",
-                    FIX,
-                )
+            yield _layer(storage, log, reader, block)
+
+
+def _layer(storage: Storage, log: LogFile, reader: LogFileReader, block: LogBlock) -> Layer:
+    if block.kind == BlockKind.HFILE:
+        window = FileWindow.of(storage, log.path, block.content_start, block.content_size)
+        return Layer(block.instant, HFile.open(window), block.schema_text)
+    if block.kind == BlockKind.DELETE:
+        return Layer(block.instant, None, deleted=_deleted(reader, block))
+    raise CorruptTableError(
+        f"{storage.root}/{log.path}", f"a {kind_name(block.kind)} block at {block.offset}.", FIX
+    )
+
+
+def _counted_layers(
+    storage: Storage, logs: Sequence[LogFile], counted: CountedBlocks
+) -> Iterator[Layer]:
+    """The layers of log files that several may have written to, in the order in which they apply. A file that a
+    writer died over may be torn: only one that a completed instant names has to be whole."""
+    opener = log_files()
+    with ExitStack() as stack:
+        found: list[tuple[tuple[LogFile, LogFileReader], LogBlock]] = []
+        for log in logs:
+            reader = stack.enter_context(opener.reader(storage, log.path, log.size))
+            if (reader.damages or not reader.blocks) and _is_named(storage, log):
+                rule = str(reader.damages[0]) if reader.damages else "holds no block."
+                raise CorruptTableError(f"{storage.root}/{log.path}", rule, FIX)
+            found += (((log, reader), block) for block in reader.blocks)
+        for (log, reader), block in counting(found, counted.shows):
+            yield _layer(storage, log, reader, block)
+
+
+def _is_named(storage: Storage, log: LogFile) -> bool:
+    """Whether a completed deltacommit of the metadata table says that it wrote ``log``. Reads them all."""
+    name = f'"{log.path}"'.encode()
+    done = (e for e in storage.list(".hoodie") if e.name.endswith(".deltacommit"))
+    return any(name in storage.get(entry.path) for entry in done)
 
 
 def _deleted(reader: LogFileReader, block: LogBlock) -> pa.Array:

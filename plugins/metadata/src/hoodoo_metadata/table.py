@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
 
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import TableExistsError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -19,11 +19,15 @@ from hoodoo.options.table import BASE_FORMAT, DROP_COLUMNS, MERGE_MODE, MERGE_ST
 from hoodoo.options.virtual import POPULATE
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, view
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import path_of
 from hoodoo.timeline.timeline import Timeline, load
 
+from hoodoo_metadata.beginnings import late_beginnings
 from hoodoo_metadata.below import Below
+from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.layout import is_own
 
 FOLDER = ".hoodie/metadata"
@@ -47,11 +51,17 @@ _MADE = {
     "hoodie.table.recordkey.fields": "key",
     BASE_FORMAT.key: "HFILE",
 }
+# The same in version 6, as Hudi 0.15 has it.
+_MADE_BEFORE = {
+    "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
+    "hoodie.compaction.record.merger.strategy": "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+    "hoodie.table.keygenerator.class": "org.apache.hudi.metadata.HoodieTableMetadataKeyGenerator",
+    "hoodie.archivelog.folder": "archived",
+    DROP_COLUMNS.key: "false",
+    "hoodie.table.recordkey.fields": "key",
+    BASE_FORMAT.key: "HFILE",
+}
 _UNSAID = frozenset({"hoodie.table.timeline.timezone"})
-# How the instants begin with which Hudi makes a partition.
-BEGINNING = "0000000000000"
-# So many of them, numbered from 0, are such to Hudi.
-BEGINNINGS = 1000
 
 
 @frozen(slots=False)
@@ -72,7 +82,17 @@ class MetadataTable:
         """As it is now: one listing. ``storage`` is the data table's. Look at the data table first: what is
         completed there is told of here."""
         below = Below(storage, FOLDER)
-        return cls(below, load(below, own_config(data.config)), data)
+        timeline = load(below, own_config(data.config))
+        if timeline.layout.log_names_slice:
+            below = evolve(below, blocks=CountedBlocks.of(timeline, data))
+        return cls(below, timeline, data)
+
+    def until(self, as_of: str | None) -> MetadataTable:
+        """The same, whose log files tell of instants of the data table up to ``as_of``, by requested time."""
+        below = self.storage
+        if as_of is None or not isinstance(below, Below) or below.blocks is None:
+            return self
+        return evolve(self, storage=evolve(below, blocks=below.blocks.until(_end_of(as_of))))
 
     def slices(self, partition: str, as_of: str | None = None) -> tuple[FileSlice, ...]:
         """The newest slice of each file group of ``partition``, by file id: one listing. ``as_of``: the
@@ -86,6 +106,8 @@ class MetadataTable:
         counted = [f for f in parsed if f is not None and self._counts(f)]
         late = late_beginnings(counted, self.timeline)
         files = tuple(f for f in counted if f.instant not in late)
+        if as_of is not None and self.timeline.layout.log_names_slice:
+            as_of = _end_of(as_of)
         return view.from_files(self.storage, self.timeline, files, as_of)
 
     def _counts(self, file: view.DataFile) -> bool:
@@ -98,11 +120,19 @@ class MetadataTable:
         return frozenset(i.requested for i in self.data.pending())
 
 
+def _end_of(instant: str) -> str:
+    """After ``instant`` of the data table, and the instants of the metadata table that have digits more: base files
+    of these hold what was told up to it."""
+    return f"{order_key(instant)}{'9' * 6}"
+
+
 def make_table(storage: Storage, data: TableConfig) -> None:
     """The properties that make the metadata table of a table with the properties ``data``; left alone where
     they are there. ``storage`` is the metadata table's own."""
     if storage.head(properties.PATH) is None:
         kept = {"hoodie.table.initial.version": str(data.version), **_MADE}
+        if layout_of(data).log_names_slice:
+            kept = dict(_MADE_BEFORE)
         kept = {
             **kept,
             **{k: v for k, v in own_config(data).properties.items() if k not in _UNSAID},
@@ -115,27 +145,6 @@ def mark_of(partition: str) -> str:
     """The file, below the metadata table, without which a partition is not complete. Hudi finds partitions by
     theirs."""
     return f"{partition}/.hoodoo_partition" if is_own(partition) else path_of(partition)
-
-
-def is_beginning(instant: str) -> bool:
-    """Whether a partition began with ``instant``, which is before all time."""
-    return instant.startswith(BEGINNING)
-
-
-def beginning(number: int) -> str:
-    """The instant of the ``number``-th beginning of a partition, from 0 on."""
-    return f"{number:017d}"
-
-
-def late_beginnings(files: Iterable[view.DataFile], timeline: Timeline) -> frozenset[str]:
-    """Beginnings of which there are ``files``, of one partition, and which came to nothing: they are not on
-    the ``timeline`` of the metadata table, where a later one of the partition is, for which all before was
-    wiped. A task of a build that died has put them since."""
-    found = {file.instant for file in files if is_beginning(file.instant)}
-    if len(found) < 2:
-        return frozenset()
-    known = found & {i.requested for i in timeline.instants}
-    return frozenset(found - known) if known else frozenset()
 
 
 def own_config(config: TableConfig) -> TableConfig:

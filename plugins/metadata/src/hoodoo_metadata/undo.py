@@ -9,15 +9,29 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 
+from attrs import evolve
+from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.errors import StorageError
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import LogFile
+from hoodoo.model.instant import Instant, State
 from hoodoo.produce.markers import MARKERS
+from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans import pending_compactions, read_plan
+from hoodoo.timeline.timeline import load
 
 from hoodoo_metadata.below import Below
+from hoodoo_metadata.log_places import time_of_day
+from hoodoo_metadata.own_logs import logs_of
 from hoodoo_metadata.table import FOLDER, own_config
+
+# What the instant of a rollback ends with in a metadata table of version 6.
+_ROLLBACK = "006"
 
 
 def forget(storage: Storage, config: TableConfig, requested: str) -> None:
@@ -40,8 +54,12 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
     for instant, file in mine:
         if instant.is_completed:
             table.delete(file)
+    groups = _written(table, config, requested) if layout.log_names_slice else frozenset()
     for _ in range(2):  # again at the end: a task may have put one meanwhile
-        _delete(table, folders, {requested})
+        if layout.log_names_slice:
+            _take_back(table, config, folders, requested, groups)
+        else:
+            _delete(table, folders, {requested})
         for _instant, file in sorted(mine, key=lambda m: m[1]):  # inflight before requested
             table.delete(file)
     with suppress(StorageError):
@@ -52,11 +70,69 @@ def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
     """Delete what tasks put for the instants ``undone`` after these had been taken out. ``undone`` are on the
     timeline of the table no more, nor on that of the metadata table. Lists each partition."""
     table = Below(storage, FOLDER)
-    _delete(table, _partitions(table), undone)
+    config = properties.load(storage)
+    if not layout_of(config).log_names_slice:
+        _delete(table, _partitions(table), undone)
+        return
+    planned = _planned(table, config)
+    for folder in _partitions(table):
+        parsed = (parse_path(e.path, e.size) for e in table.list(folder) if not e.is_dir)
+        logs = [file for file in parsed if isinstance(file, LogFile)]
+        for log in left_behind(table, logs, set(undone), log_files()):
+            if log.path not in planned:
+                table.delete(log.path)
 
 
 def _partitions(table: Below) -> list[str]:
     return [e.path for e in table.list() if e.is_dir and not e.name.startswith(".hoodie")]
+
+
+def _written(table: Below, config: TableConfig, requested: str) -> frozenset[tuple[str, str]]:
+    """The file groups that the deltacommit of ``requested`` says it writes to: another engine's may say so while it
+    is pending. Before its files leave the timeline."""
+    timeline = load(table, own_config(config))
+    found: set[tuple[str, str]] = set()
+    for state in (State.COMPLETED, State.INFLIGHT):
+        with suppress(FileNotFoundError):
+            told = timeline.metadata(table, Instant(requested, "deltacommit", state))
+            found.update((s.partition_path, s.file_id) for s in told.stats if s.file_id)
+    return frozenset(found)
+
+
+def _take_back(
+    table: Below,
+    config: TableConfig,
+    folders: Collection[str],
+    requested: str,
+    groups: Collection[tuple[str, str]],
+) -> None:
+    """In version 6: log files of ``requested`` alone go, but for those that a compaction is about to read; of others
+    its blocks are taken back."""
+    found = logs_of(table, folders, requested, log_files(), groups)
+    planned = _planned(table, config)
+    for log in found.whole:
+        if log.path not in planned:
+            table.delete(log.path)
+    for log in found.shared:
+        behind = evolve(
+            log, version=log.version + 1, write_token=f"0-0-{time_of_day(requested)}", size=0
+        )
+        with scratch_file(table) as local:
+            writer = log_files().writer(local)
+            writer.rollback_block(f"{requested}{_ROLLBACK}", requested)
+            writer.close()
+            table.put_file_if_absent(behind.path, local)
+
+
+def _planned(table: Below, config: TableConfig) -> frozenset[str]:
+    """The files that pending compactions of the metadata table read."""
+    timeline = load(table, own_config(config))
+    return frozenset(
+        log.path
+        for instant in pending_compactions(timeline)
+        for slice_ in read_plan(table, timeline, instant).slices
+        for log in slice_.log_files
+    )
 
 
 def _delete(table: Below, folders: Collection[str], instants: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.participant import RebuildRequest
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import OWN_INDEX, TableConfig
+from hoodoo.timeline.layouts import layout_of
 
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.definitions import is_partitioned
@@ -28,7 +29,7 @@ from hoodoo_metadata.layout import (
     VIRTUAL_PATH_INDEX,
     is_own,
 )
-from hoodoo_metadata.partitions.known import folder_of, names
+from hoodoo_metadata.partitions.known import folder_of, is_possible, names
 from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import OWN_BUILDING, building, listed, told_as
@@ -48,6 +49,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     own = [GROWING_INDEX] if growing else []
     if growing:
         refuse_unable(config)
+        refuse_impossible(config, GROWING_INDEX, GROWING)
         Growing.of(config)
         config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
     enabled = options_of.ENABLED.given(options)
@@ -65,6 +67,8 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
             f"option {options_of.PATH_KEYS.key}", "is for tables with partitions, and this one has none.",
             "use the global record index: index='record_index'.",
         )  # fmt: skip
+    if partitioned:
+        refuse_partitioned(config)
     IndexSize.of(options, partitioned)
     ranges = options_of.RANGES.read(options)
     wanted = [FILES]
@@ -74,6 +78,7 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     if options_of.FILTERS.read(options):
         _refuse_virtual_filters(config)
         wanted.append(BLOOM_FILTERS)
+    wanted = [p for p in wanted if is_possible(config, p)]
     begun = {k: v for k, v in told_as((), (*wanted, *own)).items() if v is not None}
     return TableConfig({**config.properties, **begun})
 
@@ -94,7 +99,7 @@ def refuse_unable(config: TableConfig) -> None:
     if not config.traits.writes_metadata:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}",
-            "gets no metadata table: Hoodoo keeps those of version 9.",
+            "gets no metadata table: Hoodoo keeps those of versions 6 and 9.",
             "Use version 9, or leave it as it is: its directories are listed then.",
         )
 
@@ -105,6 +110,26 @@ def _refuse_virtual_filters(config: TableConfig) -> None:
             f"table {config.name}",
             "has virtual keys: no record key is stored, nor is there a bloom filter of one.",
             "Leave bloom_filters out, or make the keys stored ones (table.rewrite_keys(virtual=False)).",
+        )
+
+
+def refuse_partitioned(config: TableConfig) -> None:
+    """Raises UnsupportedTableError where tables like this one have no record index of partition paths."""
+    if layout_of(config).log_names_slice:
+        raise UnsupportedTableError(
+            f"table {config.name} of version {config.version}: {PARTITIONED}",
+            "is for tables of version 9: Hudi 0.15 would take its file groups for those of a global index.",
+            "Use index='record_index', or version 9.",
+        )
+
+
+def refuse_impossible(config: TableConfig, partition: str, what: str) -> None:
+    """Raises UnsupportedTableError where tables like this one have no such partition."""
+    if not is_possible(config, partition):
+        raise UnsupportedTableError(
+            f"table {config.name} of version {config.version}: {what}",
+            f"lies in the metadata partition {partition}, which tables of this version do not have.",
+            "Use version 9; of record indexes, index='record_index' is for both.",
         )
 
 
@@ -134,7 +159,8 @@ class Wanted:
         there = {*listed(config), *building(config)}
         refuse_unable(config)
         if name is None:
-            return cls(tuple(p for p in names() if p in there or p == FILES))
+            found = (p for p in names() if p in there or p == FILES)
+            return cls(tuple(p for p in found if is_possible(config, p)))
         index = stored_name(name)
         partition = folder_of(name) if index is None else partition_of(index, config)
         if partition == BLOOM_FILTERS:
@@ -145,6 +171,9 @@ class Wanted:
                 f"is none of {', '.join((*names(), PARTITIONED, GROWING))}",
                 "name one of these.",
             )
+        refuse_impossible(config, partition, name)
+        if index == PARTITIONED:
+            refuse_partitioned(config)
         if partition == VIRTUAL_INDEX and _by_name(request, there):
             partition = VIRTUAL_PATH_INDEX
         if partition == VIRTUAL_PATH_INDEX:
@@ -157,7 +186,8 @@ class Wanted:
             partitioned = _kind(request, index == PARTITIONED, partition in there)
         made = RECORD_INDEX if partition == RECORD_INDEX and not partitioned else None
         if partition == FILES or FILES not in config.metadata_partitions:
-            wanted = tuple(p for p in names() if p in there or p in (FILES, partition))
+            found = (p for p in names() if p in there or p in (FILES, partition))
+            wanted = tuple(p for p in found if is_possible(config, p))
             return cls(wanted, made, partitioned, partition)
         return cls((partition,), made, partitioned, partition)
 

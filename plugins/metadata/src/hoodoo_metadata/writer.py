@@ -40,12 +40,12 @@ class MetadataWriter:
     def begin(self, change: ActionChange) -> CoupledCommit:
         table = MetadataTable.open(change.storage, change.timeline)
         text = record_schema(change.timeline.config.version)
-        begun = PendingDeltaCommit.at(table, change.instant.requested, text)
+        begun = PendingDeltaCommit.at(table, change.instant.requested, text, self.partitions)
         files = FileChange.of(change.stats, change.removed)
         work = Work(begun, change, files, self.partitions, self.file_format, self.options)
         partitions = chosen(self.partitions)
         deltas = [delta for partition in partitions for delta in partition.deltas(work)]
-        stats = put_deltas(begun.table.storage, begun.pending, deltas, text)
+        stats = put_deltas(begun.table.storage, begun.pending, deltas, text, begun.places)
         for partition in partitions:
             stats += partition.of_files(work)
         if change.keys is not None:

@@ -115,6 +115,8 @@ def take_away(
     for path in sorted(gone):
         storage.delete(path)
     taken_back = tuple(_take_back(storage, timeline, log, mine, requested) for log in found.shared)
+    if taken_back:  # files that no commit tells of
+        Participants.of_table(timeline.config).retire(storage, timeline.config)
     # The inflight file first: without its requested file nobody could tell what it is.
     for pending in _pending_files(storage, timeline, instant):
         storage.delete(timeline.path(pending))

@@ -45,8 +45,8 @@ class TimelineLayout(ABC):
     else they go by when it was requested. ``log_names_slice``: the name of a log file says which slice it
     belongs to, for good, and not who wrote it: blocks of several writers, committed or not, may be in one
     file. Else it says the instant that wrote it.
-    ``allows_empty``: the file of a completed commit may be empty. ``has_metadata``: the metadata table may be read. ``log_marker``:
-    the type of the marker of a log file. ``plans_as_writes``: a pending service that replaces file groups is filed
+    ``allows_empty``: the file of a completed commit may be empty. ``log_marker``: the type of the marker of a log
+    file. ``plans_as_writes``: a pending service that replaces file groups is filed
     under the write that it completes as.
     """
 
@@ -54,7 +54,6 @@ class TimelineLayout(ABC):
     names_completion: ClassVar[bool]
     log_names_slice: ClassVar[bool]
     allows_empty: ClassVar[bool]
-    has_metadata: ClassVar[bool]
     log_marker: ClassVar[str]
     plans_as_writes: ClassVar[bool] = False
     _form: ClassVar[str]

@@ -23,7 +23,6 @@ class Layout1(TimelineLayout):
     names_completion = False
     log_names_slice = True
     allows_empty = True
-    has_metadata = False
     log_marker = "APPEND"
     _form = stats.JSON
     plans_as_writes = True

@@ -26,7 +26,6 @@ class Layout2(TimelineLayout):
     names_completion = True
     log_names_slice = False
     allows_empty = False
-    has_metadata = True
     log_marker = "CREATE"
     _form = stats.AVRO
 

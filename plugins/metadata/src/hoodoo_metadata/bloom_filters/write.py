@@ -27,6 +27,7 @@ from hoodoo_metadata.deltas import Delta, put_deltas
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.keys import filter_key
 from hoodoo_metadata.layout import BLOOM_FILTERS, group_id, group_of
+from hoodoo_metadata.log_places import LogPlaces
 
 
 def refuse_unfiltered(table: str, file_format: BaseFileFormat) -> None:
@@ -50,6 +51,8 @@ class FilterFiles:
     pending: Pending
     schema_text: str
     base: bool
+    # Where log files go, in version 6.
+    places: LogPlaces | None = None
     # For the task: it writes log files of the metadata table.
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
@@ -104,7 +107,7 @@ class _WriteFilters:
                 ),
             )
         delta = Delta(BLOOM_FILTERS, file_id, pa.Table.from_batches(entries, ENTRIES))
-        return put_deltas(files.metadata, files.pending, [delta], text)
+        return put_deltas(files.metadata, files.pending, [delta], text, files.places)
 
     def _entries(self, found: list[tuple[str, str, str]]) -> Iterator[pa.RecordBatch]:
         """One at a time: each is long. Nothing of a file without record keys."""

@@ -17,11 +17,15 @@ from hoodoo.timeline import properties, view
 from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_metadata.below import Below
 from hoodoo_metadata.combine import file_changes
 from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, NON_PARTITIONED
 from hoodoo_metadata.layout import FILES
 from hoodoo_metadata.slice import FIX, layers
 from hoodoo_metadata.table import MetadataTable
+
+# What Hudi 0.15 says in place of a size that it does not know (``HoodieTableMetadataUtil.reAddLogFilesFromRollbackPlan``).
+_NOT_MEASURED = 1
 
 
 def list_files(
@@ -59,13 +63,14 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
 
 def is_listed(timeline: Timeline) -> bool:
     """Whether the metadata table tells the files: one that is lost is told of, and missed when it is opened."""
-    return timeline.layout.has_metadata and FILES in timeline.config.metadata_partitions
+    return FILES in timeline.config.metadata_partitions
 
 
 def told_files(
     table: MetadataTable, partitions: Iterable[str] | None = None, as_of: str | None = None
 ) -> list[Entry]:
     """What the partition ``files`` says, sorted by path. CorruptTableError if it is not there."""
+    table = table.until(as_of)
     slices = table.slices(FILES, as_of)
     if not slices:
         raise CorruptTableError(
@@ -83,4 +88,13 @@ def told_files(
         for path, changes in found.items()
         for name, size in changes.added.items()
     ]
+    if table.timeline.layout.log_names_slice:
+        entries = [_measured(table, e) if e.size == _NOT_MEASURED else e for e in entries]
     return sorted(entries)
+
+
+def _measured(table: MetadataTable, told: Entry) -> Entry:
+    """With its size: of log files of a commit that it undid Hudi 0.15 does not say it."""
+    data = table.storage.inner if isinstance(table.storage, Below) else None
+    found = None if data is None else data.head(told.path)
+    return told if found is None else found

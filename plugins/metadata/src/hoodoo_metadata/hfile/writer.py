@@ -76,6 +76,7 @@ def write_hfile(
     block_bytes: int = BLOCK_BYTES,
     info: Mapping[str, bytes] | None = None,
     meta: Mapping[str, bytes] | None = None,
+    empty_last_key: bool = True,
 ) -> HFileSummary:
     """Write ``batches``, of the schema ENTRIES, keys strictly ascending over all, from where ``sink`` is.
 
@@ -83,6 +84,9 @@ def write_hfile(
     file info, ``meta`` into meta blocks. ``block_bytes`` of plain bytes are in a block, or one entry.
     Hudi's reader takes the end of a block for as many bytes earlier as its checksums have, so that
     it overlooks a last entry which is as short: with more than 64 KiB that can happen.
+
+    ``empty_last_key``: a file without entries has an empty last key, as Hudi 1.x has it; the reader of Hudi 0.15 takes
+    one for damage.
 
     Raises SchemaError and DataError for entries that can't be written, ConfigError for settings.
     """
@@ -106,7 +110,7 @@ def write_hfile(
     info_at = writer.at
     own = {
         "schema": schema_text.encode(),
-        LAST_KEY: short_key(last) if last else b"",
+        **({LAST_KEY: short_key(last) if last else b""} if last or empty_last_key else {}),
         AVERAGE_VALUE: (entries.value_bytes // max(1, entries.count)).to_bytes(4, "big"),
         AVERAGE_KEY: (entries.key_bytes // max(1, entries.count)).to_bytes(4, "big"),
         VALUE_VERSION: (1).to_bytes(4, "big"),

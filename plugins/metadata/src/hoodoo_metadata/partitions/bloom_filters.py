@@ -71,7 +71,7 @@ class BloomFiltersPartition:
             return ()
         files = FilterFiles(
             work.change.storage, work.table.storage, work.file_format(), begun.pending,
-            begun.schema_text, base=False,
+            begun.schema_text, base=False, places=begun.places_of(self.name),
         )  # fmt: skip
         return write_filters(engine, files, work.files.added, groups)
 

@@ -8,8 +8,11 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
+from hoodoo.timeline.layouts import layout_of
 
-from hoodoo_metadata.layout import COLUMN_STATS, OWN_PREFIX, PARTITION_STATS, VIRTUAL_INDEXES
+from hoodoo_metadata.layout import (
+    COLUMN_STATS, OWN_PREFIX, PARTITION_STATS, VIRTUAL_INDEXES, is_own,
+)
 from hoodoo_metadata.partitions.api import Partition
 from hoodoo_metadata.partitions.bloom_filters import BloomFiltersPartition
 from hoodoo_metadata.partitions.files import FilesPartition
@@ -42,6 +45,14 @@ def names() -> tuple[str, ...]:
         *(partition.name for partition in _BUILT_IN),
         *(folder_of(offer.name) for offer in kernel().offers(_FAMILY)),
     )
+
+
+def is_possible(config: TableConfig, partition: str) -> bool:
+    """Whether tables like this one have such a partition: Hudi 0.15 knows of no ``partition_stats``, and what is
+    Hoodoo's own is for log files that are named by their instant."""
+    if not layout_of(config).log_names_slice:
+        return True
+    return partition != PARTITION_STATS and not is_own(partition)
 
 
 def known() -> dict[str, Partition]:

@@ -65,7 +65,9 @@ class RegisteredPartition:
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         begun = work.begun
         deltas = self._deltas(self.inner.delta(evolve(work.change, keys=work.keys)))
-        return put_deltas(work.table.storage, begun.pending, deltas, begun.schema_text)
+        return put_deltas(
+            work.table.storage, begun.pending, deltas, begun.schema_text, begun.places
+        )
 
     def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
         return self.write(missed.work)

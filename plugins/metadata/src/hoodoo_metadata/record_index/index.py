@@ -68,7 +68,7 @@ class RecordIndex:
 
         Raises CorruptTableError where the index is not there.
         """
-        table = MetadataTable.open(storage, timeline)
+        table = MetadataTable.open(storage, timeline).until(as_of)
         slices = table.slices(partition, as_of)
         partitioned = is_partitioned(storage, partition)
         if not slices and not partitioned:

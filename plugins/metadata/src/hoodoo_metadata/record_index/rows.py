@@ -26,6 +26,7 @@ from hoodoo_metadata.base import put_base
 from hoodoo_metadata.deltas import Delta, put_delta
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.layout import RECORD_INDEX
+from hoodoo_metadata.log_places import LogPlaces
 from hoodoo_metadata.record_index.bucket import Bucket
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.record_index.growing import open_group
@@ -65,6 +66,8 @@ class GroupFiles:
     cap: int = 0
     # File groups by slot, where it has to be told which keys lie elsewhere already.
     known: tuple[tuple[FileSlice, ...], ...] | None = None
+    # Where log files go, in version 6.
+    places: LogPlaces | None = None
     # For the task: it reads the log files of the metadata table.
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
@@ -207,7 +210,9 @@ class _WriteGroups:
             )
         gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
         delta = Delta(files.partition, file_id, entries, gone)
-        return put_delta(files.storage, files.pending, delta, files.schema_text, group)
+        return put_delta(
+            files.storage, files.pending, delta, files.schema_text, group, files.places
+        )
 
 
 def _done(stat: WriteStat, repeated: int) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from attrs import frozen
 from hoodoo.model.instant import Instant
+from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, parse_path
@@ -111,6 +112,8 @@ def _bounds(
     last = None if patient_no_more else last_clean(storage, timeline)
     if last is not None and last.earliest:
         yield "cleaning has not come further", last.earliest
+    for bound in Participants.of_table(timeline.config).kept_from(storage, timeline):
+        yield "the metadata table has not been compacted so far", bound
     if timeline.config.table_type == "MERGE_ON_READ":
         for bound in _for_compaction(timeline, settings.deltas):
             yield "deltacommits that the next compaction counts", bound
