@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hoodoo.model.filegroup import LogFile
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
@@ -15,6 +16,7 @@ from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.definitions import PATH as DEFINITIONS
+from hoodoo_metadata.log_places import time_of_day
 from hoodoo_metadata.table import FOLDER, MetadataTable
 
 
@@ -44,6 +46,8 @@ def metadata_leaks(storage: Storage, timeline: Timeline, services: bool = False)
         own = is_beginning(instant.requested) or instant.action == "commit"
         if not told and not own:
             yield f"{instant} of the metadata table, unknown to the table"
+    by_slice = mine.layout.log_names_slice
+    endings = [f"-{time_of_day(i)}" for i in running] if by_slice else []
     named = {s.path for i in mine.writes() for s in mine.metadata(table.storage, i).stats}
     for entry in table.storage.list(recursive=True):
         folder = entry.path.rpartition("/")[0]
@@ -51,6 +55,8 @@ def metadata_leaks(storage: Storage, timeline: Timeline, services: bool = False)
             continue
         file = parse_path(entry.path)
         if file is not None and file.instant in running:
+            continue
+        if isinstance(file, LogFile) and file.write_token.endswith(tuple(endings)):
             continue
         usual = entry.path == properties.PATH or entry.name.startswith(PARTITION_FILE)
         if entry.path not in named and not usual:

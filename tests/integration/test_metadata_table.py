@@ -93,7 +93,7 @@ def test_hudis_options_make_hudis_indexes(
 
 def test_what_cannot_be_is_refused_and_no_table_is_made(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedTableError, match="version 6"):
-        create(tmp_path / "a", table_version=6)
+        create(tmp_path / "a", "partitioned_record_index", table_version=6)
     with pytest.raises(ConfigError, match="contradicts a record index"):
         create(tmp_path / "c", options={"hoodie.metadata.enable": "false"})
     with pytest.raises(ConfigError, match="at least|between"):

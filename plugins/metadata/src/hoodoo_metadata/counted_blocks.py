@@ -6,6 +6,8 @@ others, and an instant that was undone may leave its block where it is, with a r
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import evolve, frozen
 from hoodoo.merge.rule import Visible
 from hoodoo.timeline.instants import order_key
@@ -27,6 +29,20 @@ class CountedBlocks:
     def of(cls, own: Timeline, data: Timeline) -> CountedBlocks:
         decided = frozenset(i.requested for i in data.completed())
         return cls(Visible.of(own, None), decided, data.start)
+
+    def packed(self) -> list[object]:
+        """As JSON has it, for tasks that get no object."""
+        return [
+            sorted(self.told.committed or ()),
+            self.told.start,
+            sorted(self.decided),
+            self.start,
+        ]
+
+    @classmethod
+    def unpacked(cls, packed: list[Any]) -> CountedBlocks:
+        committed, first, decided, start = packed
+        return cls(Visible(None, frozenset(committed), first), frozenset(decided), start)
 
     def until(self, limit: str) -> CountedBlocks:
         """Those of instants up to ``limit``."""

@@ -13,7 +13,7 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
-from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.archived import oldest
 from hoodoo.kernel.log_files import LogFiles, log_files
@@ -132,6 +132,12 @@ class LocationChanges:
         index: str | None = None,
     ) -> LocationsPlan:
         timeline = source.timeline
+        if timeline.layout.log_names_slice:
+            raise UnsupportedTableError(
+                f"table {timeline.config.name} of version {timeline.config.version}: changes of locations",
+                "are read from log files that say in their names which instant wrote them: those of version 9.",
+                "table.locate(keys, as_of=...) tells where given keys were.",
+            )
         partition = _asked(source, index)
         first = _point(since, timeline)
         last = None if until is None else _point(until, timeline)

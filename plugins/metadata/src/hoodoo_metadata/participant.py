@@ -73,6 +73,8 @@ from hoodoo_metadata.wanted import (
     Wanted,
     by_paths,
     partition_of,
+    refuse_impossible,
+    refuse_partitioned,
     refuse_unable,
     stored_name,
     with_metadata,
@@ -209,6 +211,9 @@ class MetadataParticipant:
     def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
         refuse_unable(config)
         partition = partition_of(index, config)
+        refuse_impossible(config, partition, index)
+        if index == PARTITIONED:
+            refuse_partitioned(config)
         if not self.enabled:
             raise ConfigError(
                 f"option {options_of.ENABLED.key}=false",

@@ -87,6 +87,11 @@ class MetadataTable:
             below = evolve(below, blocks=CountedBlocks.of(timeline, data))
         return cls(below, timeline, data)
 
+    @property
+    def blocks(self) -> CountedBlocks | None:
+        """Which blocks of log files count, where the names of these do not say it."""
+        return self.storage.blocks if isinstance(self.storage, Below) else None
+
     def until(self, as_of: str | None) -> MetadataTable:
         """The same, whose log files tell of instants of the data table up to ``as_of``, by requested time."""
         below = self.storage

@@ -69,6 +69,8 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
         )  # fmt: skip
     if partitioned:
         refuse_partitioned(config)
+    if keys:
+        refuse_impossible(config, partition_of(RECORD_INDEX, config), RECORD_INDEX)
     IndexSize.of(options, partitioned)
     ranges = options_of.RANGES.read(options)
     wanted = [FILES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.below import Below
 from hoodoo_metadata.bloom_filters.rows import FilterRow, decode_filter
+from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.keys import filter_key
 from hoodoo_metadata.layout import BLOOM_FILTERS, group_of
 from hoodoo_metadata.slice import Layer, layers, newest
@@ -41,12 +43,17 @@ class MetadataFilters:
     def find(self, storage: Storage, timeline: Timeline) -> bytes | None:
         if BLOOM_FILTERS not in timeline.config.metadata_partitions:
             return None
-        groups = MetadataTable.open(storage, timeline).slices(BLOOM_FILTERS)
-        return slice_json.pack(groups) if groups else None
+        table = MetadataTable.open(storage, timeline)
+        groups = table.slices(BLOOM_FILTERS)
+        blocks = None if table.blocks is None else table.blocks.packed()
+        return json.dumps([slice_json.pack(groups).decode(), blocks]).encode() if groups else None
 
     def read(self, storage: Storage, found: bytes, paths: Sequence[str]) -> Iterator[StoredFilter]:
         of_key = {filter_key(*_named(path)): path for path in paths}
-        for key, row in filter_rows(Below(storage, FOLDER), slice_json.unpack(found), list(of_key)):
+        groups, packed = json.loads(found)
+        blocks = None if packed is None else CountedBlocks.unpacked(packed)
+        metadata = Below(storage, FOLDER, blocks)
+        for key, row in filter_rows(metadata, slice_json.unpack(groups.encode()), list(of_key)):
             yield StoredFilter(of_key[key], row.kind, row.content)
 
 

@@ -11,7 +11,11 @@ from hoodoo.model.config import TableConfig
 from hoodoo.timeline.layouts import layout_of
 
 from hoodoo_metadata.layout import (
-    COLUMN_STATS, OWN_PREFIX, PARTITION_STATS, VIRTUAL_INDEXES, is_own,
+    COLUMN_STATS,
+    OWN_PREFIX,
+    PARTITION_STATS,
+    VIRTUAL_INDEXES,
+    is_own,
 )
 from hoodoo_metadata.partitions.api import Partition
 from hoodoo_metadata.partitions.bloom_filters import BloomFiltersPartition
