@@ -51,10 +51,10 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
         if (instant := layout.parse_instant(entry.name)) is not None
         and instant.requested == requested
     ]
+    groups = _written(table, config, requested) if layout.log_names_slice else frozenset()
     for instant, file in mine:
         if instant.is_completed:
             table.delete(file)
-    groups = _written(table, config, requested) if layout.log_names_slice else frozenset()
     for _ in range(2):  # again at the end: a task may have put one meanwhile
         if layout.log_names_slice:
             _take_back(table, config, folders, requested, groups)
