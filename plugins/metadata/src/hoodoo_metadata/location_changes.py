@@ -25,13 +25,14 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.hfile import FileWindow, HFile
 from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.record_index.bucket import decoded
 from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
 from hoodoo_metadata.slice import Layer, layers
-from hoodoo_metadata.table import MetadataTable, is_beginning, listed
+from hoodoo_metadata.table import MetadataTable, listed
 from hoodoo_metadata.wanted import partition_of, stored_name
 
 # Of a key the newest that was said: where it lies, null where it is gone; ``instant`` said it.

@@ -11,6 +11,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, why_stale
 from hoodoo_metadata.index_reach import made_noted
 from hoodoo_metadata.layout import FILES, OWN_INDEXES, is_own
@@ -23,7 +24,6 @@ from hoodoo_metadata.table import (
     OWN_MADE,
     MetadataTable,
     building,
-    is_beginning,
     listed,
     mark_of,
     told_as,
