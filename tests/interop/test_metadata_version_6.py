@@ -12,6 +12,8 @@ import test_metadata_services as services
 from both import CRASH, Both, Spark
 from indexed import (
     GONE,
+    KEPT,
+    KEPT_BY_0_15,
     STRANGE,
     by_turns,
     check,
@@ -134,9 +136,12 @@ def test_spark_undoes(both: Both, kind: str) -> None:
     both.model = before
     name = f"undone_{both.spark.worker.version}_{kind}".replace(".", "_").lower()
     both.spark.worker.sql(f"CREATE TABLE {name} USING hudi LOCATION '{both.path}'")
+    session = {k: v for k, v in {**KEPT, **KEPT_BY_0_15}.items() if "metadata" in k}
+    both.spark.worker.set(session)  # else it takes away what it does not ask for
     found = both.spark.worker.call(
         f"rollback_to_instant(table => '{name}', instant_time => '{commit.instant}')"
     )
+    both.spark.worker.unset(list(session))
     assert found == [{"rollback_result": True}]
     check(both, "undone by Spark", keys=GONE)
     crashes.hoodoo_next(both, "undone by Spark", spark=True)
