@@ -232,8 +232,7 @@ class StoresFilters(Protocol):
     """Optional for a :class:`BaseFileFormat`: filters of record keys can be stored elsewhere than in the files."""
 
     def stored_filter(self, storage: Storage, path: str) -> StoredFilter | None:
-        """Of the keys of the base file ``path``: the one that it has, else one is made of its keys; None where it
-        holds none. CorruptTableError names a file that can't be read."""
+        """Of the keys of the base file ``path``, as it has it or made anew; None where it holds no keys."""
 
     def opened_filter(self, stored: StoredFilter) -> MembershipFilter:
         """``stored`` again. CorruptTableError for one that can't be read."""

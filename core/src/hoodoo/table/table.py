@@ -140,6 +140,7 @@ class Table:
     cancel_clustering = Offered("hoodoo-clustering")
     clusterings = Offered("hoodoo-clustering")
     compact_metadata = Offered("hoodoo-metadata")
+    drop_index = Offered("hoodoo-metadata")
     location_changes = Offered("hoodoo-metadata")
     stats = Offered("hoodoo-cli")
     verify = Offered("hoodoo-cli")

@@ -77,18 +77,18 @@ def build(
     another process builds, or if writers undo what it was made of again and again.
     """
     timeline = load(storage, config)
-    _refuse_another(storage, timeline)
+    refuse_another(storage, timeline)
     wanted = _whole(config, wanted)
-    plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": _infos(wanted, timeline)})
+    plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": infos(wanted, timeline)})
     with (
         action_events(INDEXING, config.name, storage.root) as events,
         Beating(storage) as beats,
     ):
-        mine = _request(storage, timeline, plan, beats)
+        mine = request_indexing(storage, timeline, plan, beats)
         events.report(instant=mine.requested, made=tuple(wanted))
         try:
             # Two that began at once have not seen each other before.
-            _refuse_another(storage, reload(storage, timeline), mine)
+            refuse_another(storage, reload(storage, timeline), mine)
             wanted = _whole(properties.load(storage), wanted)
             if shape(config):
                 # Else whoever comes after a death would take what is there for complete, and read it by the new shape.
@@ -119,7 +119,7 @@ def build(
         return finish(storage, properties.load(storage), wanted, columns, unique)
 
 
-def _request(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:
+def request_indexing(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:
     """The indexing action, requested: before the newest completed instant, if there is one. Spark Hudi 1.2 goes
     wrong where an indexing action is the newest: it then makes every partition that it adds at that instant, and
     undoes the one before."""
@@ -228,7 +228,7 @@ def _build(
     }
     content = codec_avro.encode(
         "HoodieIndexCommitMetadata",
-        {"operationType": "INDEX", "indexPartitionInfos": _infos(wanted, target.timeline)},
+        {"operationType": "INDEX", "indexPartitionInfos": infos(wanted, target.timeline)},
     )
     own: set[str] = set()
     for _ in range(_ATTEMPTS):
@@ -344,7 +344,7 @@ def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
     return (*wanted, *sorted(others - set(wanted)))
 
 
-def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = None) -> None:
+def refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = None) -> None:
     living = Liveness(storage)
     for other in timeline.pending():
         if other.action != INDEXING or (mine is not None and other.requested == mine.requested):
@@ -356,7 +356,7 @@ def _refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None =
         publish.withdraw(storage, timeline, other)
 
 
-def _infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:
+def infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:
     done = [i.requested for i in timeline.completed()]
     if not timeline.layout.names_completion:
         # Who goes by it must not take a write that completes later for one that it was made of.

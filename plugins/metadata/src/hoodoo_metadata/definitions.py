@@ -45,6 +45,15 @@ def define(
     storage.put(PATH, text.encode())
 
 
+def undefine(storage: Storage, partitions: Sequence[str]) -> None:
+    """Take those of ``partitions`` away that there are."""
+    found = _told(storage)
+    left = {name: one for name, one in found.items() if name not in partitions}
+    if left != found:
+        text = json.dumps({"indexDefinitions": left}, separators=(",", ":"))
+        storage.put(PATH, text.encode())
+
+
 def _definition(
     name: str, function: str, columns: Sequence[str], options: dict[str, str], version: str
 ) -> dict[str, Any]:

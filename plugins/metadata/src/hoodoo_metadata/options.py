@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo.options.kinds import COLUMNS, FLAG, Choice, Number, PluginName, Size, Whole
+from hoodoo.options.kinds import COLUMNS, FLAG, Choice, Names, Number, PluginName, Size, Whole
 from hoodoo.options.option import Option
 
 _GLOBAL = "hoodie.metadata.global.record.level.index."
@@ -97,6 +97,11 @@ FILTER_GROUPS = Option(
     "4",
     kind=Whole(1),
 )
+DROPPED = Option(
+    "hoodie.metadata.index.drop",
+    "Partitions of the metadata table that are dropped before a write.",
+    kind=Names(),
+)
 COMPACT_EVERY = Option(
     "hoodie.metadata.compact.max.delta.commits",
     "After so many commits a write compacts the metadata table.",
@@ -186,6 +191,7 @@ METADATA_OPTIONS: tuple[Option, ...] = (
     RANGES_MOST,
     FILTERS,
     FILTER_GROUPS,
+    DROPPED,
     COMPACT_EVERY,
 )
 # Those of the growing record index alone.

@@ -31,6 +31,7 @@ from hoodoo_metadata.build import build, finish, retire
 from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.definitions import define, is_partitioned
+from hoodoo_metadata.drop import drop, droppable, partition_named
 from hoodoo_metadata.file_index.listing import is_listed, list_files
 from hoodoo_metadata.first_commit_not_indexed import why_stale
 from hoodoo_metadata.keys import column_key
@@ -136,7 +137,10 @@ class MetadataParticipant:
             define(storage, [RECORD_INDEX], (), by_paths(config, self.settings.options))
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
-        return drop_stale_partitions(storage, config, wanted=self.enabled)
+        config = drop_stale_partitions(storage, config, wanted=self.enabled)
+        dropped = options_of.DROPPED.given(self.settings.options) or ()
+        gone = droppable(config, [partition_named(config, name) for name in dropped])
+        return drop(storage, config, gone) if gone else config
 
     # --- life of actions --------------------------------------------------------------------------
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:

@@ -26,7 +26,10 @@ def hoodoo_participants() -> Iterable[Registration]:
             "hoodoo_metadata.participant:MetadataParticipant.from_settings",
             options=options.METADATA_OPTIONS,
             summary="keeps the metadata table: files, ranges of columns, record indexes",
-            verbs={"compact_metadata": "hoodoo_metadata.verbs:compact_metadata"},
+            verbs={
+                "compact_metadata": "hoodoo_metadata.verbs:compact_metadata",
+                "drop_index": "hoodoo_metadata.verbs:drop_index",
+            },
         )
     ]
 
@@ -110,6 +113,11 @@ def hoodoo_commands() -> Iterable[Registration]:
             "rebuild-index",
             "hoodoo_metadata.commands.rebuild_index:rebuild_index",
             summary="Make the metadata table anew from the table's files, or one partition of it.",
+        ),
+        Registration(
+            "drop-index",
+            "hoodoo_metadata.commands.rebuild_index:drop_index",
+            summary="Drop a partition of the metadata table, or the index that it holds.",
         ),
         Registration(
             "compact-metadata",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.read.query import Query
 from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.reads import query
+
+from hoodoo_metadata.drop import drop, droppable, partition_named
 
 
 def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:
@@ -50,3 +53,25 @@ def location_changes(
     found = query(table, "location_changes", since=since, until=until, index=index)
     assert isinstance(found, Query)
     return found
+
+
+def drop_index(table: TableHandle, name: str) -> tuple[str, ...]:
+    """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the one of an index that is
+    stored there (``partitioned_record_index``); what went. Writers may go on, and nobody keeps it any more.
+
+    Raises ConfigError for one that the table does not have, or can't do without: ``files``, and that of its own index;
+    CommitConflictError while another process makes or drops one.
+    """
+    table.check_writable()
+    table.refresh()
+    with action_run(table, PARTICIPANT_SERVICE) as events:
+        gone = tuple(droppable(table.config, [partition_named(table.config, name)]))
+        if not gone:
+            raise ConfigError(
+                f"table {table.storage.root}",
+                f"has no partition {name!r} in its metadata table.",
+                "Nothing is to be done.",
+            )
+        table.use_properties(drop(table.storage, table.config, gone))
+        events.report(made=gone)
+        return gone

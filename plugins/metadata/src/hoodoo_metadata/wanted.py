@@ -90,6 +90,12 @@ def by_paths(config: TableConfig, options: Mapping[str, str]) -> bool:
     return _index_of(config) == PARTITIONED or options_of.PATH_KEYS.read(options)
 
 
+def own_partition(config: TableConfig) -> str | None:
+    """The partition that holds the table's own index, if one does."""
+    index = _index_of(config)
+    return None if index is None else partition_of(index, config)
+
+
 def _index_of(config: TableConfig) -> str | None:
     """Which record index the table's own index is, if it is one."""
     named = (config.get(OWN_INDEX) or "").lower()

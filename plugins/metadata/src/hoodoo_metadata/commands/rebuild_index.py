@@ -1,4 +1,5 @@
-"""``hoodoo rebuild-index`` and ``hoodoo compact-metadata``: the metadata table, made anew and compacted."""
+"""``hoodoo rebuild-index``, ``drop-index`` and ``compact-metadata``: the metadata table, made anew, without a part,
+and compacted."""
 
 from __future__ import annotations
 
@@ -36,6 +37,19 @@ def rebuild_index(
     )
     line = f"Made anew: {', '.join(made)}."
     arguments.answer({"partitions": made}, as_json, line)
+
+
+def drop_index(
+    path: arguments.Path,
+    name: Annotated[
+        str, typer.Argument(help="A partition of the metadata table, such as bloom_filters.")
+    ],
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Drop a partition of the metadata table, or the index that it holds. Writers may go on."""
+    gone = arguments.opened(path, options).drop_index(name)
+    arguments.answer({"partitions": gone}, as_json, f"Dropped: {', '.join(gone)}.")
 
 
 def compact_metadata(
