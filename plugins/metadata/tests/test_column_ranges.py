@@ -6,8 +6,10 @@ import io
 import math
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,13 +17,16 @@ from attrs import evolve
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range, range_table
 from hoodoo.model.meta import META_FIELDS
+from hoodoo.timeline.timeline import load
 from hoodoo_formats.parquet.ranges import file_ranges
 from hoodoo_metadata.column_stats.from_files import META_INDEXED, indexed_columns, row_ranges
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range, gone
 from hoodoo_metadata.column_stats.value_types import is_stored
 from hoodoo_metadata.keys import partition_key
 from hoodoo_metadata.options import RANGE_COLUMNS, RANGES_MOST
-from hoodoo_metadata.schema import decode_row, encode_row
+from hoodoo_metadata.partitions.known import known
+from hoodoo_metadata.schema import decode_row, encode_row, record_schema
+from hoodoo_metadata.table import MetadataTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -266,3 +271,29 @@ def test_columns_by_name() -> None:
     for name in ("nope", "s.nope", "a.x"):
         with pytest.raises(ConfigError, match=name):
             indexed_columns(SCHEMA, {RANGE_COLUMNS.key: name})
+
+
+def test_nested_columns_of_log_files_are_told(tmp_path: Path) -> None:
+    """What is told of the partition path holds the value that only a log file has."""
+    schema = pa.schema(
+        [("id", pa.string()), ("p", pa.string()), ("s", pa.struct([("n", pa.int64())]))]
+    )
+    options = {"hoodie.metadata.enable": "true", RANGE_COLUMNS.key: "s.n"}
+    table = hoodoo.create(
+        str(tmp_path / "t"), schema, record_key="id", partition_by="p", table_type="MERGE_ON_READ",
+        options=options,
+    )  # fmt: skip
+    for number in (1, 100):
+        table.upsert(pa.table([["a"], ["x"], [{"n": number}]], schema=schema))
+    storage = table.handle.storage
+    metadata = MetadataTable.open(storage, load(storage, table.config))
+    for partition, least in (("column_stats", {1, 100}), ("partition_stats", {1})):
+        found = [
+            one
+            for slice_ in metadata.slices(partition)
+            for batch in known()[partition].merged(metadata.storage, slice_, record_schema(9))
+            for one in decode_ranges(batch.column("value"))
+            if one.column == "s.n"
+        ]
+        assert {one.least for one in found} == least
+        assert max(one.greatest for one in found) == 100

@@ -172,7 +172,8 @@ class _ReadRanges:
             for block in reader.blocks:
                 if not block.is_data:
                     continue
-                rows = reader.rows(block, [c for c in self.columns if "." not in c])
+                whole = dict.fromkeys(c.partition(".")[0] for c in self.columns)
+                rows = reader.rows(block, list(whole))
                 for found in row_ranges(rows, self.columns, file.name):
                     if found.kind is not None and not is_stored(found.kind, self.version):
                         continue
