@@ -3,13 +3,12 @@
     python -m tests.bench.global_upserts [--scale 0.1] [--engine spark] [--runs 3] [--repeated 0.02]
 
 Lineitem, one partition path for each way of shipping, 10 % of its rows upserted. Both ways take turns in one run;
-seconds are medians, processor time is that of this process and the workers that it waited for. Prints a table in Markdown.
+seconds are medians, processor time is that of all processes below this one. Prints a table in Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import tempfile
@@ -28,6 +27,7 @@ from hoodoo.write.target import WriteTarget
 from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench import data
+from tests.bench.processor import ProcessorTime
 
 INDEXES = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 
@@ -46,25 +46,6 @@ def way(name: str) -> Any:
             yield
     else:
         yield
-
-
-def processor_time() -> float:
-    """Of this process and all below it that still run (Spark's JVM and workers are)."""
-    ticks, parents = {}, {}
-    for number in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{number}/stat") as source:
-                fields = source.read().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(number)] = int(fields[1])
-        ticks[int(number)] = sum(map(int, fields[11:15]))
-    total, left = 0, [os.getpid()]
-    while left:
-        one = left.pop()
-        total += ticks.get(one, 0)
-        left += [child for child, parent in parents.items() if parent == one]
-    return total / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -114,13 +95,12 @@ def measure(folder: str, inner: Any, table: pa.Table, chosen: Any) -> None:
             for name in sorted(found, reverse=bool(run % 2)):
                 engine = MeteredEngine(inner)
                 opened = hoodoo.open(paths[name], engine=engine)
-                began, spent = time.monotonic(), processor_time()
-                with way(name):
+                began = time.monotonic()
+                with ProcessorTime() as processor, way(name):
                     opened.upsert(changed)
                 seconds = time.monotonic() - began
                 if run:
-                    used = processor_time() - spent
-                    found[name].append((engine.total().bytes, seconds, used))
+                    found[name].append((engine.total().bytes, seconds, processor.seconds))
         for name, path in paths.items():
             sums[name] = data.checksum(hoodoo.open(path).read().to_arrow())
         assert sums["before"] == sums["now"], sums

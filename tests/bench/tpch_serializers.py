@@ -24,7 +24,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.metered import MeteredEngine
 
 from tests.bench import data
-from tests.bench.global_upserts import processor_time
+from tests.bench.processor import ProcessorTime
 from tests.bench.run import session
 
 KEYS = {
@@ -47,9 +47,10 @@ Costs = dict[str, float]
 
 def one(engine: Any, name: str, table: Any, operation: str, frame: Any) -> Costs:
     metered = MeteredEngine(engine, resolve("serializer", name).instance)
-    began, spent = time.monotonic(), processor_time()
-    getattr(table, operation)(frame, engine=metered)
-    whole, used = time.monotonic() - began, processor_time() - spent
+    began = time.monotonic()
+    with ProcessorTime() as processor:
+        getattr(table, operation)(frame, engine=metered)
+    whole, used = time.monotonic() - began, processor.seconds
     total = metered.total()
     seconds = (total.serialize_seconds, total.deserialize_seconds)
     return dict(zip(FIGURES, (whole, used, float(total.bytes), *seconds)))
