@@ -159,10 +159,10 @@ class Life:
             raise CommitConflictError(name, f"was not published: {outcome.reason}.", self.retry)
         return outcome
 
-    def tidy(self) -> None:
-        """Take away the markers and the staged rows, once the end is settled. What is left is the next writer's
-        sweep's."""
-        tidy(self.storage, self.requested)
+    def tidy(self, staged: bool = True) -> None:
+        """Take away the markers and the rows that were ``staged``, once the end is settled. What is left is the next
+        writer's sweep's."""
+        tidy(self.storage, self.requested, staged)
 
     @contextmanager
     def undone_on_error(self, undo: Callable[[Instant], object]) -> Iterator[None]:
@@ -198,9 +198,10 @@ def request(
     return Life(storage, timeline, instant, what or action, retry, unknown)
 
 
-def tidy(storage: Storage, requested: str) -> None:
-    """Take away markers and staged rows of an instant whose end is settled; leftovers are the next sweep's."""
-    for left in (f"{STAGED}{requested}", f"{MARKERS}/{requested}"):
+def tidy(storage: Storage, requested: str, staged: bool = True) -> None:
+    """Take away markers and ``staged`` rows of an instant whose end is settled; leftovers are the next sweep's."""
+    rows = (f"{STAGED}{requested}",) if staged else ()
+    for left in (*rows, f"{MARKERS}/{requested}"):
         with suppress(HoodooError):
             storage.delete_prefix(left)
 

@@ -159,6 +159,12 @@ class KnowsStorage(Protocol):
         process go into ``storage.scratch()``. EngineError where it can't work on that store."""
 
 
+def uses_workspace(engine: Engine) -> bool:
+    """Whether the engine stages rows in the workspace that it is given: yes, unless it has an attribute
+    ``uses_workspace`` that is False, as one has whose rows stay in its process or its scratch."""
+    return getattr(engine, "uses_workspace", True) is not False
+
+
 class EngineHooks:
     @hookspec
     def hoodoo_arrow_schema(self, schema: Any) -> pa.Schema | None:

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
 from hoodoo.kernel.archived import load_archived
+from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
@@ -168,11 +169,10 @@ def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | Non
     """None: it has been archived since the look; or it can't be read, which verify tells."""
     known = timeline.known(instant)
     if known is not None:
-        return _of(
-            (s.partition_path, s.path, s.base_file if s.log_version is not None else None)
-            for s in known.stats
-        )
+        return _stats_of(known)
     try:
+        if instant is timeline.writes()[-1]:  # whoever looks for the schema reads it, too
+            return _stats_of(timeline.metadata(storage, instant))
         said = timeline.contents(storage, instant)
     except (FileNotFoundError, HoodooError):
         return None
@@ -180,6 +180,13 @@ def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | Non
         (partition, stat.get("path"), stat.get("baseFile"))
         for partition, stats in (said.get("partitionToWriteStats") or {}).items()
         for stat in stats or ()
+    )
+
+
+def _stats_of(known: CommitMetadata) -> Named:
+    return _of(
+        (s.partition_path, s.path, s.base_file if s.log_version is not None else None)
+        for s in known.stats
     )
 
 

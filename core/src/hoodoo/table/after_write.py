@@ -33,7 +33,7 @@ class AfterWrites:
         timeline: Timeline | None = None  # loaded once for all that have nothing to do
         for service in due:
             try:
-                timeline = timeline or table.timeline()
+                timeline = timeline or table.load_timeline()
                 if _has_work(service, timeline) and service.run(timeline, engine):
                     timeline = None
             except (HoodooError, FileNotFoundError) as error:  # others take files away

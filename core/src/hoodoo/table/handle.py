@@ -136,11 +136,15 @@ class TableHandle:
             settle(self.storage, self.config)
         return self.load_timeline()
 
-    def load_timeline(self) -> Timeline:
-        """The active timeline as it can be read now; changes nothing."""
+    def load_timeline(self, listed: Timeline | None = None) -> Timeline:
+        """The active timeline as it can be read now, or as ``listed`` shows it; changes nothing."""
         known = self._timeline
-        config = self.participants.readable(self.config)
-        now = load(self.storage, config) if known is None else reload(self.storage, known)
+        if listed is None and known is not None:
+            now = reload(self.storage, known)
+        else:
+            config = self.participants.readable(self.config)
+            found = load(self.storage, config) if listed is None else evolve(listed, config=config)
+            now = found if known is None else known.seen_by(found)
         self._timeline = now  # another thread may put an older one there
         return now
 
@@ -270,17 +274,20 @@ class TableHandle:
         """Roll ``instant`` back: its files are deleted, and it is no more on the timeline."""
         rollback(self.storage, load(self.storage, self.config), instant)
 
-    def newest_slices(self) -> tuple[Timeline, tuple[FileSlice, ...]]:
+    def newest_slices(
+        self, listed: Timeline | None = None, checked: bool = True
+    ) -> tuple[Timeline, tuple[FileSlice, ...]]:
         """The timeline, and the newest slice of each file group that is part of the table by it. Lists the table,
-        or asks the participant that knows its files. CommitConflictError where other writers delete files faster
-        than that."""
+        or asks the participant that knows its files. ``listed``: the timeline of a moment ago. ``checked``: no
+        other writer has taken files away while they were listed; CommitConflictError where they do so all the time.
+        Who lists without has to check it later (:func:`~hoodoo.timeline.taken.refuse_taken`)."""
         for _ in range(SNAPSHOT_ATTEMPTS):
-            timeline = self.load_timeline()
+            timeline, listed = self.load_timeline(listed), None
             try:
                 slices = build_whole(self.storage, timeline).slices
             except CommitConflictError:  # undone since it was read
                 continue
-            if not taken_since(self.storage, timeline):
+            if not checked or not taken_since(self.storage, timeline):
                 return timeline, slices
         raise CommitConflictError(
             f"table {self.config.name}", f"files were taken away {SNAPSHOT_ATTEMPTS} times while they were listed.",
@@ -294,6 +301,7 @@ class TableHandle:
         repair: bool = True,
         spare: Collection[str] = (),
         looks: bool = False,
+        checked: bool = True,
     ) -> WriteTarget:
         """What a write or an action works on: one look at the table (timeline, newest slices, schema, plugins, the
         engine). What writers that died have left is finished or undone before.
@@ -301,6 +309,7 @@ class TableHandle:
         ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default that of the
         table. ``repair``: participants that are not complete are completed first. ``spare``: the instants of
         abandoned clusterings that are not undone. ``looks``: nothing is written, so nothing is changed before, either.
+        ``checked``: as for :meth:`newest_slices`.
         """
         engine = engine or self.default_engine
         if not looks:
@@ -313,11 +322,12 @@ class TableHandle:
                     properties.recover(self.storage)
                 self.refresh()
                 self.plugins()  # what is missing is said before anything is changed
+                listed = None
                 if not looks:
-                    recover(self.storage, self.config, spare)
-                    if repair:
-                        self.participants.repair()
-                timeline, slices = self.newest_slices()
+                    listed = recover(self.storage, self.config, spare).timeline
+                    if repair and self.participants.repair(fresh=listed is not None):
+                        listed = None
+                timeline, slices = self.newest_slices(listed, checked)
                 return _write_target(self, timeline, slices, runner)
         raise AssertionError("not reached")
 

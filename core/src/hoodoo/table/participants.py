@@ -62,10 +62,14 @@ class TableParticipants:
         self.each.created(self.table.storage, self.table.config)
         self.repair()
 
-    def repair(self) -> None:
-        """Complete what was begun to be made, by whomever, and nobody is at."""
-        self.table.refresh()
+    def repair(self, fresh: bool = False) -> bool:
+        """Complete what was begun to be made, by whomever, and nobody is at; whether that has changed the
+        properties. ``fresh``: they have just been read."""
+        if not fresh:
+            self.table.refresh()
+        before = self.table.config
         self.table.use_properties(self.each.repair(self.request()))
+        return self.table.config != before
 
     def request(
         self,

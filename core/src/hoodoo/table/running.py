@@ -70,7 +70,8 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
     """
     participants = table.participants
     if instant is None:
-        done = tuple(one.instant for one in recover(table.storage, table.config))
+        recovered = recover(table.storage, table.config)
+        done = tuple(one.instant for one in recovered.done)
         participants.repair()
         return done
     held = participants.before_rollback(instant)

@@ -142,7 +142,8 @@ def _write(
     chosen = engine or table.default_engine
     if isinstance(data, (list, tuple, Mapping)):
         data = as_rows(data, table.schema)
-    request = table.write_request(kind, partial(table.write_target, data, chosen), batch)
+    look = partial(table.write_target, data, chosen, checked=False)  # the request looks once more
+    request = table.write_request(kind, look, batch)
     commit = run.run(request, data)
     if commit.instant:
         table.after_writes.run(due, lambda: table.engine(data, chosen))

@@ -112,8 +112,9 @@ def _decide(
         last = settle(storage, timeline.config)
         decision = make(reload(storage, timeline))
         token = uuid.uuid4().hex
-        if _claim(storage, last, decision, token):
-            return decision, _carry_out(storage, last + 1, decision, token)
+        taken = _claim(storage, last, decision, token)
+        if taken is not None:
+            return decision, _carry_out(storage, last + 1, decision, token, taken)
         log.debug("ledger_number_lost", root=storage.root, number=last + 1)
     raise CommitConflictError(
         f"{storage.root}: ledger", f"{_ATTEMPTS} others were faster", "Try again."
@@ -125,10 +126,10 @@ def settle(storage: Storage, config: TableConfig) -> int:
 
     One listing, if it has. Readers call it, too: what is decided is what they are to see.
     """
-    numbers, done = _numbers(storage)
-    if not numbers or numbers[-1] in done:
-        return numbers[-1] if numbers else 0
-    last = numbers[-1]
+    taken = _numbers(storage)
+    last = taken.numbers[-1] if taken.numbers else 0
+    if not last or last in taken.done:
+        return last
     try:
         token, decision = _decode(storage, last)
     except FileNotFoundError:  # taken back by a writer that had slept
@@ -166,26 +167,35 @@ def barrier(storage: Storage, timeline: Timeline) -> None:
     decide(storage, timeline, lambda fresh: Decision())
 
 
-def _claim(storage: Storage, last: int, decision: Decision, token: str) -> bool:
+@frozen
+class _Taken:
+    """A listing: the numbers that were taken, ascending, and those that have been carried out."""
+
+    numbers: tuple[int, ...]
+    done: frozenset[int]
+
+
+def _claim(storage: Storage, last: int, decision: Decision, token: str) -> _Taken | None:
+    """What there was after the next number had been taken; None where it was not ours to take."""
     if not _put(storage, last + 1, _encode(token, decision), token):
-        return False
+        return None
     try:
         return _stands(storage, last + 1, token)
     except StorageError as error:  # the number stands, and with it what it decides
         raise StorageUnknownError(error.obj, error.rule, error.fix) from error
 
 
-def _stands(storage: Storage, ours: int, token: str) -> bool:
-    """Whether the number ``ours`` is the next one indeed: who slept since looking may have put one that
+def _stands(storage: Storage, ours: int, token: str) -> _Taken | None:
+    """The numbers, if ``ours`` is the next one indeed: who slept since looking may have put one that
     others had long before, and that went as the old ones go. It is taken back then; a mark of an old one
     may still be there, but not with our token."""
-    numbers, _marks = _numbers(storage)
+    taken = _numbers(storage)
     # Half of those that are kept: a listing may miss one that goes while it lasts.
-    if numbers and ours > numbers[-1] - KEPT // 2:
-        return True
+    if taken.numbers and ours > taken.numbers[-1] - KEPT // 2:
+        return taken
     with suppress(FileNotFoundError):
         if storage.get(_done(ours)) == token.encode():
-            return True
+            return taken
     # A mark goes after its number: without ours, a number that is there was never carried out.
     if storage.head(_path(ours)) is None:
         raise StorageUnknownError(
@@ -193,7 +203,7 @@ def _stands(storage: Storage, ours: int, token: str) -> bool:
             "Look at the timeline.",
         )  # fmt: skip
     storage.delete(_path(ours))
-    return False
+    return None
 
 
 def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
@@ -219,7 +229,10 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
     raise StorageUnknownError(unknown.obj, unknown.rule, unknown.fix) from unknown
 
 
-def _carry_out(storage: Storage, number: int, decision: Decision, token: str) -> bool:
+def _carry_out(
+    storage: Storage, number: int, decision: Decision, token: str, taken: _Taken
+) -> bool:
+    """Whether the file is known to be there. Numbers that were old when ours was taken go."""
     try:
         if decision.path and not _put_decided(storage, decision):
             log.warning("ledger_not_ours", path=decision.path)
@@ -229,11 +242,10 @@ def _carry_out(storage: Storage, number: int, decision: Decision, token: str) ->
         return False
     with suppress(StorageError):  # the next one finds the file and says so then
         storage.put(_done(number), token.encode())
-        numbers, done = _numbers(storage)
-        for old in numbers:
-            if old <= number - KEPT:
-                storage.delete(_path(old))
-        for old in sorted(done - set(numbers)) + [n for n in numbers if n <= number - KEPT]:
+        past = [old for old in taken.numbers if old <= number - KEPT]
+        for old in past:
+            storage.delete(_path(old))
+        for old in sorted(taken.done.difference(taken.numbers)) + past:
             storage.delete(_done(old))
     return True
 
@@ -251,11 +263,10 @@ def _put_decided(storage: Storage, decision: Decision) -> bool:
     return True
 
 
-def _numbers(storage: Storage) -> tuple[list[int], set[int]]:
-    """The numbers that were taken, ascending, and those that have been carried out."""
+def _numbers(storage: Storage) -> _Taken:
     matches = [m for e in storage.list(FOLDER) if (m := _NUMBER.fullmatch(e.name))]
-    taken = [int(m[1]) for m in matches if not m[2]]
-    return sorted(taken), {int(m[1]) for m in matches if m[2]}
+    numbers = sorted(int(m[1]) for m in matches if not m[2])
+    return _Taken(tuple(numbers), frozenset(int(m[1]) for m in matches if m[2]))
 
 
 def _path(number: int) -> str:

@@ -82,8 +82,8 @@ def request(
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
     ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
-    others have to heed while it is pending (:class:`~hoodoo.model.action.Action`) is a decision of the ledger: ``check`` sees
-    the timeline right before it and may refuse by raising. ``named`` is told each instant that is tried,
+    others have to heed while it is pending (:class:`~hoodoo.model.action.Action`) is a decision of the ledger. ``check`` sees
+    the timeline right before it, that of another action right after its request, and may refuse by raising. ``named`` is told each instant that is tried,
     before it is on the timeline; False: take another one. Raises
     :class:`~hoodoo.errors.CommitConflictError` when every attempt was lost.
     """
@@ -111,6 +111,12 @@ def request(
             # differ: what lies between it and the timeline's start would look as if never committed.
             rivals += [w for w in seen.writes() if order_key(w.requested) > order_key(requested)]
         if ours and not rivals:
+            if check is not None and not named_action(action).is_heeded:
+                try:
+                    check(seen)
+                except CommitConflictError:
+                    storage.delete(timeline.path(instant))
+                    raise
             return instant
         if ours:
             storage.delete(timeline.path(instant))

@@ -86,6 +86,10 @@ class Timeline:
         """The timeline of a newer listing; keeps what was read: completed files never change."""
         return evolve(from_names(names, self.config), metadata=self._metadata, noted=self.noted)
 
+    def seen_by(self, newer: Timeline) -> Timeline:
+        """``newer``; keeps what was read of this one."""
+        return evolve(newer, metadata=self._metadata, noted=self.noted)
+
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
         return self.layout.file_name(instant) in self._names
@@ -139,6 +143,10 @@ class Timeline:
             if instant.is_completed:  # pending files come and go
                 self._metadata[path] = found
         return found
+
+    def note(self, completed: Instant, metadata: CommitMetadata) -> None:
+        """What a write says of itself, from who has just completed it."""
+        self._metadata[self.path(completed)] = metadata
 
     def known(self, instant: Instant) -> CommitMetadata | None:
         """What a completed write says of itself, if that has been read already."""

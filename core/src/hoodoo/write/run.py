@@ -19,7 +19,7 @@ from hoodoo.errors import (
     StorageError,
 )
 from hoodoo.hookspecs.conflict import ConflictStrategy
-from hoodoo.hookspecs.engine import Workspace
+from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, action_events, running
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
@@ -34,6 +34,7 @@ from hoodoo.timeline import partitions, placement, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.taken import refuse_taken
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write import batches
 from hoodoo.write.changed import begin_joined
@@ -227,6 +228,7 @@ class _Rows:
         self.data = data
         self._prepared: tuple[pa.Schema, Prepared] | None = None
         self._workspace: Workspace | None = None
+        self._used = True
 
     def __enter__(self) -> _Rows:
         return self
@@ -245,6 +247,7 @@ class _Rows:
             return self._prepared[1]
         self._discard()
         self._workspace = target.workspace(f"w{instant}")
+        self._used = uses_workspace(target.engine)
         return None
 
     def keep(self, target: WriteTarget, prepared: Prepared) -> Prepared:
@@ -259,7 +262,7 @@ class _Rows:
 
     def _discard(self) -> None:
         workspace, self._workspace, self._prepared = self._workspace, None, None
-        if workspace is not None:
+        if workspace is not None and self._used:
             with suppress(StorageError):  # the next write's heal does it
                 workspace.storage.delete_prefix(workspace.prefix)
 
@@ -376,6 +379,7 @@ def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Life:
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
     life = request(
         target.storage, target.timeline, action, plan_bytes, what="instant", named=beats.add,
+        check=partial(refuse_taken, target.timeline),
         retry="Repeat the write.",
         unknown="Open the table and look at table.timeline() before writing the same rows again.",
     )  # fmt: skip
@@ -392,8 +396,12 @@ def _begin(target: WriteTarget, life: Life, begun: CommitMetadata) -> None:
 
 def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], direct: bool) -> None:
     touched = sorted({stat.partition_path for stat in stats})
+    # Who takes such a file group away meanwhile, and the partition with it, stands in this write's way.
+    groups = {(s.partition_path, s.file_id) for s in target.slices}
+    known = {s.partition_path for s in stats if (s.partition_path, s.file_id) in groups}
     for path in touched:
-        partitions.ensure(target.storage, path, life.requested)
+        if path not in known:
+            partitions.ensure(target.storage, path, life.requested)
     named = {path for stat in stats for path in stat.paths}
     # A direct write learns its partition paths from the rows: another attempt may have seen others.
     life.reconcile(named, None if direct else touched)
@@ -415,6 +423,7 @@ def _publish(
     instant, result = life.instant, written or WriteResult(metadata.stats)
     beside = begin_joined(target, instant, metadata, result)
     text = avro_text(schema, target.config.name)
+    noted: list[CommitMetadata] = []
 
     def content(fresh: Timeline) -> bytes:
         """With ``extraMetadata``: the schema, which batches are in the table, and where its rows lie."""
@@ -424,13 +433,16 @@ def _publish(
         if target.joined is not None:
             extra = {**extra, **target.joined.noted}
         whole = evolve(metadata, extra={"schema": text, **extra})
+        noted.append(whole)
         return target.timeline.layout.encode_commit(whole, instant.action)
 
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
     )
     outcome = life.complete(content, check=check, beside=beside)
-    life.tidy()
+    if noted:
+        target.timeline.note(outcome.instant, noted[-1])
+    life.tidy(staged=uses_workspace(target.engine))
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,

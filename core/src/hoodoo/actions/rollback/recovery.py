@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 
+from attrs import frozen
+
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import resume, rollback
 from hoodoo.errors import CommitConflictError, PluginError, StorageError
@@ -44,9 +46,15 @@ from hoodoo.timeline.view import list_data
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
 
 
-def recover(
-    storage: Storage, config: TableConfig, spare: Collection[str] = ()
-) -> tuple[RolledBack, ...]:
+@frozen
+class Recovered:
+    """``done``: the instants that were undone. ``timeline`` is that of now; None where it has changed."""
+
+    done: tuple[RolledBack, ...]
+    timeline: Timeline | None
+
+
+def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) -> Recovered:
     """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
     back writes whose writers are gone, sweep strays.
 
@@ -55,8 +63,9 @@ def recover(
     writers, and can be planned anew at any time. Costs a few small reads and listings when there is
     nothing to do. Raises CommitConflictError while a restore is at work.
     """
-    timeline = settled(storage, config)
+    timeline = first = settled(storage, config)
     living = Liveness(storage)
+    withdrawn = False
     done: list[RolledBack] = []
     for action in _recovering(storage, timeline):
         done += _finished(storage, timeline, living, action)
@@ -85,6 +94,7 @@ def recover(
     for building in timeline.pending():
         if building.action == INDEXING and not living.is_alive(building.requested):
             withdraw(storage, timeline, building)
+            withdrawn = True
     living = Liveness(
         storage
     )  # heartbeats are there before what is pending: so they are listed after
@@ -92,8 +102,9 @@ def recover(
         # It keeps nothing yet (or nothing any more), and nobody is at it.
         if saved.traits.keeps and not living.is_alive(saved.requested):
             storage.delete(timeline.path(saved))
+            withdrawn = True
     _sweep(storage, timeline, Liveness(storage))
-    return tuple(done)
+    return Recovered(tuple(done), None if withdrawn or timeline is not first else first)
 
 
 def _finished(

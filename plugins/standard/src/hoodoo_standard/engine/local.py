@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
@@ -76,6 +76,9 @@ class _Exchange:
 class LocalEngine:
     """``threads`` partitions at a time. ``storage``: of the table, whose scratch directory takes the rows that
     wait between two steps; None: the system's directory for temporary files."""
+
+    # Rows wait in this process, or in the scratch directory.
+    uses_workspace: ClassVar[bool] = False
 
     threads: int = field(factory=lambda: os.cpu_count() or 1)
     name: str = "local"
