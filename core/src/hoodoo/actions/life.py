@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -28,8 +29,9 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline import publish
-from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.ledger import Beside, settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Check, CoupledCommit, Outcome, Result
 from hoodoo.timeline.timeline import Timeline, reload
@@ -145,13 +147,15 @@ class Life:
         check: Check | None = None,
         beside: CoupledCommit | None = None,
         lost: Callable[[], bool] = lambda: False,
+        around: Beside = Beside(),  # noqa: B008  (it is frozen)
     ) -> Outcome:
         """The decision, and its outcome. CommitConflictError where it was not published, unless ``lost``, which is
         called then, says that all is well: another process has completed it. CommitUnknownError where nobody
         knows: nothing of it may be deleted then."""
         outcome = publish.complete(
-            self.storage, self.timeline, self.instant, content, check=check, beside=beside
-        )
+            self.storage, self.timeline, self.instant, content, check=check, beside=beside,
+            around=around,
+        )  # fmt: skip
         name = f"{self.what} {self.requested}"
         if outcome.result is Result.UNKNOWN:
             raise CommitUnknownError(name, f"its end is unknown: {outcome.reason}.", self.unknown)
@@ -201,9 +205,12 @@ def request(
 def tidy(storage: Storage, requested: str, staged: bool = True) -> None:
     """Take away markers and ``staged`` rows of an instant whose end is settled; leftovers are the next sweep's."""
     rows = (f"{STAGED}{requested}",) if staged else ()
-    for left in (*rows, f"{MARKERS}/{requested}"):
+
+    def delete(prefix: str) -> None:
         with suppress(HoodooError):
-            storage.delete_prefix(left)
+            storage.delete_prefix(prefix)
+
+    together(storage, *(partial(delete, prefix) for prefix in (*rows, f"{MARKERS}/{requested}")))
 
 
 def schema_then(

@@ -22,6 +22,10 @@ class StoreTraits(Protocol):
     def plain_files(self) -> bool:
         """Whether any program finds the bytes at its URI (:func:`hoodoo.storage.api.has_plain_files`)."""
 
+    @property
+    def at_once(self) -> int:
+        """How many operations it is worth to have under way at the same time (:mod:`hoodoo.storage.together`)."""
+
     def sweep(self) -> None:
         """Remove what processes that are dead left in its scratch places."""
 
@@ -34,6 +38,6 @@ FAMILY = Family(
     URI of the table; it returns a :class:`~hoodoo.storage.api.Storage`.""",
     (Storage,),
     optional=(StoreTraits,),
-    lacking={"shared": Optional(True), "plain_files": Optional(False)},
+    lacking={"shared": Optional(True), "plain_files": Optional(False), "at_once": Optional(1)},
     travels=True,
 )

@@ -171,7 +171,8 @@ def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | Non
     if known is not None:
         return _stats_of(known)
     try:
-        if instant is timeline.writes()[-1]:  # whoever looks for the schema reads it, too
+        # Whoever looks for the schema reads the newest, and who reads log files all that wrote some.
+        if instant.action == "deltacommit" or instant is timeline.writes()[-1]:
             return _stats_of(timeline.metadata(storage, instant))
         said = timeline.contents(storage, instant)
     except (FileNotFoundError, HoodooError):

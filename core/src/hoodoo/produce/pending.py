@@ -7,6 +7,8 @@ that instant (it counts as archived, hence committed), at once if the instant wa
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import frozen
 
 from hoodoo.errors import CommitConflictError
@@ -15,6 +17,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.produce.markers import marker
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -41,11 +44,15 @@ class Pending:
         the put: a rollback lists the files once more after it has taken the inflight file away, so
         that one of the two sees the other.
         """
-        self._check(storage)
-        if self.door is not None and not self.door.is_open(storage):
-            raise self._late()
-        if kind:
-            storage.put_if_absent(marker(self.requested, partition_path, name, kind), b"")
+        named = marker(self.requested, partition_path, name, kind)
+        mark = (partial(storage.put_if_absent, named, b""),) if kind else ()
+        if self.door is None:  # a marker without a file is swept with the others
+            together(storage, partial(self._check, storage), *mark)
+        else:
+            self._check(storage)
+            if not self.door.is_open(storage):
+                raise self._late()
+            together(storage, *mark)
         path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
             return False

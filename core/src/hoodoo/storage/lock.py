@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
+from hoodoo.storage.together import at_once
 
 
 @runtime_checkable
@@ -54,6 +55,10 @@ class GuardedStorage:
     @property
     def plain_files(self) -> bool:
         return has_plain_files(self.inner)
+
+    @property
+    def at_once(self) -> int:
+        return at_once(self.inner)
 
     def put(self, path: str, data: bytes) -> None:
         self.inner.put(path, data)

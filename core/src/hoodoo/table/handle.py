@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -38,13 +39,14 @@ from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.read.stored_row import stored_row
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.table import settings as tables
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import call_action
 from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.ledger import settle
+from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.taken import taken_since
@@ -133,7 +135,7 @@ class TableHandle:
         """The active timeline, now. A commit that was decided, and whose writer died before it could be seen, is
         made visible first; :meth:`load_timeline` does without."""
         with suppress(HoodooError):  # who may not write reads what there is
-            settle(self.storage, self.config)
+            return self.load_timeline(settled(self.storage, self.config))
         return self.load_timeline()
 
     def load_timeline(self, listed: Timeline | None = None) -> Timeline:
@@ -318,17 +320,23 @@ class TableHandle:
             # Others archived between a listing and its reading: look again.
             with suppress(FileNotFoundError) if left else nullcontext():
                 runner = self.engine(data, engine)
-                if not looks:
-                    properties.recover(self.storage)
-                self.refresh()
+                if looks:
+                    self.refresh()
+                else:
+                    self.use_properties(properties.recovered(self.storage))
                 self.plugins()  # what is missing is said before anything is changed
                 listed = None
                 if not looks:
                     listed = recover(self.storage, self.config, spare).timeline
                     if repair and self.participants.repair(fresh=listed is not None):
                         listed = None
-                timeline, slices = self.newest_slices(listed, checked)
-                return _write_target(self, timeline, slices, runner)
+                look = partial(self.newest_slices, listed, checked)
+                if listed is None:  # the properties are read after the timeline
+                    (timeline, slices), now = look(), properties.load(self.storage)
+                else:
+                    read = partial(properties.load, self.storage)
+                    (timeline, slices), now = together(self.storage, look, read)
+                return _write_target(self, timeline, slices, runner, now)
         raise AssertionError("not reached")
 
     def write_request(
@@ -368,7 +376,11 @@ class TableHandle:
 
 
 def _write_target(
-    table: TableHandle, timeline: Timeline, slices: tuple[FileSlice, ...], runner: Engine
+    table: TableHandle,
+    timeline: Timeline,
+    slices: tuple[FileSlice, ...],
+    runner: Engine,
+    now: TableConfig,
 ) -> WriteTarget:
     schema = table.schema_at(timeline)
     policy = WritePolicy(
@@ -385,7 +397,7 @@ def _write_target(
         evolve(table.write_plugins(), generator=table.key_generator()),
         policy,
         runner,
-        table.participants.join(timeline),
+        table.participants.join(timeline, now),
     )
 
 

@@ -44,14 +44,13 @@ class TableParticipants:
         """The properties as reads of this table go by them."""
         return self.each.reading(config)
 
-    def join(self, timeline: Timeline) -> Joined | None:
+    def join(self, timeline: Timeline, now: TableConfig | None = None) -> Joined | None:
         """Who takes part in what is made of ``timeline``; None if nobody does.
 
-        The properties are read after the timeline: of what came before it they tell, and what comes later
+        The properties ``now`` are read after the timeline: of what came before it they tell, and what comes later
         is found at the decision."""
-        table = self.table
-        now = evolve(timeline, config=properties.load(table.storage))
-        return self.each.join(table.storage, now)
+        storage = self.table.storage
+        return self.each.join(storage, evolve(timeline, config=now or properties.load(storage)))
 
     def drop_stale(self) -> None:
         """What would be wrong after a write, as nobody keeps it, goes before the first one."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
+from hoodoo.storage.together import at_once
 from hoodoo.timeline.heartbeat import THREAD as HEARTBEAT
 
 T = TypeVar("T")
@@ -92,6 +93,10 @@ class Delegating:
     @property
     def plain_files(self) -> bool:
         return has_plain_files(self.inner)
+
+    @property
+    def at_once(self) -> int:
+        return at_once(self.inner)
 
 
 class GatedStorage(Delegating):

@@ -14,6 +14,7 @@ import os
 import threading
 import uuid
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from hoodoo.errors import StorageError, StorageUnknownError
@@ -21,6 +22,7 @@ from hoodoo.log import get_logger
 from hoodoo.storage import processes
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.processes import process_lives
+from hoodoo.storage.together import together
 
 FOLDER = ".hoodie/.heartbeat"
 # Hudi's defaults: hoodie.client.heartbeat.interval_in_ms, .tolerable.misses.
@@ -50,8 +52,12 @@ class Beating:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        for requested in self._added:
-            _beats().stop(self._storage, requested)
+        self.end()
+
+    def end(self) -> None:
+        """Stop now. Harmless if repeated."""
+        added, self._added = self._added, []
+        together(self._storage, *(partial(_beats().stop, self._storage, one) for one in added))
 
 
 class Liveness:
@@ -65,7 +71,7 @@ class Liveness:
     def is_alive(self, requested: str) -> bool:
         """Whether the writer of the pending instant ``requested`` may still be at work. Without a
         heartbeat there is none."""
-        entry = self._look().get(requested)
+        entry = self.look().get(requested)
         if entry is None:
             return False
         try:
@@ -86,11 +92,12 @@ class Liveness:
 
     def sweep(self) -> None:
         """Take away the heartbeats of writers that are gone."""
-        for requested, entry in self._look().items():
+        for requested, entry in self.look().items():
             if not self.is_alive(requested):
                 self._storage.delete(entry.path)
 
-    def _look(self) -> dict[str, Entry]:
+    def look(self) -> dict[str, Entry]:
+        """The heartbeats, listed once."""
         if self._entries is None:
             self._entries = {e.name: e for e in self._storage.list(FOLDER) if not e.is_dir}
         return self._entries

@@ -17,8 +17,10 @@ import re
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from typing import cast
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hoodoo.errors import (
     CommitConflictError,
@@ -32,6 +34,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage, Held
+from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
@@ -57,8 +60,21 @@ class Decision:
     before: tuple[tuple[str, bytes], ...] = ()
 
 
+@frozen
+class Beside:
+    """What may be done while the ledger works. ``before``: with the look at the timeline that ``make`` is asked
+    about, should nothing have been decided since the one before; ``after``: when all has been carried out. Neither
+    raises."""
+
+    before: Callable[[], object] = lambda: None
+    after: Callable[[], object] = lambda: None
+
+
 def decide(
-    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision]
+    storage: Storage,
+    timeline: Timeline,
+    make: Callable[[Timeline], Decision],
+    beside: Beside = Beside(),
 ) -> tuple[Decision, bool]:
     """Ask ``make`` for a decision upon the timeline as it is, and carry it out.
 
@@ -69,7 +85,7 @@ def decide(
     Raises StorageError where nothing was decided, StorageUnknownError where that is not known.
     """
     if not isinstance(storage, GuardedStorage):
-        return _decide(storage, timeline, make)
+        return _decide(storage, timeline, make, beside)
     held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
     if held is None:
         raise CommitConflictError(
@@ -90,7 +106,7 @@ def decide(
         if held.from_dead:
             # Its holder may only have slept: what it is about to decide has to look again, and lose.
             barrier(storage.inner, timeline)
-        return _decide(storage.inner, timeline, guarded)
+        return _decide(storage.inner, timeline, guarded, beside)
     finally:
         release(held)
 
@@ -106,27 +122,43 @@ def release(held: Held) -> None:
 
 
 def _decide(
-    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision]
+    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision], beside: Beside
 ) -> tuple[Decision, bool]:
     for _ in range(_ATTEMPTS):
-        last = settle(storage, timeline.config)
-        decision = make(reload(storage, timeline))
+        last, fresh = _now(storage, timeline, beside.before)
+        decision = make(fresh)
         token = uuid.uuid4().hex
         taken = _claim(storage, last, decision, token)
         if taken is not None:
-            return decision, _carry_out(storage, last + 1, decision, token, taken)
+            return decision, _carry_out(storage, last + 1, decision, token, taken, beside.after)
         log.debug("ledger_number_lost", root=storage.root, number=last + 1)
     raise CommitConflictError(
         f"{storage.root}: ledger", f"{_ATTEMPTS} others were faster", "Try again."
     )
 
 
-def settle(storage: Storage, config: TableConfig) -> int:
+def _now(
+    storage: Storage, timeline: Timeline, before: Callable[[], object]
+) -> tuple[int, Timeline]:
+    """The newest number, and the timeline with all that it and those before it decided."""
+    if at_once(storage) > 1 and timeline.decided is not None:
+        look = partial(reload, storage, timeline)
+        taken, fresh, _ = together(storage, partial(_numbers, storage), look, before)
+        # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
+        if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
+            return timeline.decided, fresh
+        last, fresh = settle(storage, timeline.config), reload(storage, timeline)
+        before()  # what it saw may be older than this look
+        return last, fresh
+    return settle(storage, timeline.config), reload(storage, timeline)
+
+
+def settle(storage: Storage, config: TableConfig, listed: _Taken | None = None) -> int:
     """Carry out the newest decision, should its writer not have; its number (0: there is none).
 
-    One listing, if it has. Readers call it, too: what is decided is what they are to see.
+    One listing (or ``listed``), if it has. Readers call it, too: what is decided is what they are to see.
     """
-    taken = _numbers(storage)
+    taken = listed or _numbers(storage)
     last = taken.numbers[-1] if taken.numbers else 0
     if not last or last in taken.done:
         return last
@@ -157,9 +189,13 @@ def _is_there(path: str, there: set[str]) -> bool:
 
 
 def settled(storage: Storage, config: TableConfig) -> Timeline:
-    """The timeline, with all on it that has been decided."""
-    settle(storage, config)
-    return load(storage, config)
+    """The timeline, with all on it that has been decided when this was called."""
+    taken, timeline = together(storage, partial(_numbers, storage), partial(load, storage, config))
+    last = settle(storage, config, taken)
+    # What was listed at the same time may lack a decision that was carried out meanwhile, none from before.
+    if taken.numbers and last not in taken.done:
+        timeline = load(storage, config)
+    return cast("Timeline", evolve(timeline, decided=last))
 
 
 def barrier(storage: Storage, timeline: Timeline) -> None:
@@ -230,7 +266,12 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
 
 
 def _carry_out(
-    storage: Storage, number: int, decision: Decision, token: str, taken: _Taken
+    storage: Storage,
+    number: int,
+    decision: Decision,
+    token: str,
+    taken: _Taken,
+    after: Callable[[], object],
 ) -> bool:
     """Whether the file is known to be there. Numbers that were old when ours was taken go."""
     try:
@@ -240,14 +281,18 @@ def _carry_out(
     except StorageError as error:
         log.warning("ledger_left_to_next", path=decision.path, error=str(error))
         return False
+    together(storage, partial(_mark, storage, number, token, taken), after)
+    return True
+
+
+def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
+    """Say that ``number`` is carried out, and take away what was old when it was taken."""
     with suppress(StorageError):  # the next one finds the file and says so then
         storage.put(_done(number), token.encode())
         past = [old for old in taken.numbers if old <= number - KEPT]
-        for old in past:
-            storage.delete(_path(old))
-        for old in sorted(taken.done.difference(taken.numbers)) + past:
-            storage.delete(_done(old))
-    return True
+        together(storage, *(partial(storage.delete, _path(old)) for old in past))
+        marks = sorted(taken.done.difference(taken.numbers)) + past
+        together(storage, *(partial(storage.delete, _done(old)) for old in marks))
 
 
 def _put_decided(storage: Storage, decision: Decision) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 
 from attrs import frozen
 
@@ -17,6 +18,7 @@ from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
     CorruptTableError,
+    HoodooError,
     NotATableError,
     StorageUnknownError,
     TableExistsError,
@@ -26,6 +28,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline import javaprops
 from hoodoo.timeline.javaprops import CHECKSUM
 
@@ -169,6 +172,23 @@ def update(
         raise _conflict(storage)
     storage.delete(BACKUP)
     return new
+
+
+def recovered(storage: Storage) -> TableConfig:
+    """:func:`load`, after :func:`recover`. Needs the table's lock."""
+    backup, config = together(storage, partial(_get, storage, BACKUP), partial(_loaded, storage))
+    if backup is None and config is not None:
+        return config
+    recover(storage)
+    return load(storage)
+
+
+def _loaded(storage: Storage) -> TableConfig | None:
+    """None: the look has to be repeated after a recovery."""
+    try:
+        return load(storage)
+    except HoodooError:
+        return None
 
 
 def recover(storage: Storage) -> bool:

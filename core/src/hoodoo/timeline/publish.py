@@ -26,7 +26,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, decide
+from hoodoo.timeline.ledger import Beside, Decision, decide
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -199,13 +199,14 @@ def complete(
     now: datetime | None = None,
     check: Check | None = None,
     beside: CoupledCommit | None = None,
+    around: Beside = Beside(),  # noqa: B008  (it is frozen)
 ) -> Outcome:
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
     completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
     and may refuse by raising: nothing is published then, and nothing comes between. ``beside`` is decided
-    with it. CONFLICTED: it is
+    with it; ``around``: what can be done at the same time. CONFLICTED: it is
     not published, and somebody else has removed or finished it. Raises
     :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
     """
@@ -237,7 +238,7 @@ def complete(
         )
 
     try:
-        decision, done = decide(storage, timeline, make)
+        decision, done = decide(storage, timeline, make, around)
     except _Settled as end:
         return end.outcome
     except StorageUnknownError as error:

@@ -43,6 +43,8 @@ class Timeline:
     )
     # What is made of contents, remembered with them: by requested time of a completed write.
     noted: dict[str, object] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
+    # The newest decision (:mod:`hoodoo.timeline.ledger`) that had been carried out when somebody settled it last.
+    decided: int | None = field(default=None, eq=False, repr=False, kw_only=True)
     _names: frozenset[str] = field(default=frozenset(), eq=False, repr=False, kw_only=True)
     _writes: dict[str, Instant] = field(init=False, eq=False, repr=False)
 

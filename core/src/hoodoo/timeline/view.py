@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
@@ -82,14 +84,17 @@ def parsed(entries: Iterable[Entry]) -> tuple[DataFile, ...]:
 def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iterable[Entry]:
     """Objects outside ``.hoodie``, or directly in ``partitions``."""
     if partitions is not None:
-        for partition in sorted(set(partitions)):
-            yield from (e for e in storage.list(partition) if not e.is_dir)
+        asked = [partial(storage.list, partition) for partition in sorted(set(partitions))]
+        for found in together(storage, *asked):
+            yield from (e for e in found if not e.is_dir)
         return
-    for entry in storage.list():
-        if not entry.is_dir:
-            yield entry
-        elif not entry.name.startswith(".hoodie"):
-            yield from storage.list(entry.path, recursive=True)
+    top = storage.list()
+    yield from (e for e in top if not e.is_dir)
+    below = [e.path for e in top if e.is_dir and not e.name.startswith(".hoodie")]
+    for found in together(
+        storage, *(partial(storage.list, path, recursive=True) for path in below)
+    ):
+        yield from found
 
 
 def from_files(

@@ -7,15 +7,16 @@ comes in between (timeline/ledger.py). Each other write is looked at once, howev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 from attrs import define, field
 
-from hoodoo.errors import CommitConflictError
+from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata, Operation
-from hoodoo.model.config import HUDI_INDEX, OWN_INDEX
+from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
@@ -47,6 +48,7 @@ class CommitCheck:
     strategy: ConflictStrategy
     schema: pa.Schema
     _known: set[str] = field(factory=set)
+    _ahead: TableConfig | None = None
 
     def __attrs_post_init__(self) -> None:
         self._known = {i.requested for i in self.target.timeline.writes()}
@@ -81,6 +83,12 @@ class CommitCheck:
                 storage, self.target.timeline, fresh, self.instant, self.metadata.stats
             )
 
+    def look_ahead(self) -> None:
+        """Read what the next call needs whatever it finds on the timeline."""
+        self._ahead = None
+        with suppress(HoodooError):  # the call reads it then
+            self._ahead = properties.load(self.target.storage)
+
     def _nothing_undone(self, fresh: Timeline) -> None:
         """What the write read is still committed, or archived."""
         if undone := fresh.undone_since(self.target.timeline):
@@ -113,7 +121,8 @@ class CommitCheck:
 
     def _same_index(self) -> None:
         """The table has the index that this write went by: its keys may have to be unique otherwise now."""
-        then, now = self.target.config, properties.load(self.target.storage)
+        now, self._ahead = self._ahead or properties.load(self.target.storage), None
+        then = self.target.config
         if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
             raise CommitConflictError(
                 f"instant {self.instant.requested}", "the table has another index since this write began.",

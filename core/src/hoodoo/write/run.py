@@ -30,10 +30,12 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import NOT_THERE
+from hoodoo.storage.together import together
 from hoodoo.timeline import partitions, placement, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.ledger import Beside
 from hoodoo.timeline.taken import refuse_taken
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write import batches
@@ -107,14 +109,15 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     puts = prepared.arriving.puts
                     _begin(target, life, profile(kind.operation, planned.slots, puts))
                     written = write(target, prepared, planned, life.instant)
-                    _reconcile(target, life, written.stats, direct=not prepared.staged)
                     if planned.misplaced:
                         _note_misplaced(target)
+                    _settle(order, target, life, written.stats, direct=not prepared.staged)
                     metadata = CommitMetadata(kind.operation, written.stats, replaced)
                     paths, schema = replaced_partitions(prepared), prepared.schema
                     commit = _publish(
-                        order, target, life, metadata, schema, paths, written, planned.misplaced
-                    )
+                        order, target, life, metadata, schema, paths, attempts.beats, written,
+                        planned.misplaced,
+                    )  # fmt: skip
                     return attempts.done(commit)
     raise AssertionError("not reached")
 
@@ -196,11 +199,12 @@ def _commit(order: WriteRequest, make: Callable[[WriteTarget], _Work | None]) ->
                 with _taken_files_conflict(life), life.undone_on_error(order.undo):
                     _begin(target, life, profile(order.kind.operation, (), {}))
                     stats = work.files(life.instant)
-                    if stats:
-                        _reconcile(target, life, stats, direct=False)
+                    _settle(order, target, life, stats or None, direct=False)
                     metadata = CommitMetadata(order.kind.operation, stats, dict(work.replaced))
                     return attempts.done(
-                        _publish(order, target, life, metadata, target.schema, work.paths)
+                        _publish(
+                            order, target, life, metadata, target.schema, work.paths, attempts.beats
+                        )
                     )
     raise AssertionError("not reached")
 
@@ -394,6 +398,19 @@ def _begin(target: WriteTarget, life: Life, begun: CommitMetadata) -> None:
     life.begin(target.timeline.layout.encode_inflight(begun))
 
 
+def _settle(
+    order: WriteRequest,
+    target: WriteTarget,
+    life: Life,
+    stats: tuple[WriteStat, ...] | None,
+    direct: bool,
+) -> None:
+    """What has to be true before the publish: files (``stats``, None: there are none) and properties are as the
+    commit will say."""
+    reconcile = () if stats is None else (partial(_reconcile, target, life, stats, direct),)
+    together(target.storage, *reconcile, order.before_publish)
+
+
 def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], direct: bool) -> None:
     touched = sorted({stat.partition_path for stat in stats})
     # Who takes such a file group away meanwhile, and the partition with it, stands in this write's way.
@@ -414,12 +431,12 @@ def _publish(
     metadata: CommitMetadata,
     schema: pa.Schema,
     replaced: Sequence[str] | None,
+    beats: Beating,
     written: WriteResult | None = None,
     misplaced: bool = False,
 ) -> Commit:
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say. Raises CommitConflictError
     (not published, not undone yet)."""
-    order.before_publish()
     instant, result = life.instant, written or WriteResult(metadata.stats)
     beside = begin_joined(target, instant, metadata, result)
     text = avro_text(schema, target.config.name)
@@ -439,10 +456,18 @@ def _publish(
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
     )
-    outcome = life.complete(content, check=check, beside=beside)
+    tidied: list[bool] = []
+
+    def tidy() -> None:
+        tidied.append(True)
+        life.tidy(staged=uses_workspace(target.engine))
+
+    around = Beside(check.look_ahead, lambda: together(target.storage, tidy, beats.end))
+    outcome = life.complete(content, check=check, beside=beside, around=around)
     if noted:
         target.timeline.note(outcome.instant, noted[-1])
-    life.tidy(staged=uses_workspace(target.engine))
+    if not tidied:
+        tidy()
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,

@@ -28,6 +28,7 @@ from hoodoo_cloud.places import Place
 
 _NOT_PLAIN = frozenset({"", ".", ".."})
 _MOST = 5000 << 20  # bytes of one put, which S3 and Azure take
+_SIDE_BY_SIDE = 16  # requests
 _AT_ONCE = 1000  # objects of one request that deletes
 
 
@@ -52,6 +53,10 @@ class ObjectStorage:
     @property
     def plain_files(self) -> bool:
         return False
+
+    @property
+    def at_once(self) -> int:
+        return _SIDE_BY_SIDE
 
     # --- writing ----------------------------------------------------------------------------------
     def put(self, path: str, data: bytes) -> None:

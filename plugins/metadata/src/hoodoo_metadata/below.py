@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
+from hoodoo.storage.together import at_once
 
 from hoodoo_metadata.counted_blocks import CountedBlocks
 
@@ -29,6 +30,10 @@ class Below:
     @property
     def plain_files(self) -> bool:
         return has_plain_files(self.inner)
+
+    @property
+    def at_once(self) -> int:
+        return at_once(self.inner)
 
     def put(self, path: str, data: bytes) -> None:
         self.inner.put(self._at(path), data)

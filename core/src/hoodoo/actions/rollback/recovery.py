@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
 
 from attrs import frozen
 
@@ -25,7 +26,8 @@ from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.task_fence import fence_of
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
@@ -63,7 +65,16 @@ def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) 
     writers, and can be planned anew at any time. Costs a few small reads and listings when there is
     nothing to do. Raises CommitConflictError while a restore is at work.
     """
-    timeline = first = settled(storage, config)
+    swept = Liveness(storage)
+
+    def beats() -> None:
+        with suppress(StorageError):  # the sweep looks again
+            swept.look()
+
+    timeline, marked, _none = together(
+        storage, partial(settled, storage, config), partial(storage.list, MARKERS), beats
+    )
+    first = timeline
     living = Liveness(storage)
     withdrawn = False
     done: list[RolledBack] = []
@@ -103,7 +114,7 @@ def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) 
         if saved.traits.keeps and not living.is_alive(saved.requested):
             storage.delete(timeline.path(saved))
             withdrawn = True
-    _sweep(storage, timeline, Liveness(storage))
+    _sweep(storage, timeline, marked, swept)
     return Recovered(tuple(done), None if withdrawn or timeline is not first else first)
 
 
@@ -168,13 +179,15 @@ def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> 
         Participants.of_table(timeline.config).sweep(storage, undone)
 
 
-def _sweep(storage: Storage, timeline: Timeline, living: Liveness) -> None:
+def _sweep(
+    storage: Storage, timeline: Timeline, marked: Collection[Entry], living: Liveness
+) -> None:
     """What is left of writers that died: markers and staged rows of instants that are not pending,
     files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
     table only if there has been a rollback."""
-    left = [(e, m[1]) for e in storage.list(MARKERS) if (m := _LEFT.fullmatch(e.path))]
+    left = [(e, m[1]) for e in marked if (m := _LEFT.fullmatch(e.path))]
     if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
-        fresh = reload(storage, timeline)
+        fresh, living = reload(storage, timeline), Liveness(storage)
         pending = {i.requested for i in fresh.pending()}
         # A clustering that is planned and was not begun has left nothing that it needs.
         pending -= {
