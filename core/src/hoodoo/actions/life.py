@@ -7,7 +7,7 @@ works, and what is said where others come in between; the order is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import together
 from hoodoo.timeline import publish
-from hoodoo.timeline.ledger import Beside, settled
+from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import Check, CoupledCommit, Outcome, Result
 from hoodoo.timeline.timeline import Timeline, reload
@@ -147,26 +147,29 @@ class Life:
         check: Check | None = None,
         beside: CoupledCommit | None = None,
         lost: Callable[[], bool] = lambda: False,
-        around: Beside = Beside(),  # noqa: B008  (it is frozen)
+        ahead: Callable[[], object] = lambda: None,
+        after: Iterable[Callable[[], object]] = (),
     ) -> Outcome:
         """The decision, and its outcome. CommitConflictError where it was not published, unless ``lost``, which is
         called then, says that all is well: another process has completed it. CommitUnknownError where nobody
-        knows: nothing of it may be deleted then."""
+        knows: nothing of it may be deleted then. ``ahead`` as for :func:`~hoodoo.timeline.ledger.decided`; ``after``
+        is called when it is published."""
         outcome = publish.complete(
             self.storage, self.timeline, self.instant, content, check=check, beside=beside,
-            around=around,
+            ahead=ahead, marks=False,
         )  # fmt: skip
         name = f"{self.what} {self.requested}"
         if outcome.result is Result.UNKNOWN:
             raise CommitUnknownError(name, f"its end is unknown: {outcome.reason}.", self.unknown)
         if outcome.result is Result.CONFLICTED and not lost():
             raise CommitConflictError(name, f"was not published: {outcome.reason}.", self.retry)
+        together(self.storage, outcome.mark, *after)
         return outcome
 
-    def tidy(self, staged: bool = True) -> None:
-        """Take away the markers and the rows that were ``staged``, once the end is settled. What is left is the next
-        writer's sweep's."""
-        tidy(self.storage, self.requested, staged)
+    def tidy(self) -> None:
+        """Take away the markers and the staged rows, once the end is settled. What is left is the next writer's
+        sweep's."""
+        tidy(self.storage, self.requested)
 
     @contextmanager
     def undone_on_error(self, undo: Callable[[Instant], object]) -> Iterator[None]:
@@ -202,15 +205,20 @@ def request(
     return Life(storage, timeline, instant, what or action, retry, unknown)
 
 
-def tidy(storage: Storage, requested: str, staged: bool = True) -> None:
-    """Take away markers and ``staged`` rows of an instant whose end is settled; leftovers are the next sweep's."""
+def tidy(storage: Storage, requested: str) -> None:
+    """Take away markers and staged rows of an instant whose end is settled; leftovers are the next sweep's."""
+    together(storage, *leftovers(storage, requested))
+
+
+def leftovers(storage: Storage, requested: str, staged: bool = True) -> list[Callable[[], object]]:
+    """What takes away the markers and the rows that were ``staged``, to be called when the end is settled."""
     rows = (f"{STAGED}{requested}",) if staged else ()
+    return [partial(_delete, storage, left) for left in (*rows, f"{MARKERS}/{requested}")]
 
-    def delete(prefix: str) -> None:
-        with suppress(HoodooError):
-            storage.delete_prefix(prefix)
 
-    together(storage, *(partial(delete, prefix) for prefix in (*rows, f"{MARKERS}/{requested}")))
+def _delete(storage: Storage, prefix: str) -> None:
+    with suppress(HoodooError):
+        storage.delete_prefix(prefix)
 
 
 def schema_then(

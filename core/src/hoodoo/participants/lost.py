@@ -152,11 +152,12 @@ def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> boo
 def _named(storage: Storage, timeline: Timeline, instants: Sequence[Instant]) -> Iterator[Named]:
     """What each of the commits names; those that have not been read are read, several at a time."""
     todo = [i for i in instants if i.requested not in timeline.noted]
+    read = partial(_read, storage, timeline)
     if len(todo) > 1:
         with ThreadPoolExecutor(min(_AT_ONCE, len(todo))) as pool:
-            made = list(pool.map(partial(_read, storage, timeline), todo))
+            made = list(pool.map(read, todo))
     else:
-        made = [_read(storage, timeline, instant) for instant in todo]
+        made = list(map(read, todo))
     for instant, one in zip(todo, made, strict=True):
         if one is not None:
             timeline.noted[instant.requested] = one

@@ -20,7 +20,10 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
     that does one at a time. All have ended when this returns; the first error, in their order, is raised then."""
     most = min(at_once(storage), len(calls))
     if most < 2:
-        return [call() for call in calls]
+        answers = []
+        for call in calls:
+            answers.append(call())
+        return answers
     with ThreadPoolExecutor(most) as pool:
         running = [pool.submit(call) for call in calls]
     return [future.result() for future in running]

@@ -14,7 +14,6 @@ import os
 import threading
 import uuid
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from hoodoo.errors import StorageError, StorageUnknownError
@@ -22,7 +21,6 @@ from hoodoo.log import get_logger
 from hoodoo.storage import processes
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.processes import process_lives
-from hoodoo.storage.together import together
 
 FOLDER = ".hoodie/.heartbeat"
 # Hudi's defaults: hoodie.client.heartbeat.interval_in_ms, .tolerable.misses.
@@ -57,7 +55,8 @@ class Beating:
     def end(self) -> None:
         """Stop now. Harmless if repeated."""
         added, self._added = self._added, []
-        together(self._storage, *(partial(_beats().stop, self._storage, one) for one in added))
+        for requested in added:
+            _beats().stop(self._storage, requested)
 
 
 class Liveness:

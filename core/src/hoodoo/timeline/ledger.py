@@ -60,21 +60,8 @@ class Decision:
     before: tuple[tuple[str, bytes], ...] = ()
 
 
-@frozen
-class Beside:
-    """What may be done while the ledger works. ``before``: with the look at the timeline that ``make`` is asked
-    about, should nothing have been decided since the one before; ``after``: when all has been carried out. Neither
-    raises."""
-
-    before: Callable[[], object] = lambda: None
-    after: Callable[[], object] = lambda: None
-
-
 def decide(
-    storage: Storage,
-    timeline: Timeline,
-    make: Callable[[Timeline], Decision],
-    beside: Beside = Beside(),
+    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision]
 ) -> tuple[Decision, bool]:
     """Ask ``make`` for a decision upon the timeline as it is, and carry it out.
 
@@ -84,8 +71,26 @@ def decide(
 
     Raises StorageError where nothing was decided, StorageUnknownError where that is not known.
     """
+    decision, mark = decided(storage, timeline, make)
+    if mark is not None:
+        mark()
+    return decision, mark is not None
+
+
+Mark = Callable[[], None]
+
+
+def decided(
+    storage: Storage,
+    timeline: Timeline,
+    make: Callable[[Timeline], Decision],
+    ahead: Callable[[], object] = lambda: None,
+) -> tuple[Decision, Mark | None]:
+    """:func:`decide`, with what says on the ledger that the decision is carried out, for the caller to call, beside
+    other operations; None where its file is not known to be there. ``ahead`` is called with the look at the timeline
+    that ``make`` is asked about, where looks go side by side; it does not raise."""
     if not isinstance(storage, GuardedStorage):
-        return _decide(storage, timeline, make, beside)
+        return _decide(storage, timeline, make, ahead)
     held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
     if held is None:
         raise CommitConflictError(
@@ -106,7 +111,7 @@ def decide(
         if held.from_dead:
             # Its holder may only have slept: what it is about to decide has to look again, and lose.
             barrier(storage.inner, timeline)
-        return _decide(storage.inner, timeline, guarded, beside)
+        return _decide(storage.inner, timeline, guarded, ahead)
     finally:
         release(held)
 
@@ -122,33 +127,34 @@ def release(held: Held) -> None:
 
 
 def _decide(
-    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision], beside: Beside
-) -> tuple[Decision, bool]:
+    storage: Storage,
+    timeline: Timeline,
+    make: Callable[[Timeline], Decision],
+    ahead: Callable[[], object],
+) -> tuple[Decision, Mark | None]:
     for _ in range(_ATTEMPTS):
-        last, fresh = _now(storage, timeline, beside.before)
+        last, fresh = _now(storage, timeline, ahead)
         decision = make(fresh)
         token = uuid.uuid4().hex
         taken = _claim(storage, last, decision, token)
         if taken is not None:
-            return decision, _carry_out(storage, last + 1, decision, token, taken, beside.after)
+            return decision, _carried_out(storage, last + 1, decision, token, taken)
         log.debug("ledger_number_lost", root=storage.root, number=last + 1)
     raise CommitConflictError(
         f"{storage.root}: ledger", f"{_ATTEMPTS} others were faster", "Try again."
     )
 
 
-def _now(
-    storage: Storage, timeline: Timeline, before: Callable[[], object]
-) -> tuple[int, Timeline]:
+def _now(storage: Storage, timeline: Timeline, ahead: Callable[[], object]) -> tuple[int, Timeline]:
     """The newest number, and the timeline with all that it and those before it decided."""
     if at_once(storage) > 1 and timeline.decided is not None:
         look = partial(reload, storage, timeline)
-        taken, fresh, _ = together(storage, partial(_numbers, storage), look, before)
+        taken, fresh, _ = together(storage, partial(_numbers, storage), look, ahead)
         # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
         if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
             return timeline.decided, fresh
         last, fresh = settle(storage, timeline.config), reload(storage, timeline)
-        before()  # what it saw may be older than this look
+        ahead()  # what it saw may be older than this look
         return last, fresh
     return settle(storage, timeline.config), reload(storage, timeline)
 
@@ -265,24 +271,17 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
     raise StorageUnknownError(unknown.obj, unknown.rule, unknown.fix) from unknown
 
 
-def _carry_out(
-    storage: Storage,
-    number: int,
-    decision: Decision,
-    token: str,
-    taken: _Taken,
-    after: Callable[[], object],
-) -> bool:
-    """Whether the file is known to be there. Numbers that were old when ours was taken go."""
+def _carried_out(
+    storage: Storage, number: int, decision: Decision, token: str, taken: _Taken
+) -> Mark | None:
     try:
         if decision.path and not _put_decided(storage, decision):
             log.warning("ledger_not_ours", path=decision.path)
-            return False
+            return None
     except StorageError as error:
         log.warning("ledger_left_to_next", path=decision.path, error=str(error))
-        return False
-    together(storage, partial(_mark, storage, number, token, taken), after)
-    return True
+        return None
+    return partial(_mark, storage, number, token, taken)
 
 
 def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
 
-from attrs import frozen
+from attrs import field, frozen
 
 from hoodoo.errors import (
     CommitConflictError,
@@ -26,7 +26,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Beside, Decision, decide
+from hoodoo.timeline.ledger import Decision, decide, decided
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -49,6 +49,10 @@ INDEXING = "indexing"
 log = get_logger(__name__)
 
 
+def _nothing() -> None:
+    """There is nothing left to mark."""
+
+
 class Result(str, enum.Enum):
     """What became of a publish."""
 
@@ -59,11 +63,13 @@ class Result(str, enum.Enum):
 
 @frozen
 class Outcome:
-    """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages."""
+    """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says on the ledger that
+    it is carried out; what nobody marks, the next writer does."""
 
     result: Result
     instant: Instant
     reason: str = ""
+    mark: Callable[[], None] = field(default=_nothing, eq=False, repr=False)
 
     @property
     def committed(self) -> bool:
@@ -199,14 +205,16 @@ def complete(
     now: datetime | None = None,
     check: Check | None = None,
     beside: CoupledCommit | None = None,
-    around: Beside = Beside(),  # noqa: B008  (it is frozen)
+    ahead: Callable[[], object] = lambda: None,
+    marks: bool = True,
 ) -> Outcome:
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
     completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
     and may refuse by raising: nothing is published then, and nothing comes between. ``beside`` is decided
-    with it; ``around``: what can be done at the same time. CONFLICTED: it is
+    with it. ``ahead`` as for :func:`~hoodoo.timeline.ledger.decided`; ``marks``: what is carried out is marked so at once;
+    else the outcome's ``mark`` is the caller's to call. CONFLICTED: it is
     not published, and somebody else has removed or finished it. Raises
     :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
     """
@@ -238,7 +246,7 @@ def complete(
         )
 
     try:
-        decision, done = decide(storage, timeline, make, around)
+        decision, mark = decided(storage, timeline, make, ahead)
     except _Settled as end:
         return end.outcome
     except StorageUnknownError as error:
@@ -246,8 +254,10 @@ def complete(
         if made:
             return _look_again(storage, timeline, instant, made[-1][1])
         return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
-    if done:
-        return Outcome(Result.COMMITTED, made[-1][0])
+    if mark is not None and marks:
+        mark()
+    if mark is not None:
+        return Outcome(Result.COMMITTED, made[-1][0], mark=_nothing if marks else mark)
     found = _compare(storage, timeline, made[-1][0], instant, decision.content)
     if found.result is not Result.UNKNOWN:
         return found

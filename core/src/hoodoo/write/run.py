@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
 
-from hoodoo.actions.life import Life, request
+from hoodoo.actions.life import Life, leftovers, request
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -35,7 +35,6 @@ from hoodoo.timeline import partitions, placement, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
-from hoodoo.timeline.ledger import Beside
 from hoodoo.timeline.taken import refuse_taken
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write import batches
@@ -456,18 +455,12 @@ def _publish(
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
     )
-    tidied: list[bool] = []
-
-    def tidy() -> None:
-        tidied.append(True)
-        life.tidy(staged=uses_workspace(target.engine))
-
-    around = Beside(check.look_ahead, lambda: together(target.storage, tidy, beats.end))
-    outcome = life.complete(content, check=check, beside=beside, around=around)
+    left = leftovers(life.storage, life.requested, staged=uses_workspace(target.engine))
+    outcome = life.complete(
+        content, check=check, beside=beside, ahead=check.look_ahead, after=(*left, beats.end)
+    )
     if noted:
         target.timeline.note(outcome.instant, noted[-1])
-    if not tidied:
-        tidy()
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,
