@@ -17,7 +17,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.produce.markers import marker
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import together
+from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -45,14 +45,17 @@ class Pending:
         that one of the two sees the other.
         """
         named = marker(self.requested, partition_path, name, kind)
-        mark = (partial(storage.put_if_absent, named, b""),) if kind else ()
-        if self.door is None:  # a marker without a file is swept with the others
-            together(storage, partial(self._check, storage), *mark)
+        if self.door is None and kind and at_once(storage) > 1:
+            # A marker without a file is swept with the others.
+            together(
+                storage, partial(self._check, storage), partial(storage.put_if_absent, named, b"")
+            )
         else:
             self._check(storage)
-            if not self.door.is_open(storage):
+            if self.door is not None and not self.door.is_open(storage):
                 raise self._late()
-            together(storage, *mark)
+            if kind:
+                storage.put_if_absent(named, b"")
         path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
             return False

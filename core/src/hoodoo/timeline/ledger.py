@@ -133,7 +133,10 @@ def _decide(
     ahead: Callable[[], object],
 ) -> tuple[Decision, Mark | None]:
     for _ in range(_ATTEMPTS):
-        last, fresh = _now(storage, timeline, ahead)
+        if at_once(storage) > 1 and timeline.decided is not None:
+            last, fresh = _side_by_side(storage, timeline, ahead)
+        else:
+            last, fresh = settle(storage, timeline.config), reload(storage, timeline)
         decision = make(fresh)
         token = uuid.uuid4().hex
         taken = _claim(storage, last, decision, token)
@@ -145,18 +148,19 @@ def _decide(
     )
 
 
-def _now(storage: Storage, timeline: Timeline, ahead: Callable[[], object]) -> tuple[int, Timeline]:
-    """The newest number, and the timeline with all that it and those before it decided."""
-    if at_once(storage) > 1 and timeline.decided is not None:
-        look = partial(reload, storage, timeline)
-        taken, fresh, _ = together(storage, partial(_numbers, storage), look, ahead)
-        # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
-        if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
-            return timeline.decided, fresh
-        last, fresh = settle(storage, timeline.config), reload(storage, timeline)
-        ahead()  # what it saw may be older than this look
-        return last, fresh
-    return settle(storage, timeline.config), reload(storage, timeline)
+def _side_by_side(
+    storage: Storage, timeline: Timeline, ahead: Callable[[], object]
+) -> tuple[int, Timeline]:
+    """The newest number, and the timeline with all that it and those before it decided; both listed at the same
+    time, and with what is looked up ``ahead``."""
+    look = partial(reload, storage, timeline)
+    taken, fresh, _ = together(storage, partial(_numbers, storage), look, ahead)
+    # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
+    if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
+        return timeline.decided or 0, fresh
+    last, fresh = settle(storage, timeline.config), reload(storage, timeline)
+    ahead()  # what it saw may be older than this look
+    return last, fresh
 
 
 def settle(storage: Storage, config: TableConfig, listed: _Taken | None = None) -> int:
