@@ -23,6 +23,7 @@ from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
 from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
 
 
 @frozen
@@ -47,6 +48,7 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
             for log in logs
             if not log.suffix
         ]
+        readers = _in_order(readers)
         found: list[tuple[LogFileReader, LogBlock]] = []
         damages: list[Damage] = []
         for log, reader in readers:
@@ -59,6 +61,22 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
     aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
     waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
     return LogRows(waiting, tuple(damages), len(counted), rows)
+
+
+def _in_order(
+    readers: list[tuple[LogFile, LogFileReader]],
+) -> list[tuple[LogFile, LogFileReader]]:
+    """Of log files whose names differ in the token alone, which several writers may have put beside a clustering, the
+    blocks say whose is older."""
+    if len({(log.instant, log.version) for log, _ in readers}) == len(readers):
+        return readers
+
+    def place(pair: tuple[LogFile, LogFileReader]) -> tuple[str, int, str]:
+        log, reader = pair
+        begins = next((block.instant for block in reader.blocks if block.instant), "")
+        return order_key(log.instant), log.version, order_key(begins)
+
+    return sorted(readers, key=place)
 
 
 def _named(
@@ -74,6 +92,10 @@ def _named(
     named, damages = [], []
     for block in reader.blocks:
         if block.instant != log.instant and not block.is_rollback:
+            counts = visible.beside(log.instant, block.instant or "")
+            if counts is not None:
+                named += [block] if counts else []
+                continue
             reason = f"its instant is {block.instant or 'missing'}, and the file's name says {log.instant}"
             damages.append(Damage(log.path, block.offset, 0, reason))
             block = evolve(block, headers={**block.headers, Header.INSTANT_TIME: log.instant})

@@ -23,25 +23,43 @@ class Visible:
     ``committed`` None: all up to ``limit`` do, because files of other instants have been left out
     (versions 8 and 9, whose log names say the instant). Else (version 6) those of completed
     instants, and those older than ``start``, which are archived.
+
+    ``done``, ``clusterings``: completed instants, where names say the instant; but those of log files which
+    were written beside a clustering, into file groups that it made, say that one.
     """
 
     limit: str | None = None
     committed: frozenset[str] | None = None
     start: str | None = None
+    done: frozenset[str] = frozenset()
+    clusterings: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, timeline: Timeline, as_of: str | None) -> Visible:
         limit = None if as_of is None else order_key(as_of)
-        if not timeline.layout.log_names_slice:
-            return cls(limit)
         start = None if timeline.start is None else order_key(timeline.start)
-        return cls(limit, frozenset(i.requested for i in timeline.writes()), start)
+        done = frozenset(i.requested for i in timeline.writes())
+        if timeline.layout.log_names_slice:
+            return cls(limit, done, start)
+        replacing = frozenset(i.requested for i in timeline.writes() if i.traits.replaces)
+        return cls(limit, None, start, done, replacing)
 
     def shows(self, instant: str) -> bool:
         if self.limit is not None and order_key(instant) > self.limit:
             return False
         if self.committed is None or instant in self.committed:
             return True
+        return self._archived(instant)
+
+    def beside(self, named: str, instant: str) -> bool | None:
+        """Whether a block of ``instant`` counts in a log file with another instant in its name; None: the name has
+        to say the same."""
+        clusters = named in self.clusterings or self._archived(named)
+        if not clusters or order_key(instant) < order_key(named):
+            return None
+        return instant in self.done or self._archived(instant)
+
+    def _archived(self, instant: str) -> bool:
         return self.start is not None and order_key(instant) < self.start
 
 

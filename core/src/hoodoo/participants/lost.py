@@ -141,12 +141,20 @@ def _missing(
 def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
     """Whether ``file``, which is not there, belongs to the newest slice of its file group, of which ``slice_`` is
     what there is."""
+    if slice_ is None and isinstance(file, LogFile) and not _named_after(timeline, file.instant):
+        return False  # a clustering that it waited for was given up
     if slice_ is None or slice_.base_file is None:
         return True
     start = order_key(slice_.base_file.instant)
     if isinstance(file, BaseFile):
         return order_key(file.instant) > start
     return order_key(timeline.log_time(file)) >= start
+
+
+def _named_after(timeline: Timeline, instant: str) -> bool:
+    """Whether log files of the table may be named after ``instant``."""
+    pending = {i.requested for i in timeline.pending() if i.traits.begins_slices}
+    return timeline.contains_or_before_start(instant) or instant in pending
 
 
 def _named(storage: Storage, timeline: Timeline, instants: Sequence[Instant]) -> Iterator[Named]:

@@ -107,6 +107,8 @@ def from_files(
     visible = _Visibility(timeline, as_of)
     # A name that says no writer can't say whether he has committed either: the log's blocks do.
     counts = visible.reached if timeline.layout.log_names_slice else visible.committed
+    # What writers add to the file groups that a clustering under way will make is in those that it replaces, too.
+    begun = {i.requested for i in timeline.pending() if i.traits.replaces}
     bases: dict[Key, list[BaseFile]] = {}
     logs: dict[Key, list[LogFile]] = {}
     for file in files:
@@ -114,7 +116,7 @@ def from_files(
         if isinstance(file, BaseFile):
             if visible.committed(file.instant):
                 bases.setdefault(key, []).append(file)
-        elif counts(file.instant):
+        elif counts(file.instant) and file.instant not in begun:
             logs.setdefault(key, []).append(file)
     groups: dict[Key, FileGroup] = {}
     for key in sorted(bases.keys() | logs.keys()):

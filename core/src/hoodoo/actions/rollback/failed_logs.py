@@ -62,14 +62,21 @@ def _marked(storage: Storage, instant: str) -> list[str]:
 
 
 def failed_logs(
-    storage: Storage, groups: frozenset[Group], instant: str, opener: LogFiles
+    storage: Storage,
+    groups: frozenset[Group],
+    instant: str,
+    opener: LogFiles,
+    named: frozenset[str] | None = None,
 ) -> FailedLogs:
-    """Those log files of ``groups`` that hold blocks of ``instant`` which no rollback took back."""
+    """Those log files of ``groups`` that hold blocks of ``instant`` which no rollback took back; only of those ``named``
+    after one of these instants, if given."""
     logs: dict[tuple[str, str, str], list[LogFile]] = {}
     for partition in sorted({partition for partition, _ in groups}):
         for entry in storage.list(partition):
             file = None if entry.is_dir else parse_path(entry.path, entry.size)
-            if isinstance(file, LogFile) and (partition, file.file_id) in groups:
+            if not isinstance(file, LogFile) or (named is not None and file.instant not in named):
+                continue
+            if (partition, file.file_id) in groups:
                 logs.setdefault((partition, file.file_id, file.instant), []).append(file)
     whole: list[LogFile] = []
     shared: list[LogFile] = []

@@ -22,6 +22,7 @@ from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, parse_path, pending_action
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
@@ -32,11 +33,13 @@ class RollbackFiles:
     """Where files of an instant may be. ``partitions``: None where only a listing of the whole table
     tells (tasks of a write that failed may have put files that nobody counted). ``groups``: those
     with log files that don't say who wrote them (table version 6). ``own_slices``: the log files of
-    slices that began with the instant go with it, whoever wrote them (version 6)."""
+    slices that began with the instant go with it, whoever wrote them (version 6). ``beside``: clusterings that
+    log files of the instant may be named after (later versions)."""
 
     partitions: frozenset[str] | None
     groups: frozenset[Group]
     own_slices: bool = False
+    beside: frozenset[str] = frozenset()
 
 
 @frozen
@@ -65,14 +68,16 @@ def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool)
     that it began is to stay."""
     old = timeline.layout.log_names_slice
     groups: frozenset[Group] = frozenset()
+    beside = _named_after(timeline, instant)
     if not instant.is_completed:
-        if old:
+        if old or beside:
             groups = touched_groups(storage, timeline, instant)
-        return RollbackFiles(None, groups, old and sliced)
+        # What others put into the file groups of a clustering is in those that stay, too.
+        return RollbackFiles(None, groups, old and (sliced or instant.traits.replaces), beside)
     stats = timeline.metadata(storage, instant).stats
-    if old:
+    if old or beside:
         groups = frozenset((s.partition_path, s.file_id) for s in stats if s.file_id)
-    return RollbackFiles(frozenset(s.partition_path for s in stats), groups, old)
+    return RollbackFiles(frozenset(s.partition_path for s in stats), groups, old, beside)
 
 
 def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFiles) -> Found:
@@ -81,7 +86,13 @@ def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFi
     parsed = (parse_path(e.path, e.size) for e in list_data(storage, where.partitions))
     named = [f for f in parsed if f is not None and f.instant == requested]
     if not timeline.layout.log_names_slice:
-        return Found(tuple(named))
+        opener = log_files(timeline.config)
+        more = [
+            log
+            for log in failed_logs(storage, where.groups, requested, opener, where.beside).whole
+            if log not in named
+        ] if where.beside else []  # fmt: skip
+        return Found((*named, *more))
     # Here the name of a log file says its slice, and not who wrote it; but for change data.
     whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
     left = FailedLogs()
@@ -90,6 +101,18 @@ def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFi
     whole += [log for log in left.whole if log not in whole]
     shared = [log for log in left.shared if not (where.own_slices and log.instant == requested)]
     return Found(tuple(whole), tuple(shared))
+
+
+def _named_after(timeline: Timeline, instant: Instant) -> frozenset[str]:
+    """The clusterings that ``instant`` may have been written beside, where names of log files say an instant."""
+    if timeline.layout.log_names_slice or instant.traits.replaces:
+        return frozenset()
+    own = order_key(instant.requested)
+    return frozenset(
+        i.requested
+        for i in timeline.instants
+        if i.traits.replaces and order_key(i.requested) < own < order_key(i.completed or "9" * 17)
+    )
 
 
 def take_away(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from attrs import frozen
@@ -13,6 +13,7 @@ from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.plans import reading_order
 from hoodoo.timeline.view import FileSystemView
@@ -50,7 +51,12 @@ def check_contents(
     # An upgraded table has log files of before, too.
     layouts = (instants.before.layout, first_layout_of(instants.before.config))
     says_writer = not any(layout.log_names_slice for layout in layouts)
-    todo += [partial(_log, storage, says_writer, log) for log in logs]
+    clusterings = {i.requested for i in instants.after.instants if i.traits.replaces}
+
+    def beside(instant: str) -> bool:
+        return instant in clusterings or instants.is_archived(instant)
+
+    todo += [partial(_log, storage, says_writer, beside, log) for log in logs]
     findings: list[Finding] = []
     scanned: list[_Opened] = []
     for done, opened in enumerate(in_order(todo, AT_ONCE), 1):
@@ -94,7 +100,10 @@ def _base(
     yield _Opened(base, (Finding("base.rows", base.path, rule, _DAMAGED),))
 
 
-def _log(storage: Storage, says_writer: bool, log: LogFile) -> Iterator[_Opened]:
+def _log(
+    storage: Storage, says_writer: bool, beside: Callable[[str], bool], log: LogFile
+) -> Iterator[_Opened]:
+    """``beside``: whether log files may be named after an instant that they were written beside."""
     try:
         with log_files().reader(storage, log.path, log.size) as reader:
             blocks, damages = reader.blocks, reader.damages
@@ -115,7 +124,9 @@ def _log(storage: Storage, says_writer: bool, log: LogFile) -> Iterator[_Opened]
                 _DAMAGED,
             )
             for b in blocks
-            if b.instant != log.instant and not b.is_rollback
+            if b.instant != log.instant
+            and not b.is_rollback
+            and not (beside(log.instant) and order_key(b.instant or "0") > order_key(log.instant))
         ]
     writers = ((b.target_instant if b.is_rollback else b.instant, b.is_rollback) for b in blocks)
     yield _Opened(log, tuple(found), tuple(writers))

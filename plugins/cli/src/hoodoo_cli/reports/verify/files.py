@@ -60,6 +60,14 @@ def parsed(entries: Iterable[Entry]) -> dict[str, DataFile]:
     return {path: file for path, file in found if file is not None}
 
 
+def _beside_undone(path: str, by: str | None, instants: Instants) -> bool:
+    """Whether a commit put the file into a file group that a clustering was to make, which was undone since."""
+    log = parse_path(path)
+    if by is None or not isinstance(log, LogFile) or order_key(log.instant) >= order_key(by):
+        return False
+    return not instants.is_known(log.instant)
+
+
 def check_named(
     history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
 ) -> Iterator[Finding]:
@@ -71,6 +79,7 @@ def check_named(
         if file is None:
             # A commit that is not there any more was undone since, with its files.
             stands = instants.after.contains_or_before_start(named.instant or "0")
+            stands = stands and not _beside_undone(path, named.instant, instants)
             if stands and not (named.instant and history.was_removed(path)):
                 rule = f"{who} names it, and no clean has removed it"
                 yield Finding("file.missing", path, rule, _FROM_COPY)
