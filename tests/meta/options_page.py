@@ -32,6 +32,7 @@ OURS = (
     "hoodoo-clustering",
     "hoodoo-history",
     "hoodoo-serve",
+    "hoodoo-hashing",
     "hoodoo-cloud",
     "hoodoo-spark",
 )

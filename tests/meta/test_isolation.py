@@ -27,6 +27,7 @@ DISTRIBUTIONS = {
     "hoodoo-clustering": REPO / "plugins/clustering",
     "hoodoo-history": REPO / "plugins/history",
     "hoodoo-serve": REPO / "plugins/serve",
+    "hoodoo-hashing": REPO / "plugins/hashing",
     "hoodoo-cloud": REPO / "plugins/cloud",
     "hoodoo-spark": REPO / "plugins/spark",
 }
@@ -63,6 +64,7 @@ FOREIGN = (
     "hoodoo_formats",
     "hoodoo_services",
     "hoodoo_clustering",
+    "hoodoo_hashing",
     "hoodoo_history",
     "hoodoo_spark",
     "typer",
@@ -265,6 +267,7 @@ def test_versions_are_equal() -> None:
 PLUGINS = (
     "hoodoo_cli",
     "hoodoo_clustering",
+    "hoodoo_hashing",
     "hoodoo_history",
     "hoodoo_formats",
     "hoodoo_metadata",

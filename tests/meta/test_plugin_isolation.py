@@ -16,6 +16,7 @@ REPO = Path(__file__).parents[2]
 # What a distribution offers to others on purpose. (Subcommands are loaded by hoodoo-cli alone, so that those who
 # contribute one can go by its toolkit without needing it.)
 OFFERED = (
+    "hoodoo_standard.options",  # some are read by others, too
     "hoodoo_cli.toolkit",
     # The families that a distribution brings, and the contract suites of their plugins.
     *(f"hoodoo_{one}.hookspecs" for one in ("clustering", "metadata", "serve", "services")),

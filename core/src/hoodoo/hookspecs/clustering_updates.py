@@ -7,7 +7,10 @@ from typing import Protocol, runtime_checkable
 
 from attrs import Factory, frozen
 
-from hoodoo.hookspecs.family import Family
+from hoodoo.hookspecs.family import Family, Optional
+
+# Role of a registration: what is chosen where nobody says another one, for an index whose rows have a second bucket.
+DOUBLES = "doubles"
 
 
 @frozen
@@ -33,6 +36,16 @@ class ClusteringUpdates(Protocol):
         clustering gives way. ``touched``: the groups of the plan that the write changes; never empty."""
 
 
+@runtime_checkable
+class DoublesRows(Protocol):
+    """What clustering updates may have in addition."""
+
+    @property
+    def doubles(self) -> bool:
+        """Whether rows are put into the file groups to come as well, where the index of the table knows them
+        (:class:`~hoodoo.hookspecs.index.PathIndex`): neither gives way then."""
+
+
 FAMILY = Family(
     "hoodoo_clustering_updates",
     """Offer what becomes of writers that meet a pending clustering. When: a write has been planned.
@@ -41,4 +54,6 @@ FAMILY = Family(
     Names and aliases are looked up with ``hoodie.clustering.updates.strategy``. The factory returns a
     :class:`ClusteringUpdates`.""",
     (ClusteringUpdates,),
+    optional=(DoublesRows,),
+    lacking={"doubles": Optional(False)},
 )

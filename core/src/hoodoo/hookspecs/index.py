@@ -158,6 +158,57 @@ class ComputedIndex(Index, Protocol):
         """The inverse of :meth:`file_id`. Raises CorruptTableError for a foreign file id."""
 
 
+@frozen
+class BucketPlace:
+    """The file group of a bucket. ``begun``: the pending clustering that will make it, which log files are named
+    after until then."""
+
+    file_id: str
+    begun: str | None = None
+
+
+@runtime_checkable
+class PathBuckets(Protocol):
+    """The buckets of some partition paths, numbered in each of them. Picklable."""
+
+    @property
+    @answers(Whole(1))
+    def buckets(self) -> int:
+        """More than the number of any bucket."""
+
+    @answers(Column(pa.int32(), like="record_keys", what="buckets", least=0, below="buckets"))
+    def bucket(self, record_keys: pa.Array, partition_paths: pa.Array) -> pa.Array:
+        """The bucket of each key in its partition path: int32 array."""
+
+    def second(self, record_keys: pa.Array, partition_paths: pa.Array) -> pa.Array | None:
+        """The bucket that each key is to have once a pending clustering is done, null where that is the same; None
+        where no row has another one. Rows are put into both."""
+
+    def place(self, partition_path: str, bucket: int) -> BucketPlace:
+        """Where the bucket lies, whether the file group is there or not."""
+
+
+@runtime_checkable
+class PathIndex(Index, Protocol):
+    """An index where the file group follows from the key, and from what is said of its partition path beside the
+    table's files: buckets that are split and merged. Contract suite: ``hoodoo.testing.contracts.path_index``."""
+
+    def in_paths(
+        self,
+        context: IndexContext,
+        paths: Sequence[str],
+        instant: str | None = None,
+        replaced: bool = False,
+        doubles: bool = False,
+    ) -> PathBuckets:
+        """The buckets of ``paths``, as the table is now. ``instant``: of a write that is about to put rows there; with
+        ``replaced`` in the place of all file groups of these paths. ``doubles``: :meth:`PathBuckets.second` answers."""
+
+
+# What says where a key lies without looking.
+COMPUTED = (ComputedIndex, PathIndex)
+
+
 @runtime_checkable
 class Tees(Protocol):
     """An index that asks two others and reports where they differ. Writes go by the first, and all but the two
@@ -176,12 +227,13 @@ FAMILY = Family(
 
     Names and aliases are looked up with the argument ``index`` of create and open, and the options
     ``hoodie.index.class`` (first, as in Hudi) and ``hoodie.index.type``. The factory returns a
-    :class:`LookupIndex` or a :class:`ComputedIndex`.
+    :class:`LookupIndex`, a :class:`ComputedIndex` or a :class:`PathIndex`.
 
     An index that is global, or computed, binds the table: it is noted in its properties, and writers
     that name another one are refused.""",
-    (LookupIndex, ComputedIndex),
+    (LookupIndex, ComputedIndex, PathIndex),
     optional=(IndexTraits, StoredIndex, LearningIndex, Tees),
     lacking={"knows_logs": Optional(False)},
+    parts={"buckets": (PathBuckets,)},
     travels=True,
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import Factory, evolve, frozen
 
+from hoodoo.hookspecs.index import BucketPlace
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.timeline.layouts import TimelineLayout
@@ -35,7 +36,7 @@ class LogPlan:
     that looks keys up knows that, except of those that were deleted in a log.
     ``tells_slice``: stats name the slice that a log is added to, which readers of change data look for (some layouts
     always do). ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
-    may begin with a log file.
+    may begin with a log file. ``begun``: file groups that a pending clustering will make.
     """
 
     instant: str
@@ -45,6 +46,7 @@ class LogPlan:
     partial: bool = False
     pending: Mapping[tuple[str, str], str] = Factory(dict)
     tells_slice: bool = False
+    begun: Mapping[tuple[str, str], BucketPlace] = Factory(dict)
 
     def plan(
         self, path: str, file_id: str, slot: int, slice_: FileSlice | None
@@ -58,6 +60,12 @@ class LogPlan:
     def _plan(
         self, path: str, file_id: str, slot: int, slice_: FileSlice | None
     ) -> tuple[LogFile, PlannedLog]:
+        place = self.begun.get((path, file_id))
+        if place is not None and place.begun is not None:
+            # As Spark Hudi names it. Only the token tells writers apart; readers order them by what is in the blocks.
+            token = f"{slot}-{int(self.instant[4:8])}-{int(self.instant[8:])}"
+            file = LogFile(path, file_id, place.begun, 1, token)
+            return file, PlannedLog(1, place.begun, "", (file.name,), False)
         pending = self.pending.get((path, file_id))
         new = self.layout.new_log(
             (path, file_id, slot), self.instant, slice_, pending, self.tells_slice

@@ -125,7 +125,8 @@ class SlotPlan:
         if self._logs is None:
             return slot
         slice_ = self._slices.get((slot.partition_path, slot.file_id))
-        if slice_ is None and not self._logs.begin_groups:
+        begun = (slot.partition_path, slot.file_id) in self._logs.begun
+        if slice_ is None and not (begun or self._logs.begin_groups):
             return slot
         if slot.insert_weight and slice_ is not None and not self._logs.take_inserts:
             # The index finds keys in base files only: an insert goes there. Layouts choose file

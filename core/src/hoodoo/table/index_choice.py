@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hoodoo.errors import ConfigError, OptionConflictError, PluginError
-from hoodoo.hookspecs.index import HUDI_READS, ComputedIndex, Tees
+from hoodoo.hookspecs.index import COMPUTED, HUDI_READS, ComputedIndex, Tees
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.registry import kernel, same_plugin
@@ -53,7 +53,7 @@ def chosen(settings: Settings, argument: Any = None) -> Any:
 
 def binds(index: Any) -> bool:
     """Whether writers of a table with ``index`` have to use it."""
-    return bool(index.is_global) or isinstance(index, ComputedIndex)
+    return bool(index.is_global) or isinstance(index, COMPUTED)
 
 
 def check_index(settings: Settings, argument: Any = None) -> None:
@@ -104,7 +104,7 @@ def _beside(own: Any, asked: Any) -> bool:
         return False
     if alike(own, asked.first):
         return True
-    global_lookup = own.is_global and not isinstance(own, ComputedIndex)
+    global_lookup = own.is_global and not isinstance(own, COMPUTED)
     return global_lookup and asked.first.is_global and alike(own, asked.second)
 
 

@@ -14,8 +14,9 @@ from hoodoo.errors import (
     OptionConflictError,
     PluginError,
 )
+from hoodoo.hookspecs.clustering_updates import DOUBLES
 from hoodoo.hookspecs.conflict import ConflictStrategy
-from hoodoo.hookspecs.index import ANYWHERE
+from hoodoo.hookspecs.index import ANYWHERE, PathIndex
 from hoodoo.hookspecs.key_generator import (
     deletes_only,
 )
@@ -143,6 +144,11 @@ def write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
     def made(family: str, name: str) -> Any:
         return resolve(family, name, settings).instance
 
+    def of_updates() -> str:
+        if isinstance(plugins.index, PathIndex):
+            return in_role("clustering_updates", DOUBLES)
+        return default_name("clustering_updates", settings)
+
     return WritePlugins(
         generator=plugins.generator,
         merger=plugins.merger,
@@ -153,9 +159,7 @@ def write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
         serializer=serializer.instance,
         anywhere=lambda: made("index", in_role("index", ANYWHERE)),
         by_path=lambda: made("index", default_name("index", settings)),
-        updates=lambda: made(
-            "clustering_updates", updates or default_name("clustering_updates", settings)
-        ),
+        updates=lambda: made("clustering_updates", updates or of_updates()),
         changes=changes and changes.instance,
         refs=(*plugins.refs, serializer.ref, *([changes.ref] if changes else ())),
     )

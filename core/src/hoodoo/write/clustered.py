@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from hoodoo.errors import PendingClusteringError
 from hoodoo.hookspecs.clustering_updates import PendingPlan
-from hoodoo.write.operation import WriteKind
+from hoodoo.hookspecs.index import PathIndex
+from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.target import WriteTarget
 
 
@@ -19,6 +20,8 @@ def refuse_clustered(
     met = tuple(plan for plan in target.policy.clusterings if not groups.isdisjoint(plan.groups))
     if met:
         updates = target.plugins.updates()
+        if doubles_rows(target, kind):
+            return ()
         for plan in met:
             reason = updates.refuse(plan, sorted(groups & plan.groups))
             if reason is not None:
@@ -32,6 +35,15 @@ def refuse_clustered(
                     "hoodie.clustering.updates.strategy=allow.",
                 )
     return met
+
+
+def doubles_rows(target: WriteTarget, kind: WriteKind) -> bool:
+    """Whether rows of a write of ``kind`` go into the file groups to come as well. Who keeps record keys would take these
+    for the places of the keys."""
+    told = target.joined is not None and target.joined.keys
+    if told or not isinstance(target.index, PathIndex) or kind.replaces is not Replaces.NOTHING:
+        return False
+    return bool(getattr(target.plugins.updates(), "doubles", False))
 
 
 def _some(groups: frozenset[tuple[str, str]]) -> str:

@@ -14,6 +14,7 @@ from attrs import define, field
 
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
+from hoodoo.hookspecs.index import ComputedIndex, PathIndex
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
@@ -24,6 +25,7 @@ from hoodoo.model.schema.evolve import outgrown
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.plans import pending_clusterings
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write import batches
 from hoodoo.write.compaction_conflicts import refuse_under_compaction
@@ -58,6 +60,8 @@ class CommitCheck:
         self._nothing_unseen(fresh)
         self._same_index()
         storage = self.target.storage
+        if isinstance(self.target.index, PathIndex):
+            self._same_plans(fresh)
         mine = None
         for other in fresh.writes():
             if other.requested in self._known:
@@ -128,6 +132,16 @@ class CommitCheck:
                 f"instant {self.instant.requested}", "the table has another index since this write began.",
                 "Repeat the write: it goes by the new one then.",
             )  # fmt: skip
+
+    def _same_plans(self, fresh: Timeline) -> None:
+        """No clustering was planned that this write has not seen: its rows belong into the file groups to come,
+        too."""
+        storage, known = self.target.storage, {p.instant for p in self.target.policy.clusterings}
+        touched = {(s.partition_path, s.file_id) for s in self.metadata.stats}
+        touched |= self.metadata.replaced_groups
+        for plan in pending_clusterings(storage, fresh):
+            if plan.instant.requested not in known and plan.file_groups & touched:
+                raise self._conflict(plan.instant, "it clusters what this write changes")
 
     def _same_schema(self, other: Instant, metadata: CommitMetadata) -> None:
         text = metadata.schema_text
@@ -227,7 +241,7 @@ def _replaced(metadata: CommitMetadata) -> Sequence[str] | None:
 
 def _grouping(target: WriteTarget) -> Callable[[str, str], tuple[str, str]]:
     """What names a file group: with buckets, two new file groups of one bucket are the same."""
-    index = target.computed
-    if index is None:
+    index = target.index
+    if not isinstance(index, ComputedIndex):  # else the file id is that of the bucket
         return lambda path, file_id: (path, file_id)
     return lambda path, file_id: (path, f"bucket {index.bucket_of(file_id)}")

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from hoodoo.errors import ConfigError, NullKeyError
 from hoodoo.hookspecs.engine import Task
-from hoodoo.hookspecs.index import ComputedIndex
+from hoodoo.hookspecs.index import ComputedIndex, PathBuckets
 from hoodoo.hookspecs.key_generator import (
     GeneratesKeys,
     KeyGenerator,
@@ -136,6 +136,27 @@ class AddBuckets:
         for batch in batches:
             more = {BUCKET: self.index.bucket(batch.column(RECORD_KEY))}
             yield append_columns(batch, self.out_schema, **more)
+
+
+@frozen
+class AddPathBuckets:
+    """Step: as :class:`AddBuckets`, by keys and paths. A row that has a second bucket comes twice."""
+
+    schema: pa.Schema
+    buckets: PathBuckets
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return bucketed(self.schema)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            named = batch.column(RECORD_KEY), batch.column(PARTITION_PATH)
+            yield append_columns(batch, self.out_schema, **{BUCKET: self.buckets.bucket(*named)})
+            more = self.buckets.second(*named)
+            if more is not None and more.null_count < len(more):
+                again = batch.filter(pc.is_valid(more))
+                yield append_columns(again, self.out_schema, **{BUCKET: more.drop_null()})
 
 
 @frozen

@@ -17,6 +17,7 @@ from hoodoo.hookspecs.index import (
     ComputedIndex,
     IndexContext,
     LookupIndex,
+    PathIndex,
     Tees,
 )
 from hoodoo.hookspecs.merger import Merger
@@ -81,7 +82,7 @@ def context_of(target: WriteTarget, arriving: Arrivals) -> IndexContext:
     )
 
 
-def compare_computed(target: WriteTarget, index: ComputedIndex, keys: Stream) -> None:
+def compare_computed(target: WriteTarget, index: ComputedIndex | PathIndex, keys: Stream) -> None:
     """Where ``index`` is two, say where the second finds a key in another file group than the computed one.
     Whether a key is in its file group at all, the first can't say."""
     if not isinstance(index, Tees) or not target.slices:
@@ -94,8 +95,12 @@ def compare_computed(target: WriteTarget, index: ComputedIndex, keys: Stream) ->
     _compare(target, other.num_rows, differences.filter(pc.equal(differences["found_by"], 1)))
 
 
-def computed_places(target: WriteTarget, index: ComputedIndex, keys: pa.Table) -> pa.Table:
+def computed_places(
+    target: WriteTarget, index: ComputedIndex | PathIndex, keys: pa.Table
+) -> pa.Table:
     """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA): the file group that each belongs to, if there is one."""
+    if isinstance(index, PathIndex):
+        return _path_places(target, index, keys)
     held = pa.table(
         {
             "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
@@ -107,6 +112,23 @@ def computed_places(target: WriteTarget, index: ComputedIndex, keys: pa.Table) -
     path = keys.column("partition_path")
     asked = pa.table({"record_key": key, "partition_path": path, "bucket": index.bucket(key)})
     found = asked.join(held, ["partition_path", "bucket"], join_type="inner", use_threads=False)
+    names = LOCATIONS_SCHEMA.names
+    return found.select(names).group_by(names).aggregate([]).select(names)
+
+
+def _path_places(target: WriteTarget, index: PathIndex, keys: pa.Table) -> pa.Table:
+    key, path = (keys.column(name).combine_chunks() for name in KEYS_SCHEMA.names)
+    paths = pc.unique(path).to_pylist()
+    buckets = index.in_paths(context_of(target, Arrivals(rows={})), paths)
+    asked = keys.append_column("bucket", buckets.bucket(key, path))
+    places = asked.group_by(["partition_path", "bucket"], use_threads=False).aggregate([])
+    file_ids = [
+        buckets.place(row["partition_path"], row["bucket"]).file_id for row in places.to_pylist()
+    ]
+    held = pa.array([s.file_id for s in target.slices], pa.string())
+    places = places.append_column("file_id", pa.array(file_ids, pa.string()))
+    there = places.filter(pc.is_in(places.column("file_id"), value_set=held))
+    found = asked.join(there, ["partition_path", "bucket"], join_type="inner", use_threads=False)
     names = LOCATIONS_SCHEMA.names
     return found.select(names).group_by(names).aggregate([]).select(names)
 

@@ -6,7 +6,7 @@ under one instant; publishing is the caller's (write/publish.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,13 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.engine import Stream, Workspace
-from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.hookspecs.index import (
+    BucketPlace,
+    ComputedIndex,
+    LookupIndex,
+    PathBuckets,
+    PathIndex,
+)
 from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.kernel.answers import check_asked, check_groups
 from hoodoo.model.filegroup import FileSlice
@@ -29,8 +35,9 @@ from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.produce.stats import read_stats
 from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
-from hoodoo.write.key import AddBuckets, AddKeys
-from hoodoo.write.located import compare_computed, locate, tag
+from hoodoo.write.clustered import doubles_rows
+from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
+from hoodoo.write.located import compare_computed, context_of, locate, tag
 from hoodoo.write.misplaced import leaves_misplaced
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
@@ -111,7 +118,7 @@ def prepare(
     strict = target.config.keys_are_strict
     keys = AddKeys.of(travels, target.generator, kind, instant, strict)
     keyed: Stream = target.engine.map(conformed, keys)
-    if target.computed is not None:
+    if isinstance(target.computed, ComputedIndex):
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
     if kind.direct and target.computed is None:
         return Prepared(kind, schema, keyed, False, Arrivals())
@@ -129,9 +136,9 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     if not prepared.staged:
         return Planned((), 0, None)
     slices = _kept_slices(target, prepared)
-    slots = SlotPlan(
-        instant, slices, target.file_format.extension, _log_plan(target, prepared, instant)
-    )
+    begun: dict[tuple[str, str], BucketPlace] = {}
+    logs = _log_plan(target, prepared, instant, begun)
+    slots = SlotPlan(instant, slices, target.file_format.extension, logs)
     if target.computed is not None and prepared.anywhere is None:
         keyed = prepared.keyed
         if prepared.kind.looks_up:
@@ -140,10 +147,16 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
             index = target.plugins.by_path()
             found = locate(target, index, keyed, prepared.arriving)
             keyed = _only_new(target, prepared, index, found)
-        _plan_buckets(target.computed, prepared, slices, slots, instant)
+        buckets: ComputedIndex | PathBuckets
+        if isinstance(target.computed, PathIndex):
+            buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
+            _plan_places(target, buckets, keyed, slices, slots, begun)
+        else:
+            buckets = target.computed
+            _plan_buckets(buckets, prepared, slices, slots, instant)
         dealt, parts = slots.deal(_tasks(target))
         side = target.engine.side(plan_table(dealt))
-        step: Any = RouteToBuckets(keyed.schema, side, target.computed.buckets)
+        step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     looked: tuple[LookupIndex, pa.Table] | None = None
     if prepared.kind.looks_up:
@@ -204,7 +217,12 @@ def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
     return evolve(target.logs, schema_text=text, virtual=target.virtual, index_is_told=told)
 
 
-def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan | None:
+def _log_plan(
+    target: WriteTarget,
+    prepared: Prepared,
+    instant: str,
+    begun: Mapping[tuple[str, str], BucketPlace],
+) -> LogPlan | None:
     kind = prepared.kind
     if target.logs is None or kind.replaces is not Replaces.NOTHING:
         return None
@@ -217,6 +235,7 @@ def _log_plan(target: WriteTarget, prepared: Prepared, instant: str) -> LogPlan 
         partial=prepared.partial,
         pending=target.policy.compacting,
         tells_slice=target.plugins.changes is not None,
+        begun=begun,
     )
 
 
@@ -256,6 +275,42 @@ def _plan_buckets(
         if file_id is None:
             file_id = index.file_id(bucket, new_uuid(instant, path, bucket))
         slots.bucket(path, bucket, file_id, rows)
+
+
+def _in_paths(
+    target: WriteTarget, index: PathIndex, prepared: Prepared, keyed: Stream, instant: str
+) -> tuple[PathBuckets, Stream]:
+    """The buckets of the paths that rows arrive in, as they are now, and the rows with theirs."""
+    paths = replaced_partitions(prepared)
+    if paths is None:
+        paths = sorted({*prepared.arriving.rows, *(s.partition_path for s in target.slices)})
+    replaces = prepared.kind.replaces is not Replaces.NOTHING
+    doubles = bool(target.policy.clusterings) and doubles_rows(target, prepared.kind)
+    found = index.in_paths(
+        context_of(target, prepared.arriving),
+        paths if replaces else sorted(prepared.arriving.rows),
+        instant, replaces, doubles,
+    )  # fmt: skip
+    return found, target.engine.map(keyed, AddPathBuckets(keyed.schema, found))
+
+
+def _plan_places(
+    target: WriteTarget,
+    buckets: PathBuckets,
+    keyed: Stream,
+    slices: Sequence[FileSlice],
+    slots: SlotPlan,
+    begun: dict[tuple[str, str], BucketPlace],
+) -> None:
+    held = {(s.partition_path, s.file_id) for s in slices}
+    found = arrivals(target.engine.collect(target.engine.map(keyed, Summarise())))
+    for path, bucket, rows, puts in found.buckets:
+        place = buckets.place(path, bucket)
+        if place.begun is not None:
+            begun[path, place.file_id] = place
+        elif not puts and (path, place.file_id) not in held:
+            continue  # deletes of keys that are nowhere
+        slots.bucket(path, bucket, place.file_id, rows)
 
 
 def _tagged(

@@ -12,7 +12,7 @@ from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
 from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import ComputedIndex, LookupIndex
+from hoodoo.hookspecs.index import COMPUTED, ComputedIndex, LookupIndex, PathIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.log_block import LogBlockFormat
@@ -58,7 +58,7 @@ class WritePlugins:
 
     generator: KeyGenerator
     merger: Merger
-    index: LookupIndex | ComputedIndex
+    index: LookupIndex | ComputedIndex | PathIndex
     file_format: BaseFileFormat
     filling_layout: Layout
     new_layout: Layout
@@ -128,7 +128,7 @@ class WriteTarget:
         return self.plugins.merger
 
     @property
-    def index(self) -> LookupIndex | ComputedIndex:
+    def index(self) -> LookupIndex | ComputedIndex | PathIndex:
         return self.plugins.index
 
     @property
@@ -158,8 +158,8 @@ class WriteTarget:
         return frozenset(group for plan in self.policy.clusterings for group in plan.groups)
 
     @property
-    def computed(self) -> ComputedIndex | None:
-        return self.index if isinstance(self.index, ComputedIndex) else None
+    def computed(self) -> ComputedIndex | PathIndex | None:
+        return self.index if isinstance(self.index, COMPUTED) else None
 
     def lookup(self) -> LookupIndex:
         """The index, which must be one that looks up."""
@@ -168,7 +168,7 @@ class WriteTarget:
         raise PluginError(
             f"index {self.index.__class__.__qualname__}",
             "neither looks keys up (locate) nor computes their bucket (bucket)",
-            "implement LookupIndex or ComputedIndex of hoodoo.hookspecs.index.",
+            "implement LookupIndex, ComputedIndex or PathIndex of hoodoo.hookspecs.index.",
         )
 
     def exchange(self, stream: Stream, parts: int) -> Stream:

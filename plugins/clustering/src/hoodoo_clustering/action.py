@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -16,10 +17,10 @@ from hoodoo.actions.rollback.run import rollback
 from hoodoo.errors import CommitUnknownError, ConfigError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.index import LookupIndex
+from hoodoo.hookspecs.index import ComputedIndex, PathIndex
 from hoodoo.hookspecs.registration import Registration, Settings
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import resolve
+from hoodoo.kernel.resolve import in_role, resolve
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.outcome import RolledBack
@@ -35,7 +36,12 @@ from hoodoo.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.bounds import kind_of
-from hoodoo_clustering.hookspecs.clustering import Clustering
+from hoodoo_clustering.hookspecs.clustering import (
+    RESIZES,
+    ClusteredTable,
+    Clustering,
+    OfTable,
+)
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.left_out import sentences
 from hoodoo_clustering.outcome import PendingClustering
@@ -210,7 +216,10 @@ def _scheduled(
     # Who asks has a reason to: partitions that did not change may get another order.
     merged = {keys.INCREMENTAL.key: "false", **table.options, **given}
     settings = ClusteringSettings.of(merged)
-    wanted = plan or keys.PLANNER.read(merged)
+    wanted = plan or keys.PLANNER.given(merged)
+    if wanted is None:
+        resizes = isinstance(table.plugins().index, PathIndex)
+        wanted = in_role("clustering_plan", RESIZES) if resizes else keys.PLANNER.initial
     planner, ref = resolve("clustering_plan", wanted, Settings(table.config, merged))
     wanted_paths = filter_name(merged) if _are_paths(partitions) else partitions
     only, _ref = resolve("partition_filter", wanted_paths, Settings(table.config, merged))
@@ -221,6 +230,10 @@ def _scheduled(
     order_name = named if order is None or isinstance(order, str) else None
     recover(table.storage, table.config)
     _check_there(table, (*planner.bounds_of, *how.columns))
+    for_table = _for_table(table, planner, wanted)
+    _for_table(table, how, named)(table.timeline())
+    if isinstance(planner, OfTable):  # it knows best what is large
+        settings = evolve(settings, small=sys.maxsize, with_logs=True)
 
     def make(timeline: Timeline) -> ClusteringPlan | None:
         busy = {
@@ -238,7 +251,7 @@ def _scheduled(
         )
         reasons.clear()  # of a plan that somebody overtook
         return make_plan(
-            scope, planner, ref.name, strategy, params, settings, datetime.now(timezone.utc),
+            scope, for_table(timeline), ref.name, strategy, params, settings, datetime.now(timezone.utc),
             orders=bool(how.columns), order_name=order_name, left_out=reasons,
         )  # fmt: skip
 
@@ -314,7 +327,7 @@ def _how(table: TableHandle, given: Any, plan: ClusteringPlan) -> ClusteringExec
         if said is not None and not option.is_in(options):
             options[option.key] = option.spell(said)
     found, ref = resolve("clustering", given or plan.strategy, Settings(table.config, options))
-    strategy: Clustering = found
+    strategy: Clustering = _for_table(table, found, plan.strategy)(table.timeline())
     name = ref.name
     if plan.strategy == _SORTS:
         name = keys.LAYOUT.read(options).lower() if strategy.columns else "combine"
@@ -324,13 +337,32 @@ def _how(table: TableHandle, given: Any, plan: ClusteringPlan) -> ClusteringExec
 
 def _check_clusterable(table: TableHandle) -> None:
     index = table.plugins().index
-    if not isinstance(index, LookupIndex):
+    if isinstance(index, ComputedIndex):
         raise UnsupportedTableError(
             f"table {table.config.name}",
             "has an index that computes the file group of a key, and clustering would move rows away "
             "from there",
             "leave its layout to the index, or copy the rows into a table with another one.",
         )
+
+
+def _for_table(table: TableHandle, part: Any, name: Any) -> Callable[[Timeline], Any]:
+    """``part``, a planner or an order, as of a timeline of the table. UnsupportedTableError where it is not for the
+    table's index."""
+    plugins = table.plugins()
+    if isinstance(part, OfTable):
+        return lambda timeline: part.of_table(
+            ClusteredTable(
+                table.storage, timeline, table.config, plugins.index
+            )
+        )  # fmt: skip
+    if isinstance(plugins.index, PathIndex):
+        raise UnsupportedTableError(
+            f"clustering by {name!r}",
+            "would move rows away from the file groups where the index of the table looks for them.",
+            f"Leave it out: this table is clustered by {in_role('clustering_plan', RESIZES)!r}.",
+        )
+    return lambda timeline: part
 
 
 def _check_there(table: TableHandle, columns: Iterable[str]) -> None:

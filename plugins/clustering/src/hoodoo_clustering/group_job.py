@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import Factory, frozen
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 
 
 @frozen
 class GroupJob:
-    """``number``: the group's place in the plan, which the names of its files are made of."""
+    """``number``: the group's place in the plan, which the names of its files are made of; ``extra``: what the plan says
+    of the group besides."""
 
     number: int
     slices: tuple[FileSlice, ...]
+    extra: Mapping[str, str] = Factory(dict)
 
     @property
     def partition_path(self) -> str:
@@ -27,13 +29,15 @@ class GroupJob:
         return sum(slice_.size for slice_ in self.slices)
 
     def pack(self) -> bytes:
-        return json.dumps([self.number, slice_json.pack(self.slices).decode()]).encode()
+        return json.dumps(
+            [self.number, slice_json.pack(self.slices).decode(), dict(self.extra)]
+        ).encode()
 
     @classmethod
     def unpack(cls, data: bytes) -> GroupJob:
         """The inverse of :meth:`pack`."""
-        number, slices = json.loads(data)
-        return cls(number, tuple(slice_json.unpack(slices.encode())))
+        number, slices, extra = json.loads(data)
+        return cls(number, tuple(slice_json.unpack(slices.encode())), extra)
 
 
 def payloads(jobs: Sequence[GroupJob], at_once: int | None) -> list[bytes]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
+import numpy as np
 import pyarrow as pa
 from attrs import define, frozen
 from hoodoo.errors import CommitConflictError
@@ -24,7 +26,7 @@ from hoodoo.storage.api import Storage
 from hoodoo_clustering.file_bounds import FileBounds
 from hoodoo_clustering.group_job import GroupJob, jobs_of
 from hoodoo_clustering.group_rows import GroupRows
-from hoodoo_clustering.hookspecs.clustering import Clustering, OneFile
+from hoodoo_clustering.hookspecs.clustering import Clustering, OneFile, PlacesRows
 from hoodoo_clustering.leaves import with_leaves
 from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
@@ -74,6 +76,9 @@ class RewriteGroups:
 
     def _rewrite(self, job: GroupJob, key_changes: KeyChanges) -> Iterator[pa.RecordBatch]:
         rows = GroupRows(self.storage, self.file_format, self.rule, job.slices, self.memory)
+        if isinstance(self.order, PlacesRows):
+            yield from self._placed(job, rows, self.order, key_changes)
+            return
         counted: int | None = rows.counted()
         blocks: Iterator[pa.Table]
         if self.order.columns:
@@ -97,6 +102,50 @@ class RewriteGroups:
 
             for told in sized(blocks, sizes, begin):
                 yield from told
+
+    def _placed(
+        self, job: GroupJob, rows: GroupRows, places: PlacesRows, key_changes: KeyChanges
+    ) -> Iterator[pa.RecordBatch]:
+        """The files that the order names, one after the other. One without rows is not made."""
+        order, ids = self._fitted(rows), places.file_ids(job.extra)
+
+        def keys(block: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
+            found = places.file_of(block, job.extra)
+            if not order.columns:
+                return [found]
+            return [found, *order.keys(with_leaves(block, order.columns))]
+
+        expected = -(-rows.counted() // max(1, len(ids)))
+        part = min(_PART, max(1, self.memory // 4))
+        with ExitStack() as stack:
+            file: _NewFile | None = None
+            waiting = 0
+            for block in sort_rows(rows.batches(), keys, self.memory, self.storage).blocks:
+                numbers = np.asarray(places.file_of(block, job.extra))
+                ends = [*(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+                for begin, end in zip([0, *ends], ends, strict=False):
+                    file_id, some = ids[int(numbers[begin])], block.slice(begin, end - begin)
+                    if file is not None and file.file_id != file_id:
+                        yield from file.close()
+                        file = None
+                    if file is None:
+                        number, waiting = ids.index(file_id), 0
+                        file = _NewFile.begin(
+                            self,
+                            job,
+                            key_changes,
+                            number,
+                            expected or None,
+                            stack.callback,
+                            file_id,
+                        )
+                    file.write(some)
+                    waiting += some.nbytes
+                    if waiting >= part:
+                        file.flush()
+                        waiting = 0
+            if file is not None:
+                yield from file.close()
 
     def _fitted(self, rows: GroupRows) -> Clustering:
         if not self.order.sample_rows:
@@ -128,11 +177,15 @@ class _NewFile:
         number: int,
         expected: int | None,
         at_end: Callable[[Callable[[str], None], str], object],
+        file_id: str | None = None,
     ) -> _NewFile:
-        instant = step.pending.requested
+        instant, run = step.pending.requested, 0
         # Of the run, the group and the file's number alone: a task that runs twice makes it again.
-        file_id = f"{new_uuid(instant, step.attempt, job.number, number)}-0"
-        name = f"{file_id}_{job.number}-{number}-0_{instant}{step.file_format.extension}"
+        if file_id is None:
+            file_id = f"{new_uuid(instant, step.attempt, job.number, number)}-0"
+        else:  # each run has the same
+            run = zlib.crc32(step.attempt.encode()) >> 1
+        name = f"{file_id}_{job.number}-{number}-{run}_{instant}{step.file_format.extension}"
         local = scratch_path(step.storage)
         at_end(discard, local)
         writer = step.file_format.writer(local, with_meta(step.rule.schema), expected)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import pyarrow as pa
@@ -42,11 +42,12 @@ from hoodoo.write.conflicts import change_of
 from hoodoo.write.run import WriteRequest
 from hoodoo.write.target import WriteTarget
 
-from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering
+from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering, PlacesRows
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run_groups import run_groups
 
 # What the commit says of the clustering, in its extra metadata.
+Heirs = Mapping[Group, frozenset[Group]]
 STRATEGY = "hoodoo.clustering.strategy"
 PARAMS = "hoodoo.clustering.params"
 FIGURES = "hoodoo.clustering.figures"
@@ -125,7 +126,7 @@ def _run(
     events: ActionEvents,
 ) -> Commit:
     storage, timeline, began = target.storage, target.timeline, time.monotonic()
-    plan = _as_it_is(target, plan, order.requested)
+    plan = _as_it_is(target, plan, order.requested, _heirs(plan, how.strategy))
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = fence_of(instant.requested, target.config)
     door.open(storage)
@@ -147,19 +148,25 @@ def _run(
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
-    commit = _publish(order, target, life, metadata, written, plan, began)
+    heirs = _heirs(plan, how.strategy)
+    commit = _publish(order, target, life, metadata, written, plan, began, heirs)
     events.report(rewritten_figures(metadata), groups=len(plan.groups), strategy=how.name)
     return commit
 
 
-def _as_it_is(target: WriteTarget, plan: ClusteringPlan, requested: str) -> ClusteringPlan:
-    """``plan`` with the sizes of its files. CommitConflictError if some group is not any more what was planned."""
+def _as_it_is(
+    target: WriteTarget, plan: ClusteringPlan, requested: str, heirs: Heirs
+) -> ClusteringPlan:
+    """``plan`` with the sizes of its files. CommitConflictError if some group is not any more what was planned;
+    rows that came in since do not count where its heirs have them, too."""
     latest = {(s.partition_path, s.file_id): s for s in target.slices}
     groups = []
     for group in plan.groups:
         found = []
         for planned in group.slices:
             now = latest.get((planned.partition_path, planned.file_id))
+            if now is not None and heirs:
+                now = _without_shared(target, now, planned, heirs)
             if now is None or _files(now) != _files(planned):
                 raise CommitConflictError(
                     f"clustering {requested}",
@@ -170,6 +177,28 @@ def _as_it_is(target: WriteTarget, plan: ClusteringPlan, requested: str) -> Clus
         sized = with_committed_sizes(target.storage, target.timeline, found)
         groups.append(evolve(group, slices=sized))
     return evolve(plan, groups=tuple(groups))
+
+
+def _without_shared(
+    target: WriteTarget, now: FileSlice, planned: FileSlice, heirs: Heirs
+) -> FileSlice:
+    """``now`` without the log files of writes that put their rows into what the group becomes, too."""
+    group = (now.partition_path, now.file_id)
+    more = {log.path for log in now.log_files} - {log.path for log in planned.log_files}
+    for write in target.timeline.writes() if more else ():
+        metadata = target.timeline.metadata(target.storage, write)
+        if not unshared(change_of(write, metadata), frozenset((group,)), heirs):
+            more -= {stat.path for stat in metadata.stats}
+            gone = {stat.path for stat in metadata.stats}
+            now = evolve(
+                now,
+                log_files=tuple(x for x in now.log_files if x.path not in gone - _paths(planned)),
+            )
+    return now
+
+
+def _paths(slice_: FileSlice) -> set[str]:
+    return {log.path for log in slice_.log_files}
 
 
 def _files(slice_: FileSlice) -> tuple[str | None, frozenset[str]]:
@@ -221,11 +250,12 @@ def _publish(
     written: WriteResult,
     plan: ClusteringPlan,
     began: float,
+    heirs: Heirs,
 ) -> Commit:
     order.request.before_publish()
     storage, timeline, instant = target.storage, target.timeline, life.instant
     beside = begin_joined(target, instant, metadata, written)
-    check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts)
+    check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts, heirs)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
 
     def lost() -> bool:
@@ -245,6 +275,26 @@ def _publish(
     )  # fmt: skip
 
 
+def _heirs(plan: ClusteringPlan, strategy: Clustering) -> Heirs:
+    """Of each file group of the plan those that it becomes, where the plan says it: a write that changes these, too,
+    has put its rows into both."""
+    if not isinstance(strategy, PlacesRows):
+        return {}
+    return {
+        (s.partition_path, s.file_id): frozenset(
+            (s.partition_path, file_id) for file_id in strategy.file_ids(group.extra)
+        )
+        for group in plan.groups
+        for s in group.slices
+    }
+
+
+def unshared(change: Change, groups: frozenset[Group], heirs: Heirs) -> frozenset[Group]:
+    """Those of ``groups`` that ``change`` touched, and none of their heirs."""
+    touched = change.touched
+    return frozenset(g for g in touched & groups if touched.isdisjoint(heirs.get(g, ())))
+
+
 @define
 class _NobodyElse:
     """Raises CommitConflictError if what the clustering read is not what is there any more: it gives way."""
@@ -253,6 +303,7 @@ class _NobodyElse:
     instant: Instant
     groups: frozenset[Group]
     strategy: ConflictStrategy
+    heirs: Heirs = field(factory=dict)
     _known: set[str] = field(factory=set)
 
     def __attrs_post_init__(self) -> None:
@@ -266,7 +317,7 @@ class _NobodyElse:
             if other.requested in self._known:
                 continue
             change = change_of(other, fresh.metadata(storage, other))
-            if shared := change.touched & self.groups:
+            if shared := unshared(change, self.groups, self.heirs):
                 raise self._conflict(f"{other} changed file group {min(shared)[1]}, too")
             self._known.add(other.requested)
         mine = Change(
@@ -274,8 +325,12 @@ class _NobodyElse:
         )
         for other in fresh.pending():
             writes = other.is_write and not is_clustering(storage, fresh, other)
-            reason = self.strategy.conflict(mine, self._under_way(fresh, other)) if writes else None
-            if reason:
+            if not writes:
+                continue
+            change = self._under_way(fresh, other)
+            if self.heirs and not unshared(change, self.groups, self.heirs):
+                continue
+            if reason := self.strategy.conflict(mine, change):
                 raise self._conflict(f"{other} is under way, and {reason}")
 
     def _under_way(self, fresh: Timeline, other: Instant) -> Change:

@@ -68,7 +68,9 @@ def run_groups(
         attempt,
     )
     jobs = [
-        GroupJob(number, group.slices) for number, group in enumerate(plan.groups) if group.slices
+        GroupJob(number, group.slices, group.extra)
+        for number, group in enumerate(plan.groups)
+        if group.slices
     ]
     if isinstance(order, OneFile) and order.one_file:
         _check_single(jobs)

@@ -186,6 +186,8 @@ def _candidates(
 def _is_worth(
     group: ClusteringGroup, sizes: GroupSizes, settings: ClusteringSettings, orders: bool
 ) -> bool:
+    if group.extra:
+        return True
     if len(group.slices) == 1 and not settings.single and sizes.outputs(group.size) == 1:
         return False
     merges = any(item.slice.base_file is None or item.slice.row_logs for item in group.slices)
@@ -243,5 +245,5 @@ def _planned(group: ClusteringGroup, sizes: GroupSizes, columns: Sequence[str]) 
         tuple(item.slice for item in group.slices),
         group.outputs or sizes.outputs(group.size),
         group_metrics(group.slices, columns),
-        group_extra(group.slices, columns),
+        {**group_extra(group.slices, columns), **group.extra},
     )

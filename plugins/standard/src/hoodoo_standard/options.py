@@ -135,7 +135,8 @@ TEE = Option(
     kind=Names(least=2),
 )
 BUCKETS = Option(
-    "hoodie.bucket.index.num.buckets", "Buckets (file groups) in each partition path.",
+    "hoodie.bucket.index.num.buckets",
+    "Buckets (file groups) in each partition path; with CONSISTENT_HASHING, at first.",
     "256", table_property=True, assumed=False, kind=Whole(1, 99_999_999),
 )  # fmt: skip
 HASH_FIELD = Option(
@@ -146,10 +147,21 @@ HASH_FIELD = Option(
     kind=COLUMNS,
 )
 BUCKET_ENGINE = Option(
-    "hoodie.index.bucket.engine", "SIMPLE; CONSISTENT_HASHING is not supported.",
-    "SIMPLE", table_property=True, assumed=False, kind=Choice("SIMPLE"),
+    "hoodie.index.bucket.engine",
+    "SIMPLE: as many buckets for ever; CONSISTENT_HASHING: a clustering splits and merges them.",
+    "SIMPLE", table_property=True, assumed=False, kind=Choice("SIMPLE", "CONSISTENT_HASHING"),
 )  # fmt: skip
-BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE)
+LEAST_BUCKETS = Option(
+    "hoodie.bucket.index.min.num.buckets",
+    "With CONSISTENT_HASHING: buckets are merged down to as many; if not said, to those at first.",
+    table_property=True, assumed=False, kind=Whole(1),
+)  # fmt: skip
+MOST_BUCKETS = Option(
+    "hoodie.bucket.index.max.num.buckets",
+    "With CONSISTENT_HASHING: buckets are split up to as many; if not said, to those at first.",
+    table_property=True, assumed=False, kind=Whole(1),
+)  # fmt: skip
+BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS)
 
 # --- layouts ----------------------------------------------------------------------------------
 MAX_FILE_SIZE = Option(

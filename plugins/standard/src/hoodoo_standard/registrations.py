@@ -153,7 +153,7 @@ def hoodoo_indexes() -> Iterable[Registration]:
             roles=(HUDI_READS,),
         ),
         Registration(
-            "bucket", "hoodoo_standard.index.bucket:BucketIndex.from_settings",
+            "bucket", "hoodoo_standard.index.bucket:by_engine",
             (f"{_INDEX}bucket.HoodieSimpleBucketIndex",),
             options.BUCKET, "the file group follows from a hash of the key", roles=(HUDI_READS,),
         ),

@@ -10,10 +10,15 @@ from attrs import field, frozen
 from hoodoo.hookspecs.answers import Names, Some, answers
 from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
 
 # What is known of a column in a slice: its least and greatest value; None where all are null, or it isn't known.
 Bounds = tuple[Any, Any] | None
+# Role of registrations: what a table has whose index says where rows lie, and nobody says another one.
+RESIZES = "resizes"
 
 
 @frozen
@@ -47,10 +52,12 @@ class GroupSizes:
 @frozen
 class ClusteringGroup:
     """Slices of one partition path that are rewritten together. ``outputs``: how many files they are to become;
-    None: as many as their bytes make of the target."""
+    None: as many as their bytes make of the target. ``extra``: what runs the plan goes by besides; such a group is
+    worth its rewriting."""
 
     slices: tuple[Clusterable, ...]
     outputs: int | None = None
+    extra: Mapping[str, str] = field(factory=dict, eq=False)
 
     @property
     def partition_path(self) -> str:
@@ -89,6 +96,38 @@ class NamesOrder(Protocol):
     @property
     def order(self) -> str | None:
         """The name of what its groups are to be rewritten by, unless the call says another; None: options decide."""
+
+
+@frozen
+class ClusteredTable:
+    """What a planner, or an order, may look at besides: the table as it is when it is planned, or run."""
+
+    storage: Storage
+    timeline: Timeline
+    config: TableConfig
+    index: Any
+
+
+@runtime_checkable
+class OfTable(Protocol):
+    """What planners and orders may have in addition: only those can cluster a table whose index says where rows lie
+    (:data:`~hoodoo.hookspecs.index.COMPUTED`)."""
+
+    def of_table(self, table: ClusteredTable) -> Any:
+        """One that knows the table. Raises UnsupportedTableError for a table that it is not for."""
+
+
+@runtime_checkable
+class PlacesRows(Protocol):
+    """What an order may have in addition: it says which file each row goes to, instead of cutting files by size.
+    ``extra``: as the planner said of the group."""
+
+    @answers(Names())
+    def file_ids(self, extra: Mapping[str, str]) -> tuple[str, ...]:
+        """Of the files that the group becomes, in the order in which they are written."""
+
+    def file_of(self, rows: pa.Table, extra: Mapping[str, str]) -> pa.Array:
+        """The place among :meth:`file_ids` for each row: int32. ``rows`` has the record keys, and all columns."""
 
 
 @frozen
@@ -151,7 +190,7 @@ ORDERS = Family(
     Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan. The
     factory returns a :class:`Clustering`; its settings' options are the plan's parameters.""",
     (Clustering,),
-    (OneFile,),
+    (OneFile, OfTable, PlacesRows),
     {"one_file": Optional(False)},
     travels=True,
 )
@@ -164,6 +203,6 @@ PLANS = Family(
     Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
     a :class:`ClusteringPlanner`.""",
     (ClusteringPlanner,),
-    (NamesOrder,),
+    (NamesOrder, OfTable),
     {"order": Optional(None)},
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError
-from hoodoo.hookspecs.index import ComputedIndex
+from hoodoo.hookspecs.index import COMPUTED
 from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
@@ -126,7 +126,7 @@ def may_repeat(work: Work, partition: str, by_paths: bool) -> bool:
     """Whether the action may put a key into a second place of a table that has none in two. A write that asked an
     index of the same kind lets no key come twice."""
     keys, change = work.keys, work.change
-    asked = change.operation in _ASKS and not isinstance(change.index, ComputedIndex)
+    asked = change.operation in _ASKS and not isinstance(change.index, COMPUTED)
     return (
         is_unique(work.table.data.config, partition)
         and not (keys is not None and keys.moves)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
-from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex, PathIndex
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import locations_of, places, stale
 from hoodoo_services.outcome import Comparison
 
-Compared = LookupIndex | ComputedIndex
+Compared = LookupIndex | ComputedIndex | PathIndex
 _FOUND = LOCATIONS_SCHEMA.append(pa.field("found_by", pa.int8()))
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, ComputedIndex
+from hoodoo.hookspecs.index import COMPUTED, KEYS_SCHEMA, LOCATIONS_SCHEMA
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.merge.rule import MergeRule, Visible
@@ -115,7 +115,7 @@ def _alive(target: WriteTarget, index: Any, found: pa.Table) -> pa.Table:
     computed is there or not."""
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     named = {(group["partition_path"], group["file_id"]) for group in groups}
-    computed = isinstance(index, ComputedIndex)
+    computed = isinstance(index, COMPUTED)
     doubtful = tuple(
         s
         for s in target.slices

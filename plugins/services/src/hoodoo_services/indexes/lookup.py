@@ -11,10 +11,12 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
+    COMPUTED,
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
     ComputedIndex,
     LookupIndex,
+    PathIndex,
     StoredIndex,
 )
 from hoodoo.kernel.answers import check_groups, check_locations
@@ -64,10 +66,12 @@ def all_keys(target: WriteTarget) -> Stream:
     return target.engine.map(tasks, step)
 
 
-def locations_of(target: WriteTarget, index: LookupIndex | ComputedIndex, keys: Stream) -> pa.Table:
+def locations_of(
+    target: WriteTarget, index: LookupIndex | ComputedIndex | PathIndex, keys: Stream
+) -> pa.Table:
     """LOCATIONS_SCHEMA of ``keys`` (KEYED), as ``index`` says. A computed one says of every key which file
     group it belongs to, if there is one."""
-    if isinstance(index, ComputedIndex):
+    if isinstance(index, COMPUTED):
         asked = target.engine.collect(keys).select(KEYED.names).rename_columns(KEYS_SCHEMA.names)
         return computed_places(target, index, asked)
     if not isinstance(index, LookupIndex):

@@ -10,7 +10,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError, DataError, DuplicateKeyError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import ComputedIndex
+from hoodoo.hookspecs.index import COMPUTED
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
@@ -81,7 +81,7 @@ def _refuse(
     target: WriteTarget, index: Compared, name: str, found: Comparison, there: pa.Table
 ) -> None:
     rows = found.differences
-    if isinstance(index, ComputedIndex):
+    if isinstance(index, COMPUTED):
         raise ConfigError(
             f"index {name}",
             f"computes where rows lie, and {rows.num_rows} keys or more lie elsewhere, such as {_some(rows)}.",

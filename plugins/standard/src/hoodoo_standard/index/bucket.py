@@ -6,16 +6,30 @@ writers that disagree about it duplicate keys); here it is a property of the tab
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
 
 from hoodoo_standard.index.key_fields import fields_hash
 from hoodoo_standard.options import BUCKET_ENGINE, BUCKETS, HASH_FIELD
 
 _DIGITS = 8
+
+
+# What offers the other engine.
+_CONSISTENT = "consistent_bucket"
+
+
+def by_engine(settings: Settings) -> Any:
+    """The bucket index of the engine that the settings name."""
+    if settings.value(BUCKET_ENGINE) == "CONSISTENT_HASHING":
+        return resolve("index", _CONSISTENT, settings).instance
+    return BucketIndex.from_settings(settings)
 
 
 @frozen
@@ -28,7 +42,6 @@ class BucketIndex:
     @classmethod
     def from_settings(cls, settings: Settings) -> BucketIndex:
         keys, buckets = settings.table.record_key_fields, settings.value(BUCKETS)
-        settings.value(BUCKET_ENGINE)  # another one is an error
         fields = settings.given(HASH_FIELD) or keys
         strange = [f for f in fields if f not in keys]
         if strange:

@@ -1,0 +1,70 @@
+"""What becomes true with an action: the rings of the partition paths whose buckets it makes anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+from hoodoo.errors import CommitConflictError
+from hoodoo.hookspecs.participant import ActionChange
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.commit import Operation
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.publish import CoupledCommit
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_hashing import stored
+from hoodoo_hashing.pending import planned
+
+_REPLACES = (
+    Operation.INSERT_OVERWRITE,
+    Operation.INSERT_OVERWRITE_TABLE,
+    Operation.DELETE_PARTITION,
+)
+
+
+@frozen
+class Rings:
+    """Implements :class:`~hoodoo.hookspecs.participant.Participation`."""
+
+    keys: bool = False
+    noted: Mapping[str, str] = field(factory=dict)
+
+    def begin(self, change: ActionChange) -> CoupledCommit | None:
+        """The rings that count once the action is completed."""
+        storage, timeline, instant = change.storage, change.timeline, change.instant.requested
+        if change.operation is Operation.CLUSTER:
+            for path, resize in planned(storage, timeline, change.instant).items():
+                if not resize.knows:
+                    continue
+                now = stored.load(storage, timeline, path)
+                if now is None or now.seq != resize.seq:
+                    raise CommitConflictError(
+                        f"clustering {instant}",
+                        f"the buckets of partition {path!r} are others since it was planned.",
+                        "Cancel it (table.cancel_clustering) and plan another one.",
+                    )
+                stored.save(storage, now.resized(instant, resize.children))
+        elif change.operation in _REPLACES and change.replaced:
+            for path in change.replaced:
+                now = stored.load(storage, timeline, path)
+                if now is not None:
+                    stored.save(storage, now.renewed(instant))
+        return None
+
+
+@frozen
+class HashingParticipant:
+    """Implements :class:`~hoodoo.hookspecs.participant.Participant`."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> HashingParticipant:
+        return cls()
+
+    def join(self, storage: Storage, timeline: Timeline) -> Rings | None:
+        return Rings() if timeline.config.table_type == "MERGE_ON_READ" else None
+
+    def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        if config.table_type == "MERGE_ON_READ":
+            stored.forget(storage, requested)

@@ -1,0 +1,201 @@
+"""Tables whose buckets are split and merged, beside writers: no row is lost, none is there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import hoodoo
+import pytest
+from hashed_rows import MERGE, OPTIONS, SPLIT, contents, expected, in_their_buckets, ring, rows
+from hoodoo.errors import CommitConflictError, PendingClusteringError, UnsupportedTableError
+
+Make = Callable[..., hoodoo.Table]
+versions = pytest.mark.parametrize("version", [9, 6])
+UPDATES = "hoodie.clustering.updates.strategy"
+
+
+@versions
+def test_split_and_merged(made: Make, version: int) -> None:
+    table = made(version=version)
+    one, two = rows(range(90), 1), rows(range(60, 120), 2, "b")
+    table.upsert(one)
+    table.upsert(two)
+    table.delete(rows([5, 70], 3).select(["id", "region"]))
+    there = expected(one, two, without=[5, 70])
+    assert contents(table) == there
+    assert table.cluster(options=SPLIT).instant
+    assert contents(table) == there
+    assert len(ring(table, "eu").ring) == len(ring(table, "us").ring) == 8
+    in_their_buckets(table)
+    three = rows(range(100, 150), 4, "c")
+    table.upsert(three)
+    table.delete(rows([6], 5).select(["id", "region"]))
+    there = expected(one, two, three, without=[5, 70, 6])
+    assert contents(table) == there
+    assert table.cluster(options=MERGE).instant
+    assert len(ring(table, "eu").ring) == 2
+    assert contents(table) == there
+    in_their_buckets(table)
+    table.compact()
+    assert contents(table) == there
+    assert table.verify().ok
+
+
+@versions
+def test_rows_that_come_while_a_resize_is_pending_are_in_both(made: Make, version: int) -> None:
+    table = made(version=version)
+    one, two = rows(range(60), 1), rows(range(40, 80), 2, "b")
+    table.upsert(one)
+    instant = table.schedule_clustering(options=SPLIT)
+    assert instant is not None
+    table.upsert(two)
+    table.delete(rows([7, 50], 3).select(["id", "region"]))
+    there = expected(one, two, without=[7, 50])
+    assert contents(table) == there
+    three = rows(range(70, 90), 4, "c")
+    table.upsert(three)
+    there = expected(one, two, three, without=[7, 50])
+    assert contents(table) == there
+    in_their_buckets(table)
+    assert table.run_clustering(instant).instant == instant
+    assert contents(table) == there
+    in_their_buckets(table)
+    four = rows(range(30, 75), 5, "d")
+    table.upsert(four)
+    assert contents(table) == expected(one, two, three, four, without=[7])
+    assert table.verify().ok
+    table.compact()
+    assert contents(table) == expected(one, two, three, four, without=[7])
+
+
+@versions
+def test_cancelled_under_writers(made: Make, version: int) -> None:
+    table = made(version=version)
+    one, two, three = rows(range(60), 1), rows(range(40, 80), 2, "b"), rows(range(50, 95), 3, "c")
+    table.upsert(one)
+    instant = table.schedule_clustering(options=SPLIT)
+    table.upsert(two)
+    table.cancel_clustering(instant)
+    assert contents(table) == expected(one, two)
+    table.upsert(three)
+    assert contents(table) == expected(one, two, three)
+    assert (
+        not list(table.handle.storage.list(".hoodie/.bucket_index")) or ring(table, "eu").seq == 0
+    )
+    assert table.cluster(options=SPLIT).instant
+    assert contents(table) == expected(one, two, three)
+    in_their_buckets(table)
+    assert table.verify().ok
+
+
+@versions
+def test_a_write_beside_a_resize_is_rolled_back(made: Make, version: int) -> None:
+    table = made(version=version)
+    one, two = rows(range(60), 1), rows(range(40, 80), 2, "b")
+    table.upsert(one)
+    instant = table.schedule_clustering(options=SPLIT)
+    commit = table.upsert(two)
+    table.rollback(commit.instant)
+    assert contents(table) == expected(one)
+    table.run_clustering(instant)
+    assert contents(table) == expected(one)
+    in_their_buckets(table)
+
+
+@versions
+def test_a_resize_is_taken_back(made: Make, version: int) -> None:
+    table = made(version=version)
+    one, two = rows(range(60), 1), rows(range(40, 80), 2, "b")
+    table.upsert(one)
+    commit = table.cluster(options=SPLIT)
+    table.rollback(commit.instant)
+    assert ring(table, "eu").seq == 0
+    assert contents(table) == expected(one)
+    table.upsert(two)
+    assert contents(table) == expected(one, two)
+    in_their_buckets(table)
+
+
+@versions
+def test_rows_in_the_place_of_others(made: Make, version: int) -> None:
+    """All buckets are new ones: the file groups of those before have left the table for good."""
+    table = made(version=version)
+    one, two, three = rows(range(60), 1), rows(range(1, 60, 3), 2, "b"), rows(range(80), 3, "c")
+    table.upsert(one)
+    table.insert_overwrite(two)
+    kept = expected(one.filter([r == "us" for r in one["region"].to_pylist()]), two)
+    assert contents(table) == kept
+    table.upsert(three)
+    assert contents(table) == expected(three)
+    in_their_buckets(table)
+    table.delete_partitions("eu")
+    table.upsert(two)
+    us = three.filter([r == "us" for r in three["region"].to_pylist()])
+    assert contents(table) == expected(us, two)
+    in_their_buckets(table)
+    assert table.verify().ok
+
+
+def test_rows_are_refused_or_go_first_where_that_is_said(made: Make) -> None:
+    table = made()
+    one, two = rows(range(60), 1), rows(range(40, 80), 2, "b")
+    table.upsert(one)
+    instant = table.schedule_clustering(options=SPLIT)
+    refusing = hoodoo.open(table.path, options={UPDATES: "reject"})
+    with pytest.raises(PendingClusteringError, match=str(instant)):
+        refusing.upsert(two)
+    hoodoo.open(table.path, options={UPDATES: "allow"}).upsert(two)
+    with pytest.raises(CommitConflictError, match="has been changed since"):
+        table.run_clustering(instant)
+    assert contents(table) == expected(one, two)
+    assert table.cluster(options=SPLIT).instant
+    assert contents(table) == expected(one, two)
+
+
+def test_in_order_of_columns(made: Make) -> None:
+    table = made()
+    one = rows(range(200), 1)
+    table.upsert(one)
+    assert table.cluster(
+        columns="v", options={**SPLIT, "hoodie.bucket.index.split.threshold": "9"}
+    ).instant
+    assert len(ring(table, "eu").ring) == 4 and ring(table, "eu").seq == 1
+    assert contents(table) == expected(one)
+    in_their_buckets(table)
+
+
+def test_what_is_no_plan_of_buckets_is_refused(made: Make) -> None:
+    table = made()
+    table.upsert(rows(range(20), 1))
+    with pytest.raises(UnsupportedTableError, match="would move rows away"):
+        table.cluster("size")
+    with pytest.raises(UnsupportedTableError, match="would move rows away"):
+        table.cluster(order="linear", columns="v")
+    with pytest.raises(UnsupportedTableError, match="MERGE_ON_READ"):
+        hoodoo.create(
+            f"{table.path}-cow", table.schema, name="t", record_key="id", index="bucket",
+            options=OPTIONS,
+        )  # fmt: skip
+
+
+def test_nothing_to_do(made: Make) -> None:
+    table = made()
+    table.upsert(rows(range(20), 1))
+    quiet = {**SPLIT, "hoodie.bucket.index.split.threshold": "9"}
+    assert not table.cluster(options=quiet).instant
+
+
+def test_beside_a_record_index_writes_wait(made: Make) -> None:
+    """It would take the file groups to come for the places of the keys."""
+    table = made(
+        options={"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "true"}
+    )
+    one, two = rows(range(60), 1), rows(range(40, 80), 2, "b")
+    table.upsert(one)
+    instant = table.schedule_clustering(options=SPLIT)
+    with pytest.raises(PendingClusteringError, match="without a record index"):
+        table.upsert(two)
+    table.run_clustering(instant)
+    table.upsert(two)
+    assert contents(table) == expected(one, two)
+    assert table.verify().ok
