@@ -269,8 +269,8 @@ class MetadataParticipant:
 
     def make_virtual(self, request: RebuildRequest) -> TableConfig:
         config, storage = request.config, request.storage
-        if RECORD_INDEX not in listed(config):
-            return config
+        if RECORD_INDEX not in listed(config) or config.version < 8:
+            return config  # of version 6 there are no partitions of Hoodoo's own
         own = VIRTUAL_INDEXES[is_partitioned(storage)]
         if own in listed(config) and why_stale(storage, load(storage, config), own) is None:
             return config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hoodoo.errors import warn
+from hoodoo.errors import UnsupportedTableError, warn
 from hoodoo.hookspecs.index import ANYWHERE
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import default_name, in_role, resolve
@@ -51,7 +51,10 @@ def _lacks_then(table: TableHandle, own: str, changes: Changes) -> bool:
     then = {**table.config.properties, POPULATE: "false", **changes}
     config = TableConfig({key: value for key, value in then.items() if value is not None})
     store = table.participants.each.store_of(own)
-    return bool(store.lacks(table.storage, config, own))
+    try:
+        return bool(store.lacks(table.storage, config, own))
+    except UnsupportedTableError:  # tables of this version can't have it
+        return True
 
 
 def delete_stored_index(table: TableHandle) -> None:
