@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hoodoo
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -169,3 +170,34 @@ def test_fields_of_structs_order_rows(tmp_path: Path, version: int, kind: str, o
     assert table.verify().ok
     with pytest.raises(ConfigError, match="no such column"):
         table.cluster(columns="place.nowhere")
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize(("count", "each"), [(3, 20_000), (20, 2_000)])
+def test_as_many_files_come_out_as_were_planned(
+    tmp_path: Path, count: int, each: int, kind: str
+) -> None:
+    """Within one; rows that take more room in their new order come into more files, not into larger ones."""
+    table = hoodoo.create(str(tmp_path), SCHEMA, record_key="id", table_type=kind)
+    rng = np.random.default_rng(7)
+    for n in range(count):
+        ids = np.arange(n * each, (n + 1) * each)
+        table.append(pa.table([ids, rng.integers(0, 1 << 40, each)], schema=SCHEMA))
+    if kind == "MERGE_ON_READ":
+        table.upsert(rows(range(0, count * each, 3), 5))
+    total = sum(one.base_file.size for one in table.file_slices() if one.base_file)
+    for target, columns in ((total // 6, "x"), (total // 4, None), (total // 9, "id")):
+        options = {
+            "hoodoo.clustering.with.log.files": "true",
+            "hoodie.clustering.plan.strategy.small.file.limit": str(1 << 30),
+        }
+        instant = table.schedule_clustering(
+            columns=columns, target_file_size=target, options=options
+        )
+        assert instant is not None
+        (group,) = planned(table).groups
+        done = table.run_clustering(instant)
+        sizes = [(tmp_path / path).stat().st_size for path in done.files]
+        assert len(sizes) >= group.outputs - 1 and max(sizes) <= 1.1 * target
+        if sum(sizes) <= group.outputs * target:
+            assert len(sizes) <= group.outputs + 1, (target, columns)

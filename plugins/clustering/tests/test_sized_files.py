@@ -185,3 +185,21 @@ def test_every_row_is_in_one_file(
     files = list(sized(blocks(), Sizes(target, rows=rows), lambda number, expected: Fake([])))
     assert [n for file in files for n in file] == list(range(sum(lengths)))
     assert all(files)
+
+
+@pytest.mark.parametrize("kind", ["noise", "first constant"])
+def test_as_many_files_as_planned_within_one(kind: str, tmp_path: Path) -> None:
+    """Rows may take less room than the plan thought; where they take as much, files have the target's size."""
+    table = table_of(kind, 200_000)
+    whole = cut(table, _folder(tmp_path, "whole"), Sizes(1 << 40, rows=table.num_rows))[0].stat()
+    target = whole.st_size // 5
+    plain = len(cut(table, _folder(tmp_path, "plain"), Sizes(target, rows=table.num_rows)))
+    for planned in (1, plain - 1, plain, plain + 1, 2 * plain, 3 * plain):
+        sizes = Sizes(target, rows=table.num_rows, files=planned)
+        made = len(cut(table, _folder(tmp_path, str(planned)), sizes))
+        assert abs(made - max(plain, planned)) <= 1, (plain, planned)
+
+
+def _folder(path: Path, name: str) -> Path:
+    (path / name).mkdir(exist_ok=True)
+    return path / name

@@ -13,11 +13,12 @@ from hoodoo.model.filegroup import FileSlice
 @frozen
 class GroupJob:
     """``number``: the group's place in the plan, which the names of its files are made of; ``extra``: what the plan says
-    of the group besides."""
+    of the group besides. ``outputs``: how many files it is to become; None: as many as its rows fill."""
 
     number: int
     slices: tuple[FileSlice, ...]
     extra: Mapping[str, str] = Factory(dict)
+    outputs: int | None = None
 
     @property
     def partition_path(self) -> str:
@@ -30,14 +31,14 @@ class GroupJob:
 
     def pack(self) -> bytes:
         return json.dumps(
-            [self.number, slice_json.pack(self.slices).decode(), dict(self.extra)]
+            [self.number, slice_json.pack(self.slices).decode(), dict(self.extra), self.outputs]
         ).encode()
 
     @classmethod
     def unpack(cls, data: bytes) -> GroupJob:
         """The inverse of :meth:`pack`."""
-        number, slices, extra = json.loads(data)
-        return cls(number, tuple(slice_json.unpack(slices.encode())), extra)
+        number, slices, extra, outputs = json.loads(data)
+        return cls(number, tuple(slice_json.unpack(slices.encode())), extra, outputs)
 
 
 def payloads(jobs: Sequence[GroupJob], at_once: int | None) -> list[bytes]:

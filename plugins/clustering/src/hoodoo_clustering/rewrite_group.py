@@ -92,7 +92,8 @@ class RewriteGroups:
         else:
             blocks = (pa.Table.from_batches([batch]) for batch in rows.batches())
         part = min(_PART, max(1, self.memory // 4))
-        sizes = Sizes(_ENDLESS if self._one_file else self.target_bytes, part, counted or None)
+        target = _ENDLESS if self._one_file else self.target_bytes
+        sizes = Sizes(target, part, counted or None, None if self._one_file else job.outputs)
         with ExitStack() as stack:
 
             def begin(number: int, expected: int | None) -> _NewFile:

@@ -68,7 +68,7 @@ def run_groups(
         attempt,
     )
     jobs = [
-        GroupJob(number, group.slices, group.extra)
+        GroupJob(number, group.slices, group.extra, group.outputs)
         for number, group in enumerate(plan.groups)
         if group.slices
     ]

@@ -42,6 +42,8 @@ from hoodoo_clustering.strategies.filters import NoFilter
 Key = tuple[str, str]
 # Files times columns whose ranges are looked up for the metrics of a plan, at most.
 _MOST_LOOKUPS = 20_000
+# What log files without a base file come to as one: Hudi's hoodie.logfile.to.parquet.compression.ratio.
+_LOGS_TO_BASE = 0.35
 
 
 @frozen
@@ -243,7 +245,13 @@ def _keys(group: ClusteringGroup) -> tuple[Key, ...]:
 def _planned(group: ClusteringGroup, sizes: GroupSizes, columns: Sequence[str]) -> PlannedGroup:
     return PlannedGroup(
         tuple(item.slice for item in group.slices),
-        group.outputs or sizes.outputs(group.size),
+        group.outputs or sizes.outputs(sum(map(_expected, group.slices))),
         group_metrics(group.slices, columns),
         {**group_extra(group.slices, columns), **group.extra},
     )
+
+
+def _expected(item: Clusterable) -> int:
+    """Bytes of its rows in a new base file. Rows of log files are in the base file for the most part."""
+    base = item.slice.base_file
+    return int(item.size * _LOGS_TO_BASE) if base is None else base.size

@@ -19,6 +19,7 @@ _SPREAD_UP, _SPREAD_DOWN, _TINY = 1.05, 0.95, 0.10
 _ALL = 1.075  # what is expected to be left goes into one file up to here
 _FIRST = 0.5  # of the first part, when nothing is known of how rows are compressed
 _PART = 0.01  # a part is not smaller
+_SMALLEST = 0.25  # what a file comes to at least, for the sake of the number that was planned
 # In the footer, for each row: the bloom filter's share.
 _FOOTER = 8
 
@@ -42,11 +43,13 @@ class Output(Protocol[Done]):
 @frozen
 class Sizes:
     """Bytes. ``target``: of a file; ``part``: the most that a part of it has in memory. ``rows``: how
-    many come in all, None where nobody knows."""
+    many come in all, None where nobody knows. ``files``: how many are planned; rows that take less room than was
+    thought come into smaller files, so that one file less, or one more, comes out."""
 
     target: int
     part: int = 128 << 20
     rows: int | None = None
+    files: int | None = None
 
 
 @define
@@ -75,7 +78,7 @@ def sized(
         while rest.num_rows:
             if cutter is None:
                 expected = int(sizes.target / rates.all) if rates.all else None
-                cutter = _Cutter(sizes, rates, begin(files, expected), seen)
+                cutter = _Cutter(sizes, rates, begin(files, expected), seen, files)
                 files += 1
             taken = cutter.take(rest)
             seen += taken
@@ -89,12 +92,13 @@ def sized(
 
 @define
 class _Cutter(Generic[Done]):
-    """One file. ``seen``: rows up to here, of all files."""
+    """One file. ``seen``: rows up to here, of all files; ``before``: files before it."""
 
     sizes: Sizes
     rates: _Rates
     output: Output[Done]
     seen: int
+    before: int = 0
     rows: int = 0
     written: int = 0
     waiting_rows: int = 0
@@ -129,13 +133,13 @@ class _Cutter(Generic[Done]):
         goal = self._goal()
         self.last = goal is None
         if goal is None:
-            goal = _MOST * self.sizes.target
-        self.full = goal - self.written < _FULL * self.sizes.target
+            goal = _MOST * self._target()
+        self.full = goal - self.written < _FULL * self._target()
 
     def _room(self) -> float:
         """Bytes in memory of the part that waits, at most: as many as the file has room for if nothing
         is saved by compressing them."""
-        target = self.sizes.target
+        target = self._target()
         most = (_MOST if self.rates.last else _FIRST) * target - self.written
         return min(float(self.sizes.part), max(most, _PART * target))
 
@@ -148,12 +152,10 @@ class _Cutter(Generic[Done]):
 
     def _goal(self) -> float | None:
         """What this file is to come to; None: all that is left fits."""
-        target = self.sizes.target
+        target = self._target()
         if self.sizes.rows is None or not self.rates.last:
             return float(target)
-        left = max(0, self.sizes.rows - self.seen + self.waiting_rows)
-        rate = self._rate()
-        total = self.written + left * rate
+        total = self._total(self.sizes.rows)
         if self.last or total <= _ALL * target:  # once decided, an estimate doesn't change it
             return None
         files = int(total // target)
@@ -161,6 +163,19 @@ class _Cutter(Generic[Done]):
             if low * target <= total / count <= high * target:
                 return total / count
         return (_LEAST if total - files * target < _TINY * target else 1.0) * target
+
+    def _target(self) -> float:
+        """Of this file: less than files have else, where too few would come out."""
+        target, sizes = float(self.sizes.target), self.sizes
+        fewest = (sizes.files or 1) - 1 - self.before
+        if sizes.rows is None or not self.rates.last or fewest <= 1:
+            return target
+        return min(target, max(_SMALLEST * target, self._total(sizes.rows) / fewest))
+
+    def _total(self, rows: int) -> float:
+        """What this file and all after it are expected to come to."""
+        left = max(0, rows - self.seen + self.waiting_rows)
+        return self.written + left * self._rate()
 
     def _rate(self) -> float:
         """Of the rows to come: files so far and this one, as far as it is written."""
