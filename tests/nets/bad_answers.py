@@ -432,6 +432,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keys": ("none", "text", "number", "empty", "strange", "nested", "raises", "keys_short", "keys_long"),
         "told": _TEXTS,
     },
+    "PartitionFilter": {"wanted": _ITEMS},
     "ClusteringUpdates": {"refuse": _REASON},
     "CleaningPolicy": {
         "policy": (*_TEXT, "text"), "by_writes": _FLAG, "earliest": ("pair", "text", "number", "raises"),
@@ -495,6 +496,8 @@ ELSEWHERE = {
             "IndexTraits",
             "KeyTraits",
             "KnowsKeys",
+            "NamesOrder",
+            "OneFile",
             "KnowsNulls",
             "KeyFilters",
             "KnowsRanges",
