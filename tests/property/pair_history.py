@@ -55,7 +55,7 @@ class Passed(Exception):
 @define
 class History:
     """``draw`` makes all choices. ``past``: (instant, rows, schema) of writes that the table can go back to.
-    ``told``: what was done, for who wants to know."""
+    ``told``: what was done, for who wants to know. ``wrote``: the instant of this step's write."""
 
     config: dict[str, str]
     folder: Path
@@ -69,6 +69,7 @@ class History:
     told: list[str] = field(factory=list)
     saved: set[str] = field(factory=set)
     known: set[str] = field(factory=set)
+    wrote: str = ""
     clock: int = 0
     fresh: int = 100
 
@@ -98,6 +99,7 @@ class History:
         config = dict(self.config)
         rules = space.step_refusals(kind, config)
         number = len(self.told)
+        self.wrote = ""
         try:
             getattr(self, "_" + kind.replace(" ", "_"), lambda: self._write(kind))()
         except Passed:
@@ -180,6 +182,7 @@ class History:
                 else:
                     self.table.cancel_clustering(planned.instant)
             commit = write()
+        self.wrote = commit.instant
         for row in self.model.rows.values():
             if not row.instant:
                 object.__setattr__(row, "instant", commit.instant)
@@ -508,7 +511,8 @@ class History:
         newest = self.past[-1][0] if self.past else ""
         for instant in new:
             self.known.add(instant)
-            if instant > newest:
+            # A planned clustering that was run before the write of this step does not have its rows.
+            if instant > newest and instant >= self.wrote:
                 self.past.append((instant, self.model.copy(), self.schema))
         try:
             check_rows(self.table.read().to_arrow(), self.schema, self.model, where)
