@@ -595,10 +595,10 @@ class History:
         check_hudi(self)
 
     def _may_lack(self, kind: str) -> bool:
-        """A global record index beside an index of partition paths knows one place of a key, which may lie in
+        """A global record index that is not the table's index knows one place of a key, which may have lain in
         several: once that one is deleted, none. The table says that it does not go by it."""
         unique = hoodoo.open(str(self.path)).config.get("hoodoo.record.keys.unique")
-        return kind == "metadata.keys" and not self.setup.is_global and unique != "true"
+        return kind == "metadata.keys" and not self.setup.by_records and unique != "true"
 
 
 def history(
