@@ -35,7 +35,7 @@ options among themselves, which the table leaves out, too. Of options among them
 refused.
 
 Not compared by `hudi` 0.5, which reads them wrongly or not at all: `CUSTOM` partitions of version 9; with log files also
-virtual keys of one column with several partition columns or a concatenator, archived deltacommits, tables of version 6
+two ordering columns, virtual keys of one column with several partition columns or a concatenator, archived deltacommits, tables of version 6
 under a pending compaction, and bucket indexes beside a metadata table.
 """
 

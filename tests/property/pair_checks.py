@@ -70,6 +70,8 @@ def readable(history: History) -> bool:
         return False  # it takes `p:SIMPLE` for the name of a column
     if not setup.merge_on_read:
         return True
+    if config["ordering"] == space.TWO:
+        return False  # it refuses them; of one of them alone other rows win
     if config["record keys"] != space.STORED and (
         setup.prefixed or config["key columns"] == space.JOINED
     ):
