@@ -131,3 +131,22 @@ def test_no_metadata_table_and_an_index_in_it_contradict_each_other(
     with pytest.raises(ConfigError, match="hoodie.metadata.enable=false: contradicts the index"):
         found.switch_index(index)
     assert not hoodoo.open(found.path).config.metadata_partitions
+
+
+@pytest.mark.parametrize("index", ["simple", "global_bloom", "record_index", "bucket"])
+@pytest.mark.parametrize("policy", ["drop", "fail"])
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_key_that_log_files_delete_is_no_duplicate(
+    tmp_path: Path, index: str, policy: str, marked: bool
+) -> None:
+    """An insert that drops duplicates dropped it: the row was lost."""
+    options = {"hoodie.datasource.insert.dup.policy": policy}
+    found = table(tmp_path, index=index, table_type="MERGE_ON_READ", options=options)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    if marked:
+        gone = rows(("a", "x", 1)).append_column("_hoodie_is_deleted", pa.array([True]))
+        found.upsert(gone)
+    else:
+        found.delete(["a"])
+    found.insert(rows(("a", "x", 2)))
+    assert stored(found) == [("a", "x", 2), ("b", "x", 1)]

@@ -240,6 +240,35 @@ class FetchRows:
 
 
 @frozen
+class LivingKeys(FetchRows):
+    """The same, of their keys and file groups alone."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
+            for slice_ in slice_json.unpack(payload):
+                for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                    groups = pa.repeat(slice_.file_id, rows.num_rows)
+                    yield pa.record_batch([rows.column(RECORD_KEY), groups], schema=self.out_schema)
+
+
+def living(target: WriteTarget, found: pa.Table, stored: pa.Schema) -> pa.Table:
+    """Those of ``found`` (LOCATIONS_SCHEMA) that have a row: of others log files say that they are deleted."""
+    ids = set(pc.unique(found.column("file_id")).to_pylist())
+    logged = [s for s in target.slices if s.row_logs and s.file_id in ids]
+    if not logged:
+        return found
+    schema = pa.schema([("record_key", pa.string()), ("file_id", pa.string())])
+    rule = target.merge_rule(stored).narrowed([RECORD_KEY])
+    step = LivingKeys(schema, target.engine.side(found), target.storage, target.file_format, rule)
+    packed = target.engine.tasks([slice_json.pack([s]) for s in logged])
+    alive = target.engine.collect(target.engine.map(packed, step))
+    unsure = pc.is_in(found.column("file_id"), pa.array([s.file_id for s in logged]))
+    sure = found.filter(pc.invert(unsure))
+    more = found.filter(unsure).join(alive, schema.names, join_type="left semi", use_threads=False)
+    return pa.concat_tables([sure, more.select(sure.schema.names)])
+
+
+@frozen
 class SettleMoves:
     """Step: incoming rows against the stored rows of their keys; the losers end here."""
 

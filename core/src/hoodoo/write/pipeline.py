@@ -37,7 +37,7 @@ from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.write.clustered import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
-from hoodoo.write.located import compare_computed, context_of, locate, tag
+from hoodoo.write.located import compare_computed, context_of, living, locate, tag
 from hoodoo.write.misplaced import leaves_misplaced
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
@@ -379,6 +379,7 @@ def _only_new(
 ) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
     policy = duplicates(target.options)
+    found = living(target, found, with_meta(prepared.schema))
     if policy == "fail" and found.num_rows:
         example = found.column("record_key")[0].as_py()
         raise DuplicateKeyError(
