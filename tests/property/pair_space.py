@@ -93,8 +93,13 @@ REFUSALS: tuple[Refusal, ...] = (
     refused("no installed plugin offers it", base_files="ORC"),
     refused("table version 6 has one ordering column", version="6", ordering=TWO),
     refused("merger event_time: the table has no ordering columns", merger="event_time", ordering=NONE),
-    refused("gets no metadata table: Hoodoo keeps those of version 9", version="6", metadata_table=(ON, "record index")),
-    refused("gets no metadata table: Hoodoo keeps those of version 9", version="6", index=RECORDS),
+    refused("is for tables of version 9: Hudi 0.15 would take", version="6", index="partitioned_record_index"),
+    refused("which tables of this version do not have", version="6", index="growing_record_index"),
+    refused("which tables of this version do not have", version="6", record_keys=_NOT_PATHS, index=RECORDS),
+    refused(
+        "which tables of this version do not have", version="6", record_keys=_NOT_PATHS,
+        metadata_table="record index",
+    ),
     refused("hoodie.metadata.enable=false: contradicts", index=RECORDS, metadata_table=OFF),
     refused("is for tables with partitions, and this one has none", index="partitioned_record_index", partitions=NONE),
     refused("can't be one of virtual keys: readers could not make the keys again", record_keys=_NOT_PATHS, partitions=(TIMESTAMP, CUSTOM)),
@@ -107,6 +112,10 @@ REFUSALS: tuple[Refusal, ...] = (
 
 def refusal(config: Config) -> Refusal | None:
     return next((rule for rule in REFUSALS if rule.fits(config)), None)
+
+
+def refusals(config: Config) -> list[Refusal]:
+    return [rule for rule in REFUSALS if rule.fits(config)]
 
 
 def broken(config: Config) -> tuple[str, ...]:
