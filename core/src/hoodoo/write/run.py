@@ -115,7 +115,7 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     paths, schema = replaced_partitions(prepared), prepared.schema
                     commit = _publish(
                         order, target, life, metadata, schema, paths, attempts.beats, written,
-                        planned.misplaced,
+                        planned.misplaced, not prepared.staged or uses_workspace(target.engine),
                     )  # fmt: skip
                     return attempts.done(commit)
     raise AssertionError("not reached")
@@ -433,8 +433,10 @@ def _publish(
     beats: Beating,
     written: WriteResult | None = None,
     misplaced: bool = False,
+    staged: bool = True,
 ) -> Commit:
-    """The end of an attempt. ``misplaced``: rows lie where their columns do not say. Raises CommitConflictError
+    """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``: there may be something
+    in its workspace. Raises CommitConflictError
     (not published, not undone yet)."""
     instant, result = life.instant, written or WriteResult(metadata.stats)
     beside = begin_joined(target, instant, metadata, result)
@@ -455,7 +457,7 @@ def _publish(
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
     )
-    left = leftovers(life.storage, life.requested, staged=uses_workspace(target.engine))
+    left = leftovers(life.storage, life.requested, staged=staged)
     outcome = life.complete(
         content, check=check, beside=beside, ahead=check.look_ahead, after=(*left, beats.end)
     )

@@ -165,9 +165,9 @@ class SerializerContract:
 
     def test_its_version(self, serializer: Serializer) -> None:
         """Of the code: it is the same in a copy that travelled, and each message that crosses ends with it."""
-        version = getattr(serializer, "version", 1)
-        assert isinstance(version, int) and version >= 1
-        assert message_format(serializer) == f"{serializer.name}/{version}"
+        number = getattr(serializer, "version", 1)
+        assert isinstance(number, int) and number >= 1
+        assert message_format(serializer) == f"{serializer.name}/{number}"
         assert message_format(pickle.loads(pickle.dumps(serializer))) == message_format(serializer)
 
     # --- messages ---------------------------------------------------------------------------------
