@@ -5,18 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "core/src/hoodoo"
-# Lines of Python without hoodoo.testing. The limit only goes down; 22,000 is where it is to end.
-LIMIT = 26_673
+# Lines of Python without hoodoo.testing; 22,000 is where it is to end. It goes up only for a new extension point,
+# in the commit that adds it.
+LIMIT = 26_680
 
 
 def test_core_has_no_more_lines() -> None:
     files = [p for p in CORE.rglob("*.py") if "testing" not in p.relative_to(CORE).parts]
     assert len(files) > 100
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in files)
-    assert lines <= LIMIT + PATH_INDEX, (
-        f"core has {lines} lines: move what is a feature into a distribution"
-    )
-
-
-# The kind of index whose buckets differ from partition path to partition path.
-PATH_INDEX = 290
+    assert lines <= LIMIT, f"core has {lines} lines: move what is a feature into a distribution"

@@ -19,7 +19,7 @@ ROWS = pa.table({"id": [f"k{i}" for i in range(5)], "ts": [1] * 5, "v": [1.0] * 
 LIMITS = {
     ("simple", "COPY_ON_WRITE"): (143, 18),
     ("simple", "MERGE_ON_READ"): (145, 18),
-    ("record_index", "COPY_ON_WRITE"): (192, 27),
+    ("record_index", "COPY_ON_WRITE"): (195, 27),
 }
 
 

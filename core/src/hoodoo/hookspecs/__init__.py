@@ -81,7 +81,12 @@ _BRINGS = {
     "hoodoo-formats": ("file_format", "log_format", "log_block"),
     "hoodoo-metadata": ("participant", "metadata_partition", "index_hash", "key_filters", "pruner"),
     "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
-    "hoodoo-clustering": ("clustering_plan", "clustering", "clustering_updates", "partition_filter"),
+    "hoodoo-clustering": (
+        "clustering_plan",
+        "clustering",
+        "clustering_updates",
+        "partition_filter",
+    ),
     "hoodoo-history": ("change_log", "query_type"),
     "hoodoo-serve": ("service_policy",),
     "hoodoo-cli": ("report", "command"),

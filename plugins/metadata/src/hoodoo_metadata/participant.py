@@ -19,6 +19,7 @@ from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline, load
@@ -269,7 +270,7 @@ class MetadataParticipant:
 
     def make_virtual(self, request: RebuildRequest) -> TableConfig:
         config, storage = request.config, request.storage
-        if RECORD_INDEX not in listed(config) or config.version < 8:
+        if RECORD_INDEX not in listed(config) or layout_of(config).log_names_slice:
             return config  # of version 6 there are no partitions of Hoodoo's own
         own = VIRTUAL_INDEXES[is_partitioned(storage)]
         if own in listed(config) and why_stale(storage, load(storage, config), own) is None:
