@@ -485,6 +485,9 @@ NO_ANSWER = {
 # Protocols whose wrong answers this net does not draw: where they are judged instead.
 ELSEWHERE = {
     "TableState": "core makes it",
+    "DoublesRows": "a flag: see ClusteringUpdatesContract",
+    "PathBuckets": "see PathIndexContract",
+    "PathIndex": "see PathIndexContract",
     "KeysCheck": "what a participant's verify makes: its findings are text for people",
     **dict.fromkeys(
         (
@@ -497,7 +500,9 @@ ELSEWHERE = {
             "KeyTraits",
             "KnowsKeys",
             "NamesOrder",
+            "OfTable",
             "OneFile",
+            "PlacesRows",
             "KnowsNulls",
             "KeyFilters",
             "KnowsRanges",
