@@ -234,7 +234,7 @@ def test_a_write_that_fails_leaves_nothing_in_it(
         raise hoodoo.errors.StorageError("store", "is full", "Free some space.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(publish, "decide", refuse)
+        patched.setattr(publish, "decided", refuse)
         with pytest.raises(hoodoo.errors.HoodooError):
             table.upsert(rows(range(9), 2))
     hoodoo.open(str(tmp_path / "t")).rollback()

@@ -28,7 +28,10 @@ def _fails_twice(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-@pytest.mark.parametrize(("operation", "version"), [("insert", 9), ("bulk_insert", 6)])
+@pytest.mark.parametrize(
+    ("operation", "version"),
+    [pytest.param("insert", 9, marks=pytest.mark.trial), ("bulk_insert", 6)],
+)
 def test_tasks_that_run_again_make_the_same_keys(
     spark: Any, tmp_path: Path, operation: str, version: int
 ) -> None:

@@ -14,7 +14,9 @@ from indexed_tables import create, lying, rows, told
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+@pytest.mark.parametrize(
+    "index", ["record_index", pytest.param("growing_record_index", marks=pytest.mark.trial)]
+)
 def test_kept_and_asked_on_spark(spark: Any, tmp_path: Path, index: str) -> None:
     path = tmp_path / "t"
     more = {"hoodoo.index.bucket.cap": "20"} if index == "growing_record_index" else None

@@ -26,8 +26,9 @@ def test_names() -> None:
     assert group_id(RECORD_INDEX, 12345) == "record-index-12345-0"
     escaped = group_id(RECORD_INDEX, 3, "a_b=1/c-d é")
     assert escaped == "record-index-a%5Fb%3D1%2Fc%2Dd é-0003-0"
-    with pytest.raises(ConfigError, match="bloom_filters"):
-        group_id("bloom_filters", 0)
+    assert group_id("bloom_filters", 0) == "bloom-filters-0000-0"
+    with pytest.raises(ConfigError, match="expr_index"):
+        group_id("expr_index", 0)
 
 
 def java_group(key: str, groups: int) -> int:

@@ -161,5 +161,3 @@ def test_bucket_settings() -> None:
             BucketIndex.from_settings(settings(hoodie__bucket__index__num__buckets=bad))
     with pytest.raises(ConfigError, match="c is not among"):
         BucketIndex.from_settings(settings(hoodie__bucket__index__hash__field="a,c"))
-    with pytest.raises(ConfigError, match="SIMPLE"):
-        BucketIndex.from_settings(settings(hoodie__index__bucket__engine="CONSISTENT_HASHING"))
