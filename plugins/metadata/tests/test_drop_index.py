@@ -13,7 +13,7 @@ from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import INDEXING, request
-from hoodoo_metadata.table import building, listed
+from hoodoo_metadata.table import OWN_MADE, building, listed
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
 FILTERS = {
@@ -69,6 +69,16 @@ def test_one_after_the_other(tmp_path: Path) -> None:
     left(table, "files")
     assert hoodoo.open(table.path).rebuild_index("bloom_filters") == ("bloom_filters",)
     left(table, "bloom_filters", "files")
+
+
+def test_one_of_hoodoos_own(tmp_path: Path) -> None:
+    """Nothing is left of it in the properties, when it was made neither: one that is made later has its own time."""
+    table = made(tmp_path / "t", index="global_simple")
+    table.rebuild_index("growing_record_index")
+    assert OWN_MADE in hoodoo.open(table.path).config.properties
+    assert table.drop_index("growing_record_index") == ("hoodoo_record_index",)
+    assert OWN_MADE not in hoodoo.open(table.path).config.properties
+    left(table, *ALL)
 
 
 def test_before_a_write(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from hoodoo.timeline.timeline import load, reload
 
 from hoodoo_metadata.build import infos, refuse_another, request_indexing
 from hoodoo_metadata.definitions import undefine
-from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
 from hoodoo_metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS
+from hoodoo_metadata.partition_state import without
 from hoodoo_metadata.partitions.known import folder_of, names
-from hoodoo_metadata.table import FOLDER, building, listed, mark_of, told_as
+from hoodoo_metadata.table import FOLDER, building, listed, mark_of
 from hoodoo_metadata.wanted import own_partition, partition_of, stored_name
 
 
@@ -71,7 +71,7 @@ def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableCon
         mine = request_indexing(storage, timeline, plan, beats)
         try:
             refuse_another(storage, reload(storage, timeline), mine)
-            config = properties.update(storage, config, lambda now: _without(now, gone))
+            config = properties.update(storage, config, lambda now: without(now, gone))
             undefine(storage, gone)
             for partition in gone:
                 storage.delete(f"{FOLDER}/{mark_of(partition)}")
@@ -82,11 +82,3 @@ def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableCon
             with suppress(HoodooError):
                 publish.withdraw(storage, timeline, mine)
     return config
-
-
-def _without(config: TableConfig, gone: Sequence[str]) -> dict[str, str | None]:
-    ready, begun = (
-        [p for p in found if p not in gone] for found in (listed(config), building(config))
-    )
-    unique = {UNIQUE_OF[p]: None for p in gone if p in UNIQUE_OF}
-    return {**told_as(ready, begun), **unique}
