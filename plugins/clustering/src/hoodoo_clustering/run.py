@@ -46,8 +46,9 @@ from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering, P
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
 from hoodoo_clustering.run_groups import run_groups
 
-# What the commit says of the clustering, in its extra metadata.
+# Of a file group those that it becomes.
 Heirs = Mapping[Group, frozenset[Group]]
+# What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"
 PARAMS = "hoodoo.clustering.params"
 FIGURES = "hoodoo.clustering.figures"
@@ -126,7 +127,8 @@ def _run(
     events: ActionEvents,
 ) -> Commit:
     storage, timeline, began = target.storage, target.timeline, time.monotonic()
-    plan = _as_it_is(target, plan, order.requested, _heirs(plan, how.strategy))
+    heirs = _heirs(plan, how.strategy)
+    plan = _as_it_is(target, plan, order.requested, heirs)
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = fence_of(instant.requested, target.config)
     door.open(storage)
@@ -148,7 +150,6 @@ def _run(
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
-    heirs = _heirs(plan, how.strategy)
     commit = _publish(order, target, life, metadata, written, plan, began, heirs)
     events.report(rewritten_figures(metadata), groups=len(plan.groups), strategy=how.name)
     return commit
@@ -183,17 +184,12 @@ def _without_shared(
     target: WriteTarget, now: FileSlice, planned: FileSlice, heirs: Heirs
 ) -> FileSlice:
     """``now`` without the log files of writes that put their rows into what the group becomes, too."""
-    group = (now.partition_path, now.file_id)
-    more = {log.path for log in now.log_files} - {log.path for log in planned.log_files}
-    for write in target.timeline.writes() if more else ():
+    group, known = (now.partition_path, now.file_id), _paths(planned)
+    for write in target.timeline.writes() if _paths(now) - known else ():
         metadata = target.timeline.metadata(target.storage, write)
         if not unshared(change_of(write, metadata), frozenset((group,)), heirs):
-            more -= {stat.path for stat in metadata.stats}
-            gone = {stat.path for stat in metadata.stats}
-            now = evolve(
-                now,
-                log_files=tuple(x for x in now.log_files if x.path not in gone - _paths(planned)),
-            )
+            gone = {stat.path for stat in metadata.stats} - known
+            now = evolve(now, log_files=tuple(x for x in now.log_files if x.path not in gone))
     return now
 
 

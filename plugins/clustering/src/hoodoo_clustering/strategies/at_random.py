@@ -9,11 +9,12 @@ from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.strategies.cut import cut, scattered
+from hoodoo_clustering.strategies.every_group import EveryGroup
 from hoodoo_clustering.strategies.planners import SEED
 
 
 @frozen
-class AtRandom:
+class AtRandom(EveryGroup):
     """The same ``seed`` and file ids make the same groups: whoever plans twice plans alike."""
 
     seed: str = "0"
@@ -22,14 +23,7 @@ class AtRandom:
     def from_settings(cls, settings: Settings) -> AtRandom:
         return cls(settings.value(SEED))
 
-    @property
-    def bounds_of(self) -> tuple[str, ...]:
-        return ()
-
     def group(
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
     ) -> Sequence[ClusteringGroup]:
         return cut(sorted(candidates, key=lambda item: scattered(item, self.seed)), sizes)
-
-    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        return groups

@@ -16,17 +16,14 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.strategies.cut import cut
+from hoodoo_clustering.strategies.every_group import EveryGroup
 
 
 @frozen
-class ByCommitTime:
+class ByCommitTime(EveryGroup):
     @classmethod
     def from_settings(cls, settings: Settings) -> ByCommitTime:
         return cls()
-
-    @property
-    def bounds_of(self) -> tuple[str, ...]:
-        return ()
 
     def group(
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
@@ -35,6 +32,3 @@ class ByCommitTime:
             return order_key(item.slice.instant), item.slice.file_id
 
         return cut(sorted(candidates, key=age), sizes)
-
-    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        return groups

@@ -14,13 +14,14 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.strategies.cut import filled
+from hoodoo_clustering.strategies.every_group import EveryGroup
 from hoodoo_clustering.strategies.planners import SORT_BY
 
 _SIZE, _INSTANT = "SIZE", "INSTANT_TIME"
 
 
 @frozen
-class BySize:
+class BySize(EveryGroup):
     """``sort_by``: what slices are sorted by before they are packed, the first counts most: SIZE, the largest
     first; INSTANT_TIME, the oldest first."""
 
@@ -31,17 +32,10 @@ class BySize:
         """Raises ConfigError for another word than these."""
         return cls(settings.value(SORT_BY))
 
-    @property
-    def bounds_of(self) -> tuple[str, ...]:
-        return ()
-
     def group(
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
     ) -> Sequence[ClusteringGroup]:
         return filled(sorted(candidates, key=self._key), sizes.group)
-
-    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        return groups
 
     def _key(self, item: Clusterable) -> tuple[Any, ...]:
         values = {_SIZE: -item.size, _INSTANT: order_key(item.slice.instant)}

@@ -7,32 +7,11 @@ class that copies: in Spark Hudi that one stops at files whose key filters have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attrs import frozen
-from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.strategies.by_size import BySize
 
 
 @frozen
-class AsTheyCome:
-    by_size: BySize = BySize()
+class AsTheyCome(BySize):
     order: str = "combine"
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> AsTheyCome:
-        return cls(BySize.from_settings(settings))
-
-    @property
-    def bounds_of(self) -> tuple[str, ...]:
-        return ()
-
-    def group(
-        self, candidates: Sequence[Clusterable], sizes: GroupSizes
-    ) -> Sequence[ClusteringGroup]:
-        return self.by_size.group(candidates, sizes)
-
-    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        return groups

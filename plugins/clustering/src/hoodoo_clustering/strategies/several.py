@@ -10,29 +10,22 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.options import SORT_COLUMNS
 from hoodoo_clustering.strategies.by_size import BySize
+from hoodoo_clustering.strategies.planners import SORT_BY
 
 
 @frozen
-class Several:
+class Several(BySize):
     """A partition path with one candidate is left alone, unless its rows are sorted."""
 
-    by_size: BySize = BySize()
     sorts: bool = False
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Several:
-        return cls(BySize.from_settings(settings), bool(SORT_COLUMNS.given(settings.options)))
-
-    @property
-    def bounds_of(self) -> tuple[str, ...]:
-        return ()
+        return cls(settings.value(SORT_BY), bool(SORT_COLUMNS.given(settings.options)))
 
     def group(
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
     ) -> Sequence[ClusteringGroup]:
         if len(candidates) == 1 and not self.sorts:
             return []
-        return self.by_size.group(candidates, sizes)
-
-    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        return groups
+        return super().group(candidates, sizes)

@@ -19,11 +19,12 @@ from hoodoo_clustering.hookspecs.clustering import (
     ClusteringGroup,
     GroupSizes,
 )
+from hoodoo_clustering.strategies.every_group import EveryGroup
 from hoodoo_clustering.strategies.linear import by_layout
 
 
 @frozen
-class EachAlone:
+class EachAlone(EveryGroup):
     """The largest file slices come first."""
 
     order: str = "single_file"
@@ -32,18 +33,11 @@ class EachAlone:
     def from_settings(cls, settings: Settings) -> EachAlone:
         return cls()
 
-    @property
-    def bounds_of(self) -> tuple[str, ...]:
-        return ()
-
     def group(
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
     ) -> Sequence[ClusteringGroup]:
         ordered = sorted(candidates, key=lambda item: (-item.size, item.slice.file_id))
         return [ClusteringGroup((item,), 1) for item in ordered]
-
-    def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        return groups
 
 
 @frozen
