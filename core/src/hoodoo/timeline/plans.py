@@ -79,6 +79,12 @@ def pending_groups(storage: Storage, timeline: Timeline) -> Groups:
     return {group: plan.instant.requested for plan in plans for group in plan.file_groups}
 
 
+def planned_logs(storage: Storage, timeline: Timeline) -> frozenset[str]:
+    """The log files that pending compactions are about to read."""
+    plans = (read_plan(storage, timeline, i) for i in pending_compactions(timeline))
+    return frozenset(log.path for plan in plans for s in plan.slices for log in s.log_files)
+
+
 def encode_compaction(
     slices: Sequence[FileSlice], strategy: str = "", metrics: Sequence[Mapping[str, float]] = ()
 ) -> bytes:

@@ -14,7 +14,7 @@ from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import NewLog
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans import pending_compactions, read_plan
+from hoodoo.timeline.plans import pending_groups
 from hoodoo.timeline.timeline import reload
 
 from hoodoo_metadata.table import MetadataTable
@@ -48,11 +48,7 @@ class LogPlaces:
         completed, too: those of a partition that is being made."""
         timeline = reload(table.storage, table.timeline)
         known = {i.requested for i in timeline.instants}
-        planned = {
-            (s.partition_path, s.file_id): instant.requested
-            for instant in pending_compactions(timeline)
-            for s in read_plan(table.storage, timeline, instant).slices
-        }
+        planned = pending_groups(table.storage, timeline)
         found: dict[tuple[str, str], LogPlace] = {}
         for partition in partitions:
             bases: dict[str, list[BaseFile]] = {}

@@ -22,7 +22,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans import pending_compactions, read_plan
+from hoodoo.timeline.plans import planned_logs
 from hoodoo.timeline.timeline import load
 
 from hoodoo_metadata.below import Below
@@ -74,7 +74,7 @@ def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
     if not layout_of(config).log_names_slice:
         _delete(table, _partitions(table), undone)
         return
-    planned = _planned(table, config)
+    planned = planned_logs(table, load(table, own_config(config)))
     for folder in _partitions(table):
         parsed = (parse_path(e.path, e.size) for e in table.list(folder) if not e.is_dir)
         logs = [file for file in parsed if isinstance(file, LogFile)]
@@ -109,7 +109,7 @@ def _take_back(
     """In version 6: log files of ``requested`` alone go, but for those that a compaction is about to read; of others
     its blocks are taken back."""
     found = logs_of(table, folders, requested, log_files(), groups)
-    planned = _planned(table, config)
+    planned = planned_logs(table, load(table, own_config(config)))
     for log in found.whole:
         if log.path not in planned:
             table.delete(log.path)
@@ -122,17 +122,6 @@ def _take_back(
             writer.rollback_block(f"{requested}{_ROLLBACK}", requested)
             writer.close()
             table.put_file_if_absent(behind.path, local)
-
-
-def _planned(table: Below, config: TableConfig) -> frozenset[str]:
-    """The files that pending compactions of the metadata table read."""
-    timeline = load(table, own_config(config))
-    return frozenset(
-        log.path
-        for instant in pending_compactions(timeline)
-        for slice_ in read_plan(table, timeline, instant).slices
-        for log in slice_.log_files
-    )
 
 
 def _delete(table: Below, folders: Collection[str], instants: Collection[str]) -> None:

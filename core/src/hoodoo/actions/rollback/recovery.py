@@ -36,8 +36,7 @@ from hoodoo.timeline.plans import (
     PLANNER,
     is_clustering,
     pending_clusterings,
-    pending_compactions,
-    read_plan,
+    planned_logs,
 )
 from hoodoo.timeline.publish import INDEXING, target_of, withdraw
 from hoodoo.timeline.timeline import Timeline, reload
@@ -50,7 +49,8 @@ _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
 
 @frozen
 class Recovered:
-    """``done``: the instants that were undone. ``timeline`` is that of now; None where it has changed."""
+    """``done``: the instants that were undone. ``timeline`` is that of now; None where something was pending, which
+    may have ended since."""
 
     done: tuple[RolledBack, ...]
     timeline: Timeline | None
@@ -74,9 +74,8 @@ def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) 
     timeline, marked, _none = together(
         storage, partial(settled, storage, config), partial(storage.list, MARKERS), beats
     )
-    first = timeline
+    calm = None if timeline.pending() else timeline
     living = Liveness(storage)
-    withdrawn = False
     done: list[RolledBack] = []
     for action in _recovering(storage, timeline):
         done += _finished(storage, timeline, living, action)
@@ -105,7 +104,6 @@ def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) 
     for building in timeline.pending():
         if building.action == INDEXING and not living.is_alive(building.requested):
             withdraw(storage, timeline, building)
-            withdrawn = True
     living = Liveness(
         storage
     )  # heartbeats are there before what is pending: so they are listed after
@@ -113,9 +111,8 @@ def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) 
         # It keeps nothing yet (or nothing any more), and nobody is at it.
         if saved.traits.keeps and not living.is_alive(saved.requested):
             storage.delete(timeline.path(saved))
-            withdrawn = True
     _sweep(storage, timeline, marked, swept)
-    return Recovered(tuple(done), None if withdrawn or timeline is not first else first)
+    return Recovered(tuple(done), calm)
 
 
 def _finished(
@@ -219,12 +216,7 @@ def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list
     if not logs:
         return found
     # A compaction that was planned meanwhile names them (they change no row), and would miss them.
-    planned = {
-        log.path
-        for compaction in pending_compactions(timeline)
-        for slice_ in read_plan(storage, timeline, compaction).slices
-        for log in slice_.log_files
-    }
+    planned = planned_logs(storage, timeline)
     return [*found, *(log.path for log in logs if log.path not in planned)]
 
 

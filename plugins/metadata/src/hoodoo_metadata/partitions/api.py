@@ -117,6 +117,29 @@ class Missed:
     ids: dict[str, list[str]]
 
 
+class OfFiles:
+    """A partition that the driver writes, of the files of an action: tasks have nothing to write for it."""
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
+
+    def write(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
+
+    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
+        return ()
+
+
+class OfKeys:
+    """A partition that tasks write, of the record keys of an action: its files alone say nothing."""
+
+    def deltas(self, work: Work) -> Sequence[Delta]:
+        return ()
+
+    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
+        return ()
+
+
 class Partition(Protocol):
     """A partition of the metadata table. Picklable: workers merge its entries."""
 

@@ -17,12 +17,12 @@ from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.keys import filter_key
 from hoodoo_metadata.layout import BLOOM_FILTERS, group_id, group_of
 from hoodoo_metadata.options import FILTER_GROUPS
-from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+from hoodoo_metadata.partitions.api import Beginning, OfFiles, Work
 from hoodoo_metadata.schema import record_schema
 
 
 @frozen
-class BloomFiltersPartition:
+class BloomFiltersPartition(OfFiles):
     """See :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str = BLOOM_FILTERS
@@ -74,12 +74,6 @@ class BloomFiltersPartition:
             begun.schema_text, base=False, places=begun.places_of(self.name),
         )  # fmt: skip
         return write_filters(engine, files, work.files.added, groups)
-
-    def write(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
-
-    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
-        return ()
 
     def merged(
         self, storage: Storage, slice_: FileSlice, schema_text: str

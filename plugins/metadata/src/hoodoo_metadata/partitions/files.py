@@ -14,11 +14,11 @@ from hoodoo_metadata.begin import begin_files
 from hoodoo_metadata.combine import files_merged
 from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.layout import FILES
-from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+from hoodoo_metadata.partitions.api import Beginning, OfFiles, Work
 
 
 @frozen
-class FilesPartition:
+class FilesPartition(OfFiles):
     """See :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str = FILES
@@ -32,15 +32,6 @@ class FilesPartition:
 
     def deltas(self, work: Work) -> Sequence[Delta]:
         return [work.files.delta()]
-
-    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
-
-    def write(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
-
-    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
-        return ()
 
     def merged(
         self, storage: Storage, slice_: FileSlice, schema_text: str

@@ -12,9 +12,8 @@ from hoodoo.storage.api import Storage
 
 from hoodoo_metadata.begin import begin_growing
 from hoodoo_metadata.combine import newest_merged
-from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.layout import GROWING_INDEX
-from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+from hoodoo_metadata.partitions.api import Beginning, Missed, OfKeys, Work
 from hoodoo_metadata.partitions.record_index import (
     may_repeat,
     not_unique,
@@ -26,7 +25,7 @@ from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_ro
 
 
 @frozen
-class GrowingIndexPartition:
+class GrowingIndexPartition(OfKeys):
     """See :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str = GROWING_INDEX
@@ -37,12 +36,6 @@ class GrowingIndexPartition:
 
     def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
         return begin_growing(beginning.state, beginning.table, beginning.pending, beginning.size)
-
-    def deltas(self, work: Work) -> Sequence[Delta]:
-        return ()
-
-    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         keys = work.keys

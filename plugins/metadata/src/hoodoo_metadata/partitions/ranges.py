@@ -15,11 +15,11 @@ from hoodoo_metadata.column_stats.deltas import range_deltas
 from hoodoo_metadata.combine import newest_merged, ranges_merged
 from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.layout import PARTITION_STATS
-from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+from hoodoo_metadata.partitions.api import Beginning, OfFiles, Work
 
 
 @frozen
-class RangesPartition:
+class RangesPartition(OfFiles):
     """One of the two. See :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str
@@ -34,15 +34,6 @@ class RangesPartition:
     def deltas(self, work: Work) -> Sequence[Delta]:
         groups = {self.name: work.groups(self.name)}
         return range_deltas(work.ranges, work.files, work.columns, groups)
-
-    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
-
-    def write(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
-
-    def catch_up(self, missed: Missed) -> tuple[WriteStat, ...]:
-        return ()
 
     def merged(
         self, storage: Storage, slice_: FileSlice, schema_text: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from attrs import evolve, frozen
@@ -16,10 +16,9 @@ from hoodoo.timeline import properties
 from hoodoo_metadata.begin import begin_index
 from hoodoo_metadata.combine import newest_merged
 from hoodoo_metadata.definitions import is_partitioned
-from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, is_unique
 from hoodoo_metadata.layout import RECORD_INDEX, is_own
-from hoodoo_metadata.partitions.api import Beginning, Missed, Work
+from hoodoo_metadata.partitions.api import Beginning, Missed, OfKeys, Work
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.record_index.locations import millis_of
 from hoodoo_metadata.record_index.rows import GroupFiles, places, write_index_rows
@@ -31,7 +30,7 @@ _ASKS = (Operation.UPSERT, Operation.DELETE)
 
 
 @frozen
-class RecordIndexPartition:
+class RecordIndexPartition(OfKeys):
     """Global, or with file groups for each partition path. See :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str = RECORD_INDEX
@@ -48,12 +47,6 @@ class RecordIndexPartition:
         return begin_index(
             beginning.state, beginning.table, beginning.pending, beginning.size, self.name
         )
-
-    def deltas(self, work: Work) -> Sequence[Delta]:
-        return ()
-
-    def of_files(self, work: Work) -> tuple[WriteStat, ...]:
-        return ()
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
         keys, change = work.keys, work.change
