@@ -47,7 +47,12 @@ def fraction(keys: pa.Array) -> npt.NDArray[np.float64]:
 
 def part_of(keys: pa.Array, parts: int) -> pa.Array:
     """The task of each key when nothing but the key matters: int32, ``0 <= part < parts``."""
-    return pa.array((key_hash(keys) % np.uint64(parts)).astype(np.int32))
+    return part_of_hash(key_hash(keys), parts)
+
+
+def part_of_hash(hashes: npt.NDArray[np.uint64], parts: int) -> pa.Array:
+    """The same, of keys whose hashes are known."""
+    return pa.array((hashes % np.uint64(parts)).astype(np.int32))
 
 
 def _mix(value: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -18,7 +18,6 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import cast
 
 from attrs import evolve, frozen
 
@@ -200,12 +199,13 @@ def _is_there(path: str, there: set[str]) -> bool:
 
 def settled(storage: Storage, config: TableConfig) -> Timeline:
     """The timeline, with all on it that has been decided when this was called."""
+    timeline: Timeline
     taken, timeline = together(storage, partial(_numbers, storage), partial(load, storage, config))
     last = settle(storage, config, taken)
     # What was listed at the same time may lack a decision that was carried out meanwhile, none from before.
     if taken.numbers and last not in taken.done:
         timeline = load(storage, config)
-    return cast("Timeline", evolve(timeline, decided=last))
+    return evolve(timeline, decided=last)
 
 
 def barrier(storage: Storage, timeline: Timeline) -> None:

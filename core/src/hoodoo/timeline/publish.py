@@ -49,10 +49,6 @@ INDEXING = "indexing"
 log = get_logger(__name__)
 
 
-def _nothing() -> None:
-    """There is nothing left to mark."""
-
-
 class Result(str, enum.Enum):
     """What became of a publish."""
 
@@ -69,7 +65,7 @@ class Outcome:
     result: Result
     instant: Instant
     reason: str = ""
-    mark: Callable[[], None] = field(default=_nothing, eq=False, repr=False)
+    mark: Callable[[], None] = field(default=lambda: None, eq=False, repr=False)
 
     @property
     def committed(self) -> bool:
@@ -254,10 +250,11 @@ def complete(
         if made:
             return _look_again(storage, timeline, instant, made[-1][1])
         return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
-    if mark is not None and marks:
-        mark()
     if mark is not None:
-        return Outcome(Result.COMMITTED, made[-1][0], mark=_nothing if marks else mark)
+        if not marks:
+            return Outcome(Result.COMMITTED, made[-1][0], mark=mark)
+        mark()
+        return Outcome(Result.COMMITTED, made[-1][0])
     found = _compare(storage, timeline, made[-1][0], instant, decision.content)
     if found.result is not Result.UNKNOWN:
         return found

@@ -29,6 +29,7 @@ from hoodoo.merge.pairs import merge_pairs
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema.conform import conform
 from hoodoo.options.table import BY_ARRIVAL
@@ -231,12 +232,17 @@ class FetchRows:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         keys = self.wanted.table().column("record_key").combine_chunks()
-        for batch in batches:
-            for payload in batch.column("payload").to_pylist():
-                for slice_ in slice_json.unpack(payload):
-                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                        found = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
-                        yield conform(found.select(self.out_schema.names), self.out_schema)
+        for _slice, rows in self._stored(batches):
+            found = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
+            yield conform(found.select(self.out_schema.names), self.out_schema)
+
+    def _stored(
+        self, batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[tuple[FileSlice, pa.RecordBatch]]:
+        for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
+            for slice_ in slice_json.unpack(payload):
+                for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                    yield slice_, rows
 
 
 @frozen
@@ -244,11 +250,9 @@ class LivingKeys(FetchRows):
     """The same, of their keys and file groups alone."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
-            for slice_ in slice_json.unpack(payload):
-                for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                    groups = pa.repeat(slice_.file_id, rows.num_rows)
-                    yield pa.record_batch([rows.column(RECORD_KEY), groups], schema=self.out_schema)
+        for slice_, rows in self._stored(batches):
+            groups = pa.repeat(slice_.file_id, rows.num_rows)
+            yield pa.record_batch([rows.column(RECORD_KEY), groups], schema=self.out_schema)
 
 
 def living(target: WriteTarget, found: pa.Table, stored: pa.Schema) -> pa.Table:

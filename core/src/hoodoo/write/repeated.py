@@ -18,7 +18,7 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.produce.columns import append_columns, routed
-from hoodoo.produce.spread import key_hash
+from hoodoo.produce.spread import key_hash, part_of_hash
 from hoodoo.write.target import WriteTarget
 
 _HASH = pa.field("key_hash", pa.int64())
@@ -57,7 +57,7 @@ class HashKeys:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             hashes = key_hash(batch.column(RECORD_KEY))
-            part = _part(hashes, self.parts)
+            part = part_of_hash(hashes, self.parts)
             yield pa.record_batch([pa.array(hashes.view(np.int64)), part, part], self.out_schema)
 
 
@@ -109,7 +109,7 @@ class RouteRepeated:
             if self.again is not None:
                 met = _among(hashes, self.again)
                 batch, hashes = batch.filter(pa.array(met)), hashes[met]
-            part = _part(hashes, self.parts)
+            part = part_of_hash(hashes, self.parts)
             yield append_columns(batch, self.out_schema, **{PART: part, SLOT: part})
 
 
@@ -129,10 +129,6 @@ class FoldByKey:
         if held:
             rows = pa.Table.from_batches(held).sort_by("__seq")
             yield from fold(rows, self.merger).combine_chunks().to_batches()
-
-
-def _part(hashes: npt.NDArray[np.uint64], parts: int) -> pa.Array:
-    return pa.array((hashes % np.uint64(parts)).astype(np.int32))
 
 
 def _among(hashes: npt.NDArray[np.uint64], again: Side) -> npt.NDArray[np.bool_]:

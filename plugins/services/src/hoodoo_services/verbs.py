@@ -255,8 +255,8 @@ def rebuild_index(
 
     A global index that is made becomes the table's, if no index binds it yet and each key is in one place:
     see :meth:`~hoodoo.Table.switch_index`. Raises ConfigError for a partition that Hoodoo does not keep, or that can't
-    be made so,
-    UnsupportedTableError for table version 6, CommitConflictError while another process is at it.
+    be made so, UnsupportedTableError for one that tables of this version do not have, CommitConflictError while
+    another process is at it.
     """
     said = {"buckets": buckets, "hash": hash, "scaling": scaling, "cap": cap}
     shape = {word: value for word, value in said.items() if value is not None}
