@@ -167,6 +167,7 @@ def test_every_family_that_registers_has_a_protocol() -> None:
         "command",
         "creation",
         "family",
+        "function",
         "observer",
     }
     hooks = Kernel([]).hooks

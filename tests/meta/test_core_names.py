@@ -38,7 +38,7 @@ WORDS = {
     "size",
 }
 # Families whose members are called by their names from methods of the same name.
-BY_METHOD = {"command", "report"}
+BY_METHOD = {"command", "function", "report"}
 
 # What actions are called in files of the timeline, and families of plugins: in these rooms the words are the format's.
 FORMAT = {"clean", "clustering", "compaction", "restore", "savepoint"}

@@ -452,6 +452,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "service_policy": (ServicePolicy,),
     "report": (Reporter,),
     "command": (),
+    "function": (),
     "observer": (Event,),
 }
 REGISTRATION = (Registration, Option, Settings)

@@ -23,8 +23,27 @@ def __getattr__(name: str) -> Any:
         from hoodoo.table import table
 
         return getattr(table, name)
-    raise AttributeError(f"module 'hoodoo' has no attribute {name!r}")
+    free = name.isidentifier() and not name.startswith("_") and not _is_module(name)
+    found = _offered(name) if free else None
+    if found is None:
+        raise AttributeError(f"module 'hoodoo' has no attribute {name!r}", name=name)
+    return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from hoodoo.kernel.functions import function_names
+
+    return sorted({*__all__, *function_names()})
+
+
+def _is_module(name: str) -> bool:
+    """Python asks for an attribute first where a module is imported from the package."""
+    from importlib.util import find_spec
+
+    return find_spec(f"{__name__}.{name}") is not None
+
+
+def _offered(name: str) -> Any:
+    from hoodoo.kernel.functions import function
+
+    return function(name)

@@ -9,7 +9,7 @@ Order of the families, as a row meets them on its way into a table:
 
 family -> storage -> creation -> engine -> key generator -> merger -> index -> layout -> serializer -> file format ->
 log format -> log block format -> change log -> conflict -> lock -> participant -> pruner -> query type -> action ->
-archived timeline -> clustering updates -> report -> command -> observer
+archived timeline -> clustering updates -> report -> command -> function -> observer
 
 Core works with these. A family that only a distribution works with is brought by it (``hoodoo_families``).
 """
@@ -29,6 +29,7 @@ from hoodoo.hookspecs import (
     engine,
     family,
     file_format,
+    function,
     index,
     key_generator,
     layout,
@@ -73,6 +74,7 @@ FAMILIES: dict[str, Family] = {
     "clustering_updates": clustering_updates.FAMILY,
     "report": report.FAMILY,
     "command": command.FAMILY,
+    "function": function.FAMILY,
     "observer": observer.FAMILY,
 }
 
@@ -90,6 +92,7 @@ _BRINGS = {
     "hoodoo-history": ("change_log", "query_type"),
     "hoodoo-serve": ("service_policy",),
     "hoodoo-cli": ("report", "command"),
+    "hoodoo-frames": ("function",),
 }
 USUAL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FAMILIES, ("hoodoo-standard",)),

@@ -59,7 +59,7 @@ class Registration:
     ``roles`` are what core looks for by what it does, not by its name; the page of each family lists those that it
     has.
 
-    ``verbs``, of an action, a report, a query type or a participant: methods that :class:`hoodoo.Table` gets by it. Name of the
+    ``verbs``, of an action, a report, a query type, a participant or a function: methods that :class:`hoodoo.Table` gets by it. Name of the
     method -> the text ``package.module:name`` of a function, whose first argument is the table's handle.
 
     ``check``, of an action, gets the options of a call as text when a table is created or opened, if one of

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from hoodoo.calls import checked_methods
 from hoodoo.errors import CallError, EngineError
+from hoodoo.kernel.functions import OF_READS, function, function_names
 
 
 @checked_methods
@@ -24,6 +26,18 @@ class Rows:
         "A read is no pyarrow Dataset: give columns=... and where=... to table.read, and the scan itself to "
         "polars.LazyFrame(scan) or duckdb. "
     )
+
+    if not TYPE_CHECKING:  # methods that plugins bring
+
+        def __getattr__(self, name: str) -> Any:
+            found = None if name.startswith("_") else function(OF_READS + name)
+            if found is None:
+                text = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self)
+            return partial(found, self)
+
+        def __dir__(self) -> list[str]:
+            return sorted({*super().__dir__(), *function_names(OF_READS)})
 
     @property
     @abstractmethod
