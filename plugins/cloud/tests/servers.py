@@ -25,6 +25,10 @@ class Server:
     endpoint: str
 
     @property
+    def port(self) -> int:
+        return int(self.endpoint.rpartition(":")[2])
+
+    @property
     def options(self) -> dict[str, str]:
         return {
             "endpoint": self.endpoint,

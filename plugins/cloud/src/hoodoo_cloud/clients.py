@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
+import time
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from hoodoo.errors import ConfigError, StorageError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
+from hoodoo_cloud.faults import cut_off
 from hoodoo_cloud.places import Place
 
+T = TypeVar("T")
 _CONNECT = 5.0  # seconds
 _PACE = 1 << 20  # bytes in a second that a slow line takes, at least
 _lock = threading.Lock()
@@ -57,6 +62,20 @@ def client(place: Place, retries: bool = True, size: int = 0) -> Any:
                     "Correct the options, or the variables of the cloud.",
                 ) from None
         return found
+
+
+def tried(place: Place, call: Callable[[], T]) -> T:
+    """What ``call`` reads. The client itself sends a request again that was not answered; of an answer that was
+    cut off in its middle it knows nothing more."""
+    end, pause = time.monotonic() + place.timeout, 0.05
+    while True:
+        try:
+            return call()
+        except Exception as error:
+            if not cut_off(error) or time.monotonic() + pause > end:
+                raise
+        time.sleep(pause * random.uniform(0.5, 1))
+        pause = min(2 * pause, 5.0)
 
 
 def _made(place: Place, retries: bool, more: float) -> Any:

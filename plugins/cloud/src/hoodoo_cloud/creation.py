@@ -19,7 +19,7 @@ import obstore
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.temporaries import TEMP_DIR
 
-from hoodoo_cloud.clients import client
+from hoodoo_cloud.clients import client, tried
 from hoodoo_cloud.faults import CREATING, Fate, explained, fate
 from hoodoo_cloud.places import Place
 
@@ -41,7 +41,7 @@ def send(place: Place, key: str, data: bytes | memoryview, token: str) -> None:
 
 def token_of(place: Place, key: str) -> str | None:
     """The token of the creation of what lies there. Raises FileNotFoundError, and obstore's errors."""
-    found = obstore.get(client(place), key, options={"head": True})
+    found = tried(place, lambda: obstore.get(client(place), key, options={"head": True}))
     return found.attributes.get(TOKEN)
 
 
@@ -101,6 +101,11 @@ def prove(place: Place, below: Callable[[str], str], root: str) -> None:
         _proven.add(place)
 
 
+def _text_and_token(place: Place, key: str) -> tuple[bytes, str | None]:
+    kept = obstore.get(client(place), key)
+    return bytes(kept.bytes()), kept.attributes.get(TOKEN)
+
+
 def _probe(place: Place, key: str, obj: str) -> None:
     where = dict(place.settings).get("endpoint", place.bucket)
     fix = (
@@ -110,8 +115,7 @@ def _probe(place: Place, key: str, obj: str) -> None:
     try:
         created = create(place, key, b"first", obj)
         again = create(place, key, b"second", obj)
-        kept = obstore.get(client(place), key)
-        text, owner = bytes(kept.bytes()), kept.attributes.get(TOKEN)
+        text, owner = tried(place, lambda: _text_and_token(place, key))
     except StorageError:
         raise
     except Exception as error:

@@ -11,6 +11,7 @@ from obstore.exceptions import (
     InvalidPathError,
     NotSupportedError,
     PermissionDeniedError,
+    PreconditionError,
     UnauthenticatedError,
 )
 
@@ -31,6 +32,7 @@ _REJECTED = (
     "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", "InvalidToken",
     "InvalidClientTokenId", "invalid_client",
 )  # fmt: skip
+_REFUSALS = (PermissionDeniedError, UnauthenticatedError, NotSupportedError, InvalidPathError)
 
 
 class Fate(Enum):
@@ -46,8 +48,7 @@ def fate(error: Exception) -> Fate:
     """Of a request that creates an object on the condition that there is none, sent once."""
     if isinstance(error, AlreadyExistsError):
         return Fate.EXISTS
-    refusals = (PermissionDeniedError, UnauthenticatedError, NotSupportedError, InvalidPathError)
-    if isinstance(error, (*refusals, FileNotFoundError)):
+    if isinstance(error, (*_REFUSALS, FileNotFoundError)):
         return Fate.REFUSED
     status = _status(error)
     if status in (409, 429) or never_sent(error):
@@ -65,6 +66,12 @@ def never_sent(error: Exception) -> bool:
 def _status(error: Exception) -> int:
     found = _STATUS.search(str(error))
     return int(found[1]) if found else 0
+
+
+def cut_off(error: Exception) -> bool:
+    """Whether the answer ended before its end, or never began: a read may be sent again."""
+    known = (*_REFUSALS, FileNotFoundError, PreconditionError, AlreadyExistsError, StorageError)
+    return not isinstance(error, known) and not _status(error)
 
 
 def no_bucket(error: Exception) -> bool:

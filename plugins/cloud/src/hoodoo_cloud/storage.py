@@ -22,7 +22,7 @@ from obstore.exceptions import PreconditionError
 
 from hoodoo_cloud import creation, places, reading
 from hoodoo_cloud import scratch as local_places
-from hoodoo_cloud.clients import client
+from hoodoo_cloud.clients import client, tried
 from hoodoo_cloud.faults import Fate, explained, fate, no_bucket
 from hoodoo_cloud.places import Place
 
@@ -159,12 +159,14 @@ class ObjectStorage:
     def get(self, path: str) -> bytes:
         key = self._key(path)
         with self._guard("reading", path):
-            return obstore.get(client(self.place), key).bytes().to_bytes()
+            return tried(
+                self.place, lambda: obstore.get(client(self.place), key).bytes().to_bytes()
+            )
 
     def open(self, path: str) -> pa.NativeFile:
         key = self._key(path)
         with self._guard("opening", path):
-            found = obstore.head(client(self.place), key)
+            found = tried(self.place, lambda: obstore.head(client(self.place), key))
         # Not a method's frame: a file that is open holds no more than it needs.
         return reading.opened(found["size"], _Ranges(self, path, key, found["e_tag"]).read)
 
@@ -172,7 +174,7 @@ class ObjectStorage:
         key = self._key(path)
         try:
             with self._guard("looking at", path):
-                found = obstore.head(client(self.place), key)
+                found = tried(self.place, lambda: obstore.head(client(self.place), key))
         except FileNotFoundError:
             return None
         return Entry(path, found["size"], found["last_modified"].timestamp())
@@ -185,9 +187,11 @@ class ObjectStorage:
         folders: builtins.list[Entry] = []
         with self._guard("listing", prefix):
             if recursive:
-                objects: Any = obstore.list(store, key or None, chunk_size=1000).collect()
+                objects: Any = tried(
+                    self.place, lambda: obstore.list(store, key or None, chunk_size=1000).collect()
+                )
             else:
-                found = obstore.list_with_delimiter(store, key or None)
+                found = tried(self.place, lambda: obstore.list_with_delimiter(store, key or None))
                 objects = found["objects"]
                 folders = [Entry(p[cut:], is_dir=True) for p in found["common_prefixes"]]
         made = [
@@ -258,8 +262,11 @@ class _Ranges:
         if self.tag:
             options["if_match"] = self.tag  # type: ignore[assignment]
         try:
-            found = obstore.get(client(self.storage.place), self.key, options=options)  # type: ignore[arg-type]
-            return found.bytes().to_bytes()
+            store: Any = client(self.storage.place)
+            return tried(
+                self.storage.place,
+                lambda: obstore.get(store, self.key, options=options).bytes().to_bytes(),  # type: ignore[arg-type]
+            )
         except (FileNotFoundError, PreconditionError):
             raise OSError(
                 f"{uri}: it was deleted or replaced while it was read. Fix: read the table again."

@@ -1,0 +1,87 @@
+"""A line that is slow, asks to slow down, loses answers or cuts them off: the table is right, in a bounded time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import hoodoo
+import pytest
+from hoodoo.errors import StorageError
+from hoodoo.table.settings import open_storage
+from servers import Server
+from shaping import CUT, CUT_AFTER, HALF, Line, Trouble, line_to
+from small_tables import created, rows, texts
+
+MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
+TROUBLES = {
+    "slow down": Trouble(503, "SlowDown"),
+    "too many": Trouble(429, "TooManyRequests"),
+    "error": Trouble(500, "InternalError"),
+    "error, but done": Trouble(500, "InternalError", after=True),
+    "slow down, but done": Trouble(503, "SlowDown", after=True),
+    "lost": CUT,
+    "lost, but done": CUT_AFTER,
+    "half an answer": HALF,
+}
+KINDS = list(TROUBLES) if MORE else ["slow down", "lost, but done", "half an answer"]
+
+
+@pytest.fixture
+def line(server: Server) -> Iterator[Line]:
+    with line_to(server.port) as found:
+        yield found
+
+
+def _place(server: Server, line: Line) -> tuple[str, dict[str, str]]:
+    uri = f"{server.bucket(f'b-{uuid4().hex}')}/t"
+    return uri, {**server.options, "endpoint": line.endpoint}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_over_a_bad_line(server: Server, line: Line, kind: str) -> None:
+    """Every third request, and those that repeat it may have the same fate."""
+    uri, options = _place(server, line)
+    line.rule = lambda request: TROUBLES[kind] if request.number % 3 == 0 else None
+    table = created(uri, options)
+    table.upsert(rows({1: "a", 2: "a"}, 1))
+    table.upsert(rows({1: "b", 3: "b"}, 2))
+    table.delete(rows({2: ""}, 3))
+    again = hoodoo.open(uri, options)
+    assert texts(again) == {1: "b", 3: "b"}
+    assert line.troubles > 10
+    line.rule = None
+    assert not again.verify().findings
+
+
+def test_a_store_that_only_asks_to_slow_down(server: Server, line: Line) -> None:
+    """It is tried again, ever less often, for the time that the user gave; nothing is written."""
+    uri, options = _place(server, line)
+    table = created(uri, options)
+    table.upsert(rows({1: "a"}, 1))
+    given = {**options, "hoodoo.cloud.timeout": "2"}
+    store: Any = open_storage(uri, given)
+    assert store.put_if_absent("warm", b"1")
+    line.rule = lambda request: Trouble(503)
+    for call in (lambda: store.get("warm"), lambda: store.put_if_absent("x", b"1")):
+        before, began = len(line.requests), time.monotonic()
+        with pytest.raises(StorageError, match="asks to slow down"):
+            call()
+        assert time.monotonic() - began < 8
+        assert 3 < len(line.requests) - before < 20
+    line.rule = None
+    assert store.head("x") is None
+    assert texts(hoodoo.open(uri, options)) == {1: "a"}
+
+
+def test_each_request_takes_longer(server: Server) -> None:
+    with line_to(server.port, delay=0.05) as line:
+        uri, options = _place(server, line)
+        store = open_storage(uri, options)
+        store.put_if_absent("x", b"1")
+        began = time.monotonic()
+        assert store.get("x") == b"1"
+        assert time.monotonic() - began >= 0.05
