@@ -263,7 +263,9 @@ def timeline_sheet(table: Any, commits: dict[str, list[Any]]) -> Sheet:
         "Timeline", "month, instant, action, operation, inserted, updated, deleted",
         ("total", f"{len(known)} instants", "", "", *sums), numbers=3,
     )  # fmt: skip
-    for instant in table.timeline().writes():  # what is not archived yet; cleans are among the others
+    for (
+        instant
+    ) in table.timeline().writes():  # what is not archived yet; cleans are among the others
         month, commit = known[instant.requested]
         counts = [f"{n:,}" if n else "" for n in totals([commit])]
         label = month if commit is commits[month][0] else ""

@@ -479,6 +479,8 @@ NO_ANSWER = {
     ("Held", "release"): "comes after the decision: a warning names the plugin",
     ("Step", "out_schema"): "a step is core's, or the index's: see locate",
     ("StoreTraits", "sweep"): "answers nothing",
+    ("StoreTraits", "recall"): "asked as a truth: any answer is one",
+    ("StoreTraits", "forget"): "answers nothing",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -94,7 +95,8 @@ def schedule(
 @define
 class Life:
     """One action that is on the timeline. ``timeline``: as the action looked at the table. ``what``: the action, in
-    messages. ``retry``: what to do where it was not published; ``unknown``: where nobody knows."""
+    messages. ``retry``: what to do where it was not published; ``unknown``: where nobody knows. ``confirm`` says by
+    CommitConflictError that the instant is another one's, too; before any file bears it."""
 
     storage: Storage
     timeline: Timeline
@@ -102,6 +104,7 @@ class Life:
     what: str
     retry: str = LOOK_AT_TIMELINE
     unknown: str = RUN_AGAIN
+    confirm: Callable[[], None] = lambda: None
 
     @property
     def requested(self) -> str:
@@ -199,8 +202,14 @@ def request(
     unknown: str = RUN_AGAIN,
     check: Check | None = None,
     named: Callable[[str], bool] | None = None,
+    later: datetime | None = None,
 ) -> Life:
-    """An action that is not planned before it is run: its request is on the timeline."""
+    """An action that is not planned before it is run: its request is on the timeline. ``later``: now; the caller
+    confirms the request beside other work."""
+    if later is not None and check is not None and named is not None:
+        found = publish.request_later(storage, timeline, action, plan, later, check, named)
+        if found is not None:
+            return Life(storage, timeline, found[0], what or action, retry, unknown, found[1])
     instant = publish.request(storage, timeline, action, plan, check=check, named=named)
     return Life(storage, timeline, instant, what or action, retry, unknown)
 

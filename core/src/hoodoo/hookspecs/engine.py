@@ -165,6 +165,12 @@ def uses_workspace(engine: Engine) -> bool:
     return getattr(engine, "uses_workspace", True) is not False
 
 
+def runs_once(engine: Engine) -> bool:
+    """Whether each task of the engine runs once, and has ended when the engine answers: no, unless it has an attribute
+    ``runs_once`` that is True, as one has whose tasks are threads of the process that asks."""
+    return getattr(engine, "runs_once", False) is True
+
+
 class EngineHooks:
     @hookspec
     def hoodoo_arrow_schema(self, schema: Any) -> pa.Schema | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from hoodoo.hookspecs.family import Family, Optional
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Entry, Storage
 
 __all__ = ["FAMILY", "Storage", "StoreTraits"]
 
@@ -28,6 +29,14 @@ class StoreTraits(Protocol):
 
     def sweep(self) -> None:
         """Remove what processes that are dead left in its scratch places."""
+
+    def recall(self, unchanged: Callable[[Callable[[str], list[Entry] | None]], bool]) -> bool:
+        """In this thread, and those that work for it, a look at the table begins. The store asks again, all at the
+        same time, what the last look asked (``list``, ``get``, ``head``); where ``unchanged``, which is given what
+        answers a listing of these, says that the table is as it was, it answers each once from that. Whether it does."""
+
+    def forget(self) -> None:
+        """The look ends."""
 
 
 FAMILY = Family(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import frozen
@@ -90,7 +90,8 @@ class GuardedStorage:
     def scratch(self) -> str:
         return self.inner.scratch()
 
-    def sweep(self) -> None:
-        sweep = getattr(self.inner, "sweep", None)
-        if sweep is not None:
-            sweep()
+    def __getattr__(self, name: str) -> Any:
+        """What else the store may have."""
+        if name.startswith("_") or name == "inner":  # copies look at an object without a state
+            raise AttributeError(name)
+        return getattr(self.inner, name)

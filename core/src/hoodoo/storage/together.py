@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Entry, Storage
 
 
 def at_once(storage: Storage) -> int:
@@ -25,5 +27,38 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
             answers.append(call())
         return answers
     with ThreadPoolExecutor(most) as pool:
-        running = [pool.submit(call) for call in calls]
+        running = [pool.submit(copy_context().run, call) for call in calls]
     return [future.result() for future in running]
+
+
+@contextmanager
+def beside(storage: Storage, call: Callable[[], object]) -> Iterator[None]:
+    """What is done inside comes after ``call``, or at the same time. Both have ended at the end; the error of ``call``
+    is raised first."""
+    if at_once(storage) < 2:
+        call()
+        yield
+        return
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(copy_context().run, call)
+        try:
+            yield
+        finally:
+            running.result()
+
+
+@contextmanager
+def looking(
+    storage: Storage, unchanged: Callable[[Callable[[str], list[Entry] | None]], bool]
+) -> Iterator[bool]:
+    """Inside is a look at the table; whether it is as it was at the look before, as far as ``unchanged`` says of the
+    listings that were made again. False for a store that does not :meth:`recall` looks."""
+    recall = getattr(storage, "recall", None)
+    if recall is None:
+        yield False
+        return
+    known = bool(recall(unchanged))
+    try:
+        yield known
+    finally:
+        storage.forget()  # type: ignore[attr-defined]  # optional, with recall

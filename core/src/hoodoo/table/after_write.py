@@ -25,12 +25,13 @@ class AfterWrites:
 
     def __init__(self, table: TableHandle) -> None:
         self.table = table
+        self.seen: Timeline | None = None
         self._made: tuple[Kernel, Settings, list[AfterWrite]] | None = None
 
     def run(self, due: Sequence[AfterWrite], engine: Callable[[], Engine]) -> None:
         """Do those of ``due`` that it is time for."""
         table = self.table
-        timeline: Timeline | None = None  # loaded once for all that have nothing to do
+        timeline, self.seen = self.seen, None  # loaded once for all that have nothing to do
         for service in due:
             try:
                 timeline = timeline or table.load_timeline()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -38,14 +39,15 @@ from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.read.stored_row import stored_row
-from hoodoo.storage.api import Storage
-from hoodoo.storage.together import together
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.together import looking, together
 from hoodoo.table import settings as tables
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import call_action
 from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.instants import next_instant
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
 from hoodoo.timeline.snapshot import Snapshot
@@ -175,6 +177,22 @@ class TableHandle:
                 "upgrade it with Hudi 1.1 or newer to version 9.",
             )
         self.participants.each.refuse_unanswered(self.config)
+
+    def _is_shown(self, listed: Callable[[str], list[Entry] | None]) -> bool:
+        """Whether the timeline is as this handle knows it, with nothing pending."""
+        known, found = self._timeline, listed(self.config.timeline_path)
+        if known is None or found is None:
+            return False
+        return known.is_shown_by(e.name for e in found if not e.is_dir)
+
+    def likely_instant(self, now: datetime) -> str:
+        """What the next instant will be if nobody comes before it."""
+        after = None if self._timeline is None else self._timeline.last_instant_time()
+        return next_instant(now, after, self.config.timezone)
+
+    def saw(self, timeline: Timeline) -> None:
+        """The timeline as it is now, with what has just been published."""
+        self.after_writes.seen = self._timeline = timeline
 
     # --- plugins ----------------------------------------------------------------------------------
     def plugins(self) -> tables.Plugins:
@@ -318,20 +336,25 @@ class TableHandle:
             self.check_writable()
         for left in reversed(range(SNAPSHOT_ATTEMPTS)):
             # Others archived between a listing and its reading: look again.
-            with suppress(FileNotFoundError) if left else nullcontext():
+            with suppress(FileNotFoundError) if left else nullcontext(), ExitStack() as stack:
                 runner = self.engine(data, engine)
-                if looks:
+                calm = not looks and stack.enter_context(looking(self.storage, self._is_shown))
+                if looks or calm:
                     self.refresh()
                 else:
                     self.use_properties(properties.recovered(self.storage))
                 self.plugins()  # what is missing is said before anything is changed
                 listed = None
                 if not looks:
-                    listed = recover(self.storage, self.config, spare).timeline
+                    listed = recover(self.storage, self.config, spare, calm).timeline
                     if repair and self.participants.repair(fresh=listed is not None):
                         listed = None
                 look = partial(self.newest_slices, listed, checked)
-                if listed is None:  # the properties are read after the timeline
+                if (
+                    calm and listed is not None
+                ):  # properties that change meanwhile refuse the commit
+                    (timeline, slices), now = look(), self.config
+                elif listed is None:  # the properties are read after the timeline
                     (timeline, slices), now = look(), properties.load(self.storage)
                 else:
                     read = partial(properties.load, self.storage)
@@ -359,6 +382,8 @@ class TableHandle:
             repeats=write_options.REPEATS.read(self.options),
             batch=batch,
             table=self.config.name,
+            likely=self.likely_instant,
+            saw=self.saw,
         )
 
     def warn_of_stored_keys(self, slices: Sequence[FileSlice]) -> None:

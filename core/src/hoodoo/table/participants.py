@@ -14,6 +14,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.joined import Joined
 from hoodoo.participants.of_table import Participants
+from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.target import WriteTarget
@@ -28,6 +29,8 @@ class TableParticipants:
     def __init__(self, table: TableHandle) -> None:
         self.table = table
         self._made: tuple[Settings, Participants] | None = None
+        # As of the last time that nothing stale was left.
+        self._fresh: Settings | None = None
 
     @property
     def each(self) -> Participants:
@@ -53,8 +56,12 @@ class TableParticipants:
         return self.each.join(storage, evolve(timeline, config=now or properties.load(storage)))
 
     def drop_stale(self) -> None:
-        """What would be wrong after a write, as nobody keeps it, goes before the first one."""
-        self.table.use_properties(self.each.stale(self.table.storage, self.table.config))
+        """What would be wrong after a write, as nobody keeps it, goes before the first one: across a network, the first
+        since the properties and options changed."""
+        now = self.table.settings
+        if at_once(self.table.storage) < 2 or now != self._fresh:
+            self.table.use_properties(self.each.stale(self.table.storage, self.table.config))
+            self._fresh = Settings(self.table.config, dict(now.options))
 
     def created(self) -> None:
         """Of a new table: make what its participants need."""

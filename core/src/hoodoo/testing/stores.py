@@ -98,6 +98,12 @@ class Delegating:
     def at_once(self) -> int:
         return at_once(self.inner)
 
+    def __getattr__(self, name: str) -> Any:
+        """How the store remembers looks, if it does."""
+        if name in ("recall", "forget"):
+            return getattr(self.inner, name)
+        raise AttributeError(name)
+
 
 class GatedStorage(Delegating):
     """Calls ``gate(operation, path)`` before each operation, in the thread that asks for it.

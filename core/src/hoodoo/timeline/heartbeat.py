@@ -37,14 +37,23 @@ class Beating:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._added: list[str] = []
+        self._ahead: str | None = None
 
     def add(self, requested: str) -> bool:
         """False: another writer has this instant, or is about to ask for it. Raises StorageError if the
         store does not take the heartbeat."""
+        if requested == self._ahead:
+            self._ahead = None
+            return True
         ours = _beats().start(self._storage, requested)
         if ours:
             self._added.append(requested)
         return ours
+
+    def add_ahead(self, requested: str) -> None:
+        """Of the instant that will be asked for if nothing comes before it."""
+        with suppress(StorageError):  # it is added when its time has come
+            self._ahead = requested if self.add(requested) else None
 
     def __enter__(self) -> Beating:
         return self
@@ -73,6 +82,9 @@ class Liveness:
         entry = self.look().get(requested)
         if entry is None:
             return False
+        if _beats().has(self._storage, requested):
+            return True
+        me = identity()
         try:
             data = self._storage.get(entry.path)
         except FileNotFoundError:
@@ -80,7 +92,6 @@ class Liveness:
         told = _decode(data)
         if data and not told:
             return False  # torn by a writer that died: Hudi's are empty, ours can be read
-        me = identity()
         if told.get("process") == me["process"]:
             return _beats().has(self._storage, requested)
         if told.get("host") == me["host"]:

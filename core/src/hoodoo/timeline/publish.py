@@ -60,12 +60,13 @@ class Result(str, enum.Enum):
 @frozen
 class Outcome:
     """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says on the ledger that
-    it is carried out; what nobody marks, the next writer does."""
+    it is carried out; what nobody marks, the next writer does. ``seen``: the timeline right before the decision."""
 
     result: Result
     instant: Instant
     reason: str = ""
     mark: Callable[[], None] = field(default=lambda: None, eq=False, repr=False)
+    seen: Timeline | None = field(default=None, eq=False, repr=False)
 
     @property
     def committed(self) -> bool:
@@ -103,16 +104,7 @@ def request(
             instant = Instant(requested, action, State.REQUESTED)
             ours = _put_requested(storage, timeline, instant, plan)
         seen = reload(storage, timeline)
-        # File names differ by action, so two actions can take the same millisecond: whoever sees
-        # the other one gives way.
-        rivals = [
-            i for i in seen.instants if i.requested == instant.requested and not _same(i, instant)
-        ]
-        if not named_action(action).is_heeded:
-            # Made of an old look, it may be older than what archiving has come past, where clocks
-            # differ: what lies between it and the timeline's start would look as if never committed.
-            rivals += [w for w in seen.writes() if order_key(w.requested) > order_key(requested)]
-        if ours and not rivals:
+        if ours and not _rivals(seen, instant):
             if check is not None and not named_action(action).is_heeded:
                 try:
                     check(seen)
@@ -130,6 +122,47 @@ def request(
         f"no free instant in {_REQUEST_ATTEMPTS} attempts.",
         "Try again; with many writers configure a lock provider.",
     )
+
+
+def request_later(
+    storage: Storage,
+    timeline: Timeline,
+    action: str,
+    plan: bytes,
+    now: datetime | None,
+    check: Check,
+    named: Callable[[str], bool],
+) -> tuple[Instant, Callable[[], None]] | None:
+    """:func:`request` of an action that nobody has to heed, and what looks for rivals and calls ``check``: before
+    files bear the instant, beside what else is done. It raises CommitConflictError; the request is the caller's
+    to take back then. None where the instant was another one's."""
+    instant = Instant(
+        _new_instant(timeline, timeline.last_instant_time(), now, named), action, State.REQUESTED
+    )
+    if not _put_requested(storage, timeline, instant, plan):
+        return None
+
+    def confirm() -> None:
+        seen = reload(storage, timeline)
+        if rivals := _rivals(seen, instant):
+            raise CommitConflictError(
+                f"instant {instant.requested}", f"{rivals[0]} came at the same time.", "Repeat it."
+            )
+        check(seen)
+
+    return instant, confirm
+
+
+def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
+    # File names differ by action, so two actions can take the same millisecond: whoever sees
+    # the other one gives way.
+    found = [i for i in seen.instants if i.requested == instant.requested and not _same(i, instant)]
+    if not named_action(instant.action).is_heeded:
+        # Made of an old look, it may be older than what archiving has come past, where clocks
+        # differ: what lies between it and the timeline's start would look as if never committed.
+        after = order_key(instant.requested)
+        found += [w for w in seen.writes() if order_key(w.requested) > after]
+    return found
 
 
 def _new_instant(
@@ -215,6 +248,7 @@ def complete(
     :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
     """
     made: list[tuple[Instant, bytes]] = []
+    looked: list[Timeline] = []
 
     def make(fresh: Timeline) -> Decision:
         known = _completed(fresh, instant)
@@ -236,6 +270,7 @@ def complete(
         action = completed_action(instant.action)
         done = Instant(instant.requested, action, State.COMPLETED, completed)
         made.append((done, content if isinstance(content, bytes) else content(fresh)))
+        looked[:] = [fresh]
         held = tuple(fresh.path(step) for step in _held(instant))
         return Decision(
             fresh.path(done), made[-1][1], held, () if beside is None else beside.files(done)
@@ -252,7 +287,7 @@ def complete(
         return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
     if mark is not None:
         if not marks:
-            return Outcome(Result.COMMITTED, made[-1][0], mark=mark)
+            return Outcome(Result.COMMITTED, made[-1][0], mark=mark, seen=looked[-1])
         mark()
         return Outcome(Result.COMMITTED, made[-1][0])
     found = _compare(storage, timeline, made[-1][0], instant, decision.content)

@@ -96,6 +96,14 @@ class Timeline:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
         return self.layout.file_name(instant) in self._names
 
+    def is_shown_by(self, names: Iterable[str]) -> bool:
+        """Whether a listing with these names shows the same, nothing of it pending."""
+        return not self.pending() and self._names == frozenset(names)
+
+    def followed_by(self, completed: Instant) -> Timeline:
+        """The timeline when ``completed``, which is pending here, is there and nothing else has come."""
+        return self.refreshed((*self._names, self.layout.file_name(completed)))
+
     def undone_since(self, before: Timeline) -> tuple[Instant, ...]:
         """Completed writes of the older look ``before`` that are neither here nor archived."""
         return tuple(i for i in before.writes() if not self.contains_or_before_start(i.requested))

@@ -22,6 +22,8 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.evolve import outgrown
+from hoodoo.participants.of_table import Participants
+from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
@@ -127,11 +129,24 @@ class CommitCheck:
         """The table has the index that this write went by: its keys may have to be unique otherwise now."""
         now, self._ahead = self._ahead or properties.load(self.target.storage), None
         then = self.target.config
+        if at_once(self.target.storage) > 1:  # they may have been read before the timeline
+            self._same_participants(then, now)
         if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
             raise CommitConflictError(
                 f"instant {self.instant.requested}", "the table has another index since this write began.",
                 "Repeat the write: it goes by the new one then.",
             )  # fmt: skip
+
+    def _same_participants(self, then: TableConfig, now: TableConfig) -> None:
+        """Nothing more is kept of the table than was when this write looked at it."""
+        for one in Participants.of_table(now).each:
+            for name in getattr(one, "properties", ()):
+                old, new = ({*(c.get(name) or "").split(",")} for c in (then, now))
+                if not new <= old | {""}:
+                    raise CommitConflictError(
+                        f"instant {self.instant.requested}", f"the table has another {name} since this write began.",
+                        "Repeat the write: it keeps to it then.",
+                    )  # fmt: skip
 
     def _same_plans(self, fresh: Timeline) -> None:
         """No clustering was planned that this write has not seen: its rows belong into the file groups to come,

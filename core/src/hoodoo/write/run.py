@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from hoodoo.errors import (
     StorageError,
 )
 from hoodoo.hookspecs.conflict import ConflictStrategy
-from hoodoo.hookspecs.engine import Workspace, uses_workspace
+from hoodoo.hookspecs.engine import Workspace, runs_once, uses_workspace
 from hoodoo.kernel.events import ActionEvents, action_events, running
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
@@ -30,8 +31,8 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import NOT_THERE
-from hoodoo.storage.together import together
-from hoodoo.timeline import partitions, placement, properties
+from hoodoo.storage.together import at_once, beside, together
+from hoodoo.timeline import partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
@@ -59,7 +60,8 @@ class WriteRequest:
     """What a write is asked for. ``look`` answers the table as it is now, after healing; ``undo`` takes
     back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
     the rows can be seen. ``repeats``: how often a write starts again that lost to another writer. ``table``: its name,
-    for events."""
+    for events. ``likely``: the next instant, as far as is known; ``saw`` is called with the timeline that has the
+    commit."""
 
     storage: Storage
     kind: WriteKind
@@ -71,6 +73,8 @@ class WriteRequest:
     repeats: int = 20
     batch: Batch | None = None
     table: str = ""
+    likely: Callable[[datetime], str] | None = None
+    saw: Callable[[Timeline], None] = lambda timeline: None
 
 
 def run(order: WriteRequest, data: Any) -> Commit:
@@ -90,9 +94,13 @@ def run(order: WriteRequest, data: Any) -> Commit:
                 ):
                     action = kind.action(target.logs is not None)
                     return attempts.done(Commit("", action, kind.operation.value.lower()))
-                life = _request(target, kind, attempts.beats)
+                life = _request(target, kind, attempts.beats, attempts.began)
                 # No file bears this instant yet: taking the request back leaves the table as it was.
-                with _taken_files_conflict(life), life.undone_on_error(partial(_take_back, life)):
+                with (
+                    _taken_files_conflict(life),
+                    life.undone_on_error(partial(_take_back, life)),
+                    beside(target.storage, life.confirm),
+                ):
                     prepared = rows.prepared_for(target, life.requested)
                     if prepared is None:
                         made = prepare(target, kind, data, rows.workspace, life.requested)
@@ -102,11 +110,13 @@ def run(order: WriteRequest, data: Any) -> Commit:
                         target.policy.refuse_inexact(grown)
                     planned = plan(target, prepared, life.requested)
                     replaced = _replaced(order, target, prepared, planned)
+                    if at_once(target.storage) > 1:  # while the request is confirmed
+                        _begin(target, life, prepared, planned)
                 groups, tasks = len(planned.slots), planned.parts
                 attempts.events.step("planned", file_groups=groups, tasks=tasks)
                 with _taken_files_conflict(life), life.undone_on_error(order.undo):
-                    puts = prepared.arriving.puts
-                    _begin(target, life, profile(kind.operation, planned.slots, puts))
+                    if life.instant.state is State.REQUESTED:
+                        _begin(target, life, prepared, planned)
                     written = write(target, prepared, planned, life.instant)
                     if planned.misplaced:
                         _note_misplaced(target)
@@ -196,7 +206,7 @@ def _commit(order: WriteRequest, make: Callable[[WriteTarget], _Work | None]) ->
                     return attempts.done(None)
                 life = _request(target, order.kind, attempts.beats)
                 with _taken_files_conflict(life), life.undone_on_error(order.undo):
-                    _begin(target, life, profile(order.kind.operation, (), {}))
+                    life.begin(_inflight(target, profile(order.kind.operation, (), {})))
                     stats = work.files(life.instant)
                     _settle(order, target, life, stats or None, direct=False)
                     metadata = CommitMetadata(order.kind.operation, stats, dict(work.replaced))
@@ -291,13 +301,16 @@ class _Attempts:
     ) -> None:
         self.order, self.can_repeat, self.beats, self.events = order, can_repeat, beats, events
         self._left, self._began = order.repeats, 0.0
+        self.began: datetime | None = None
+        far = at_once(order.storage) > 1 and order.likely is not None
+        self._look = self._look_beating if far else order.look
         self._conflict: CommitConflictError | None = None
 
     def __iter__(self) -> Iterator[WriteTarget]:
         order, turns = self.order, self.order.turns
         if turns.is_wary:
             turns.take(order.storage)
-        target = order.look()
+        target = self._look()
         target.engine.check(target.plugins.refs)
         while True:
             self._began = time.monotonic()
@@ -308,11 +321,19 @@ class _Attempts:
             if not self._left:
                 raise conflict
             turns.take(order.storage)
-            target = order.look()
+            target = self._look()
             if not self.can_repeat(target):
                 raise conflict
             self.events.step("repeated", after=str(conflict), left=self._left)
             self._left -= 1
+
+    def _look_beating(self) -> WriteTarget:
+        """Across a network the heartbeat of the likely instant goes with the look."""
+        assert self.order.likely is not None
+        self.began = datetime.now(timezone.utc)
+        ahead = partial(self.beats.add_ahead, self.order.likely(self.began))
+        with beside(self.order.storage, ahead):
+            return self.order.look()
 
     @contextmanager
     def repeated(self) -> Iterator[None]:
@@ -346,7 +367,10 @@ def _attempts(
 
 
 def _take_back(life: Life, instant: Instant) -> None:
-    life.storage.delete(life.timeline.path(instant))
+    if at_once(life.storage) > 1:  # it may have begun
+        publish.withdraw(life.storage, life.timeline, instant)
+    else:
+        life.storage.delete(life.timeline.path(instant))
 
 
 @contextmanager
@@ -377,7 +401,9 @@ def _taken_files_conflict(life: Life) -> Iterator[None]:
         ) from error
 
 
-def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Life:
+def _request(
+    target: WriteTarget, kind: WriteKind, beats: Beating, later: datetime | None = None
+) -> Life:
     action = kind.action(target.logs is not None)
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
     life = request(
@@ -385,6 +411,7 @@ def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Life:
         check=partial(refuse_taken, target.timeline),
         retry="Repeat the write.",
         unknown="Open the table and look at table.timeline() before writing the same rows again.",
+        later=later,
     )  # fmt: skip
     events = _events(target)
     if events is not None:
@@ -393,8 +420,13 @@ def _request(target: WriteTarget, kind: WriteKind, beats: Beating) -> Life:
     return life
 
 
-def _begin(target: WriteTarget, life: Life, begun: CommitMetadata) -> None:
-    life.begin(target.timeline.layout.encode_inflight(begun))
+def _begin(target: WriteTarget, life: Life, prepared: Prepared, planned: Planned) -> None:
+    puts = prepared.arriving.puts
+    life.begin(_inflight(target, profile(prepared.kind.operation, planned.slots, puts)))
+
+
+def _inflight(target: WriteTarget, begun: CommitMetadata) -> bytes:
+    return target.timeline.layout.encode_inflight(begun)
 
 
 def _settle(
@@ -418,6 +450,8 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
     for path in touched:
         if path not in known:
             partitions.ensure(target.storage, path, life.requested)
+    if not direct and at_once(target.storage) > 1 and runs_once(target.engine):
+        return  # of each file there is one, and its stat
     named = {path for stat in stats for path in stat.paths}
     # A direct write learns its partition paths from the rows: another attempt may have seen others.
     life.reconcile(named, None if direct else touched)
@@ -463,6 +497,8 @@ def _publish(
     )
     if noted:
         target.timeline.note(outcome.instant, noted[-1])
+    if outcome.seen is not None and at_once(target.storage) > 1:
+        order.saw(outcome.seen.followed_by(outcome.instant))
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,

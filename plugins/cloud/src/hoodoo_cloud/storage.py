@@ -17,7 +17,7 @@ from attrs import field, frozen
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.storage import temporaries
-from hoodoo.storage.api import Entry
+from hoodoo.storage.api import Entry, Storage
 from obstore.exceptions import PreconditionError
 
 from hoodoo_cloud import creation, places, reading
@@ -25,6 +25,7 @@ from hoodoo_cloud import scratch as local_places
 from hoodoo_cloud.clients import client, tried
 from hoodoo_cloud.faults import Fate, explained, fate, no_bucket
 from hoodoo_cloud.places import Place
+from hoodoo_cloud.remembering import remembering
 
 _NOT_PLAIN = frozenset({"", ".", ".."})
 _MOST = 5000 << 20  # bytes of one put, which S3 and Azure take
@@ -42,9 +43,9 @@ class ObjectStorage:
     place: Place = field(repr=False)
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> ObjectStorage:
+    def from_settings(cls, settings: Settings) -> Storage:
         """At the option ``hoodoo.storage.uri``, set by whoever opens the table."""
-        return cls(*places.find(settings))
+        return remembering(cls(*places.find(settings)))
 
     @property
     def shared(self) -> bool:

@@ -56,15 +56,23 @@ class Recovered:
     timeline: Timeline | None
 
 
-def recover(storage: Storage, config: TableConfig, spare: Collection[str] = ()) -> Recovered:
+def recover(
+    storage: Storage, config: TableConfig, spare: Collection[str] = (), as_before: bool = False
+) -> Recovered:
     """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
     back writes whose writers are gone, sweep strays.
 
     Pending table services are left alone: their plans are run, not undone. But a clustering of Hoodoo that
     was begun, and whose process is gone, is undone, but for those of ``spare``: it stands in the way of
     writers, and can be planned anew at any time. Costs a few small reads and listings when there is
-    nothing to do. Raises CommitConflictError while a restore is at work.
+    nothing to do. Raises CommitConflictError while a restore is at work. ``as_before``: the caller has done it before, and
+    nothing has come to the timeline since: what the dead left waits for the next one who has not.
     """
+    if as_before:
+        seen = settled(storage, config)
+        if not seen.pending():
+            sweep_undone(storage, seen, recent=True)
+            return Recovered((), seen)
     swept = Liveness(storage)
 
     def beats() -> None:

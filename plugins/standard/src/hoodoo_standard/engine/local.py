@@ -79,6 +79,8 @@ class LocalEngine:
 
     # Rows wait in this process, or in the scratch directory.
     uses_workspace: ClassVar[bool] = False
+    # An exchange, and each partition behind it.
+    runs_once: ClassVar[bool] = True
 
     threads: int = field(factory=lambda: os.cpu_count() or 1)
     name: str = "local"
