@@ -31,6 +31,7 @@ OURS = (
     "hoodoo-services",
     "hoodoo-clustering",
     "hoodoo-history",
+    "hoodoo-frames",
     "hoodoo-serve",
     "hoodoo-hashing",
     "hoodoo-cloud",

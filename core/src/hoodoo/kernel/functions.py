@@ -15,11 +15,15 @@ from hoodoo.kernel.registry import Offer, kernel
 # Names in the family `function` before which this stands are methods of reads.
 OF_READS = "Scan."
 # The distributions that have the usual ones: for errors alone.
-_USUAL = {
-    "convert": "hoodoo-frames",
-    "scan_polars": "hoodoo-frames",
-    "Scan.to_dataset": "hoodoo-frames",
-}
+_FRAMES = (
+    "convert",
+    "scan_polars",
+    "Scan.limit",
+    "Scan.to_dataset",
+    "Scan.to_pandas",
+    "Scan.to_polars",
+)
+_USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames")}
 
 
 def function(name: str) -> Callable[..., Any] | None:

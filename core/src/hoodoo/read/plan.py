@@ -182,6 +182,31 @@ def plan_scan(
     )
 
 
+def narrowed(
+    source: ReadSource,
+    plan: ScanPlan,
+    columns: Sequence[str] | None = None,
+    where: pc.Expression | None = None,
+) -> ScanPlan:
+    """``plan`` with ``columns`` instead of its own, and of its rows those of which ``where`` is true. Opens no base
+    file but as :func:`plan_scan` does. SchemaError as there."""
+    base, kept, rule = plan.spec, plan.slices, plan.rule
+    both = base.where if where is None else where if base.where is None else base.where & where
+    named = base.columns if columns is None else columns
+    spec = row_spec(plan.stored, named, both, hidden(source.config))
+    spec = evolve(spec, keys=base.keys, timed=base.timed)
+    if where is not None and kept:
+        kept = _by_partition(kept, spec, source, check_readable(source))
+    in_paths = plan.in_paths - len(plan.slices) + len(kept)
+    if where is not None and kept and plan.until is None:  # pruners know the table at an instant
+        kept = pruned(source, spec, plan.stored, kept, plan.as_of)
+    if rule is not None:
+        rule = MergeRule.of(
+            spec.schema, plan.stored, source.config, rule.merger, rule.visible, source.key_generator
+        )
+    return evolve(plan, spec=spec, slices=kept, in_paths=in_paths, rule=rule)
+
+
 def merge_rule(
     source: ReadSource, stored: pa.Schema, spec: RowSpec, bound: str | None
 ) -> MergeRule:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from hoodoo.calls import checked_methods
-from hoodoo.errors import CallError, EngineError
+from hoodoo.errors import CallError
 from hoodoo.kernel.functions import OF_READS, function, function_names
 
 
@@ -22,10 +21,7 @@ class Rows:
     __slots__ = ()
 
     # Said of calls as of a pyarrow Dataset, which polars.scan_pyarrow_dataset makes.
-    call_hint: ClassVar[str] = (
-        "A read is no pyarrow Dataset: give columns=... and where=... to table.read, and the scan itself to "
-        "polars.LazyFrame(scan) or duckdb. "
-    )
+    call_hint: ClassVar[str] = "A read is no pyarrow Dataset, its method to_dataset() makes one. "
 
     if not TYPE_CHECKING:  # methods that plugins bring
 
@@ -59,23 +55,6 @@ class Rows:
         if not self.schema.names and batches:  # Arrow counts the rows of a table by its columns
             return pa.Table.from_batches(batches)
         return pa.Table.from_batches(batches, self.schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """All rows as a pandas DataFrame; ``options`` are those of ``pyarrow.Table.to_pandas``.
-
-        Raises EngineError where pandas is not installed.
-        """
-        if find_spec("pandas") is None:
-            raise _absent("to_pandas", "pandas")
-        return self.to_arrow().to_pandas(**options)
-
-    def to_polars(self) -> Any:
-        """All rows as a polars DataFrame. Raises EngineError where polars is not installed."""
-        try:
-            import polars
-        except ImportError as error:
-            raise _absent("to_polars", "polars") from error
-        return polars.from_arrow(self.to_arrow())
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """All rows as dictionaries: for few of them."""
@@ -123,9 +102,3 @@ class Rows:
             "a read as a NumPy array", "rows have columns of different types.",
             "Call to_pandas() for a pandas DataFrame, or to_arrow()[column].to_numpy().",
         )  # fmt: skip
-
-
-def _absent(method: str, library: str) -> EngineError:
-    return EngineError(
-        method, f"needs {library}, which is not installed.", f"pip install {library}."
-    )

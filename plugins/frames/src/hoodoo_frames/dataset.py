@@ -1,0 +1,168 @@
+"""A read as a pyarrow Dataset. Engines that know datasets push columns and filters into it: what they leave out is
+not read, as if table.read had been asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from hoodoo.errors import CallError
+from hoodoo.read.rows import Rows
+
+from hoodoo_frames.limited import first, some
+
+
+def to_dataset(self: Rows) -> RowsDataset:
+    """This read as a ``pyarrow.dataset.Dataset``, for DuckDB, polars, DataFusion and others. They push columns and
+    filters into it, which leave files and row groups out as those of ``table.read`` do.
+
+    It is of the moment at which the read was planned, however often it is scanned.
+    """
+    return RowsDataset(self)
+
+
+class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
+    """A Dataset whose rows are those of a read: of log files too, without deleted ones.
+
+    It has no files of its own to show (``get_fragments``), as rows are merged from several: who asks for
+    scanners, tables, batches or counts gets them.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        # Not that of pyarrow, which is for datasets in C++: none of its members is left.
+        self.rows = rows
+
+    def __repr__(self) -> str:
+        return f"<hoodoo dataset of {self.rows!r}>"
+
+    def __reduce__(self) -> Any:
+        return RowsDataset, (self.rows,)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.rows.schema
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        return pc.scalar(True)
+
+    def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> RowsScanner:
+        """``columns``: names, or names with expressions; ``filter``: an expression. Other options of pyarrow, which
+        say how files are read, are taken and not needed."""
+        return RowsScanner(self, columns, filter)
+
+    def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
+        return self.scanner(columns, filter).to_table()
+
+    def to_batches(
+        self, columns: Any = None, filter: Any = None, **options: Any
+    ) -> Iterator[pa.RecordBatch]:
+        return self.scanner(columns, filter).to_batches()
+
+    def head(
+        self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any
+    ) -> pa.Table:
+        return self.scanner(columns, filter).head(num_rows)
+
+    def take(
+        self, indices: Any, columns: Any = None, filter: Any = None, **options: Any
+    ) -> pa.Table:
+        return self.scanner(columns, filter).take(indices)
+
+    def count_rows(self, filter: Any = None, **options: Any) -> int:
+        return some(self.rows, [] if filter is not None else None, filter).count()
+
+    def filter(self, expression: pc.Expression) -> RowsDataset:
+        return RowsDataset(some(self.rows, None, expression))
+
+    def sort_by(self, sorting: Any, **options: Any) -> ds.InMemoryDataset:
+        return ds.InMemoryDataset(self.to_table().sort_by(sorting))
+
+    def join(self, right_dataset: Any, *args: Any, **options: Any) -> ds.InMemoryDataset:
+        return ds.InMemoryDataset(self.to_table()).join(_plain(right_dataset), *args, **options)
+
+    def join_asof(self, right_dataset: Any, *args: Any, **options: Any) -> ds.InMemoryDataset:
+        plain = ds.InMemoryDataset(self.to_table())
+        return plain.join_asof(_plain(right_dataset), *args, **options)
+
+    def get_fragments(self, filter: Any = None) -> NoReturn:
+        raise _refused("get_fragments", "its rows are merged from several files.")
+
+    def replace_schema(self, schema: pa.Schema) -> NoReturn:
+        raise _refused("replace_schema", "its rows have the types of the table.")
+
+
+class RowsScanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types
+    """One scan of some rows and columns, which may be asked for again."""
+
+    def __init__(self, dataset: RowsDataset, columns: Any, filter: Any) -> None:
+        self._dataset = dataset
+        self._shown: dict[str, pc.Expression] | None = None
+        if isinstance(columns, dict):
+            self._shown, columns = columns, None
+        self._rows = some(dataset.rows, columns, filter)
+
+    def __repr__(self) -> str:
+        return f"<hoodoo scanner of {self._rows!r}>"
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    @property
+    def dataset_schema(self) -> pa.Schema:
+        return self._dataset.schema
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        if self._shown is None:
+            return self._rows.schema
+        return self._project(self._rows.schema.empty_table()).schema
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        if self._shown is None:
+            return self._rows.to_batches()
+        return (
+            found
+            for batch in self._rows.to_batches()
+            for found in self._project(pa.Table.from_batches([batch])).to_batches()
+        )
+
+    def scan_batches(self) -> Iterator[Any]:
+        return (ds.TaggedRecordBatch(batch, None) for batch in self.to_batches())
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
+
+    def to_table(self) -> pa.Table:
+        return self._rows.to_arrow() if self._shown is None else self.to_reader().read_all()
+
+    def head(self, num_rows: int) -> pa.Table:
+        if self._shown is None:
+            return self._rows.head(num_rows)
+        found = list(first(iter(self.to_batches()), num_rows))
+        return pa.Table.from_batches(found, self.projected_schema)
+
+    def take(self, indices: Any) -> pa.Table:
+        return self.to_table().take(indices)
+
+    def count_rows(self) -> int:
+        return self._rows.count()
+
+    def _project(self, table: pa.Table) -> pa.Table:
+        """The columns that are expressions."""
+        assert self._shown is not None
+        return ds.InMemoryDataset(table).to_table(columns=self._shown)
+
+
+def _plain(dataset: Any) -> Any:
+    return ds.InMemoryDataset(dataset.to_table()) if isinstance(dataset, RowsDataset) else dataset
+
+
+def _refused(method: str, rule: str) -> CallError:
+    return CallError(f"{method} of a Hoodoo dataset", rule, "Call scanner() or to_table().")
+
+
+__all__ = ["RowsDataset", "RowsScanner", "to_dataset"]

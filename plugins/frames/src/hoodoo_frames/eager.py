@@ -1,0 +1,34 @@
+"""Data frames of all rows of a read."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from hoodoo.errors import EngineError
+from hoodoo.read.rows import Rows
+
+
+def to_pandas(self: Rows, **options: Any) -> Any:
+    """All rows as a pandas DataFrame; ``options`` are those of ``pyarrow.Table.to_pandas``.
+
+    Raises EngineError where pandas is not installed.
+    """
+    if find_spec("pandas") is None:
+        raise absent("to_pandas", "pandas")
+    return self.to_arrow().to_pandas(**options)
+
+
+def to_polars(self: Rows) -> Any:
+    """All rows as a polars DataFrame. Raises EngineError where polars is not installed."""
+    try:
+        import polars
+    except ImportError as error:
+        raise absent("to_polars", "polars") from error
+    return polars.from_arrow(self.to_arrow())
+
+
+def absent(function: str, library: str) -> EngineError:
+    return EngineError(
+        function, f"needs {library}, which is not installed.", f"pip install {library}."
+    )

@@ -1,0 +1,93 @@
+"""A table as a polars LazyFrame, whose columns, filters and limits reach the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+from hoodoo.errors import CallError
+from hoodoo.read.rows import Rows
+
+from hoodoo_frames.eager import absent
+from hoodoo_frames.limited import first, some
+from hoodoo_frames.polars_predicate import superset
+
+
+def scan_polars(
+    source: Any,
+    *,
+    as_of: str | datetime | None = None,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """A polars LazyFrame of a table: its path, the table, or a read of it.
+
+    What a query selects, filters and limits is pushed down: columns that it does not need, partitions, files and row
+    groups that can have no row of it are not read. It is of the moment of this call, however often it is collected.
+    ``as_of`` and ``mode`` are those of ``table.read``, ``options`` those of ``hoodoo.open``.
+
+    Raises EngineError where polars is not installed, CallError for a source that is none, and what opening and
+    planning raise.
+    """
+    try:
+        import polars
+        from polars.io.plugins import register_io_source
+    except ImportError as error:
+        raise absent("hoodoo.scan_polars", "polars") from error
+    rows = _rows(source, as_of, mode, options)
+    schema = rows.schema
+
+    def batches(
+        with_columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[Any]:
+        # The first rows are those before the filter, where both are asked for.
+        where = None if predicate is None or n_rows is not None else superset(predicate, schema)
+        columns = _needed(schema, with_columns, predicate)
+        found = some(rows, columns, where).to_batches()
+        for batch in found if n_rows is None else first(found, n_rows):
+            frame: Any = polars.from_arrow(batch)
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            yield frame.select(with_columns) if with_columns else frame
+
+    empty: Any = polars.from_arrow(schema.empty_table())
+    return register_io_source(batches, schema=empty.schema, is_pure=True)
+
+
+def _rows(source: Any, as_of: Any, mode: str | None, options: Mapping[str, Any] | None) -> Rows:
+    if isinstance(source, Rows):
+        given = {"as_of": as_of, "mode": mode, "options": options}
+        named = [name for name, value in given.items() if value is not None]
+        if named:
+            raise CallError(
+                f"hoodoo.scan_polars({named[0]}=...)", "the source is a read, which has decided that.",
+                f"Give {named[0]} to where the read comes from, or a table here.",
+            )  # fmt: skip
+        return source
+    if not isinstance(source, hoodoo.Table):
+        path = getattr(source, "__fspath__", lambda: source)()
+        if not isinstance(path, str):
+            raise CallError(
+                f"hoodoo.scan_polars({source!r})", "is no table.",
+                "Give a path, an open table, or what table.read answers.",
+            )  # fmt: skip
+        source = hoodoo.open(path, options)
+    elif options is not None:
+        raise CallError(
+            "hoodoo.scan_polars(options=...)", "the table is open already.",
+            "Give them to hoodoo.open.",
+        )  # fmt: skip
+    found: Rows = source.read(as_of=as_of, **({} if mode is None else {"mode": mode}))
+    return found
+
+
+def _needed(schema: pa.Schema, columns: list[str] | None, predicate: Any) -> list[str] | None:
+    """The columns to be read: those of the result, and of the filter."""
+    if columns is None:
+        return None
+    also = set() if predicate is None else set(predicate.meta.root_names())
+    # A frame without columns has no rows.
+    return [name for name in schema.names if name in {*columns, *also}] or schema.names[:1]

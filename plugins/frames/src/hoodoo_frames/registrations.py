@@ -1,0 +1,33 @@
+"""What hoodoo-frames offers. Imports nothing heavy: discovery reads it in every process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+
+@hookimpl
+def hoodoo_functions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "scan_polars",
+            "hoodoo_frames.lazy:scan_polars",
+            summary="A table as a polars LazyFrame: columns, filters and limits reach the files.",
+        ),
+        Registration(
+            "Scan.to_dataset",
+            "hoodoo_frames.dataset:to_dataset",
+            summary="A read as a pyarrow Dataset: DuckDB and others push columns and filters into it.",
+        ),
+        Registration(
+            "Scan.limit", "hoodoo_frames.limited:limit", summary="A read of the first rows."
+        ),
+        Registration(
+            "Scan.to_pandas", "hoodoo_frames.eager:to_pandas", summary="A pandas DataFrame."
+        ),
+        Registration(
+            "Scan.to_polars", "hoodoo_frames.eager:to_polars", summary="A polars DataFrame."
+        ),
+    ]
