@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import hoodoo
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,11 +18,13 @@ from attrs import evolve
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range, range_table
 from hoodoo.model.meta import META_FIELDS
+from hoodoo.model.range_values import raw_of
 from hoodoo.timeline.timeline import load
 from hoodoo_formats.parquet.ranges import file_ranges
 from hoodoo_metadata.column_stats.from_files import META_INDEXED, indexed_columns, row_ranges
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range, gone
 from hoodoo_metadata.column_stats.value_types import is_stored
+from hoodoo_metadata.column_stats.values import read_ranges
 from hoodoo_metadata.keys import partition_key
 from hoodoo_metadata.options import RANGE_COLUMNS, RANGES_MOST
 from hoodoo_metadata.partitions.known import known
@@ -297,3 +300,41 @@ def test_nested_columns_of_log_files_are_told(tmp_path: Path) -> None:
         ]
         assert {one.least for one in found} == least
         assert max(one.greatest for one in found) == 100
+
+
+# --- many at a time -------------------------------------------------------------------------------
+def _drawn(kind: pa.DataType | None, least: Any, greatest: Any) -> st.SearchStrategy[ColumnRange]:
+    ends = pa.array([least, greatest], kind or pa.null())
+    raws = [None, None] if kind is None else [raw_of(one) for one in ends]
+    bounds = st.sampled_from([tuple(raws), (None, None), (raws[0], raws[0]), (raws[0], None)])
+    counts = st.integers(0, 2**40)
+    return st.builds(
+        lambda ends, *rest: ColumnRange("c", "f", *ends, kind, *rest),
+        bounds, counts, counts, counts, counts, st.booleans(), st.booleans(), st.booleans(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [6, 9])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_many_values_say_what_each_of_them_says(version: int, data: st.DataObject) -> None:
+    kinds = [(case[0], case[1], case[2]) for case in KINDS if is_stored(case[0], version)]
+    some = st.one_of([_drawn(*one) for one in (*kinds, (None, None, None))])
+    ranges = data.draw(
+        st.lists(some | st.builds(gone, st.text(), st.text()), min_size=1, max_size=20)
+    )
+    values = pa.array([encode_range(one, version) for one in ranges], pa.binary())
+    found = read_ranges(values.take(pa.array(np.arange(200) % len(values))), None)
+    assert found is not None
+    one_by_one = decode_ranges(values.to_pylist())
+    assert [repr(one) for one in found] == [repr(one) for one in one_by_one * 200][:200]
+
+
+def test_many_values_that_are_damaged() -> None:
+    value = encode_range(ColumnRange("c", "f", 1, 2, pa.int64(), 3), 9)
+    for damaged in (value[:-1], value + b"\0", b"", value[:9]):
+        with pytest.raises(CorruptTableError):
+            decode_ranges(pa.array([*[value] * 200, damaged], pa.binary()))
+    of_files = encode_row({"type": 2, "filesystemMetadata": {}})
+    with pytest.raises(CorruptTableError, match="type 2"):
+        decode_ranges(pa.array([of_files] * 200, pa.binary()))

@@ -10,7 +10,11 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.column_range import ColumnRange
 
 from hoodoo_metadata.column_stats.value_types import unwrapped, wrapping
+from hoodoo_metadata.column_stats.values import read_ranges
 from hoodoo_metadata.schema import COLUMN_RANGE, PARTITION_RANGE, decode_row, encode_row
+
+# Fewer values are decoded one by one.
+_MANY = 128
 
 
 def gone(column: str, name: str, of_partition: bool = False) -> ColumnRange:
@@ -43,7 +47,12 @@ def encode_range(found: ColumnRange, version: int = 9) -> bytes:
 def decode_ranges(values: Iterable[Any], schema_text: str | None = None) -> list[ColumnRange]:
     """What ``values`` (bytes, or a binary array without nulls) say. ``schema_text``: what they were
     written with; None: that of version 9. Raises CorruptTableError."""
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        found = read_ranges(values, schema_text) if len(values) >= _MANY else None
+        if found is not None:
+            return found
         values = values.to_pylist()
     return [_decoded(value, schema_text) for value in values]
 

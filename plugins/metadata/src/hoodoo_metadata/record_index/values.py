@@ -14,16 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.hookspecs.log_block import ReadsRecords
-from hoodoo.kernel.log_files import log_files
-from hoodoo.model.log_block import BlockKind
 
+from hoodoo_metadata.avro_columns import ROWS, avro, columns_of
 from hoodoo_metadata.schema import KEY_LOCATION, decode_row, fields_of
 
-# Rows decoded at a time: what a column needs stays in a core's cache.
-_ROWS = 16_384
-# Rows look at a few bytes past the last one.
-_PAD = 32
 _LOCATION = "recordIndexMetadata"
 _WANTED = {
     "partitionName": pa.string(),
@@ -58,8 +52,8 @@ def read_places(values: pa.Array, schema_text: str | None) -> tuple[pa.Array, pa
     a binary array without nulls. Raises CorruptTableError."""
     steps = _steps(schema_text)
     parts = []
-    for first in range(0, len(values), _ROWS):
-        part = values.slice(first, _ROWS)
+    for first in range(0, len(values), ROWS):
+        part = values.slice(first, ROWS)
         columns = None if steps is None else _columns(part, steps)
         if columns is None:
             # No version that we know writes such rows: slowly then, but rightly.
@@ -70,21 +64,15 @@ def read_places(values: pa.Array, schema_text: str | None) -> tuple[pa.Array, pa
     return columns["partitionName"], _file_ids(columns), columns["instantTime"]
 
 
-def _avro() -> ReadsRecords | None:
-    """What reads Avro a column at a time, if it is installed."""
-    found = log_files().blocks.get(BlockKind.AVRO)
-    return found if isinstance(found, ReadsRecords) else None
-
-
 @functools.lru_cache(16)
 def _steps(schema_text: str | None) -> tuple[_Step, ...] | None:
     """How to walk through a value; None where a nested field can't be null."""
     steps: list[_Step] = []
-    avro = _avro()
-    if avro is None:
+    reader = avro()
+    if reader is None:
         return None
     for field in fields_of(schema_text):
-        flat = avro.fields({"fields": [field]})
+        flat = reader.fields({"fields": [field]})
         if flat is not None:
             steps.append(_Step(field["name"], flat[0]))
             continue
@@ -92,12 +80,12 @@ def _steps(schema_text: str | None) -> tuple[_Step, ...] | None:
         if not isinstance(union, list) or "null" not in union:
             return None
         # A branch is stored as an int.
-        (mark,) = avro.fields({"fields": [{"name": field["name"], "type": "int"}]}) or (None,)
+        (mark,) = reader.fields({"fields": [{"name": field["name"], "type": "int"}]}) or (None,)
         if field["name"] != _LOCATION:
             steps.append(_Step(field["name"], mark, union.index("null")))
             continue
         branch = next(i for i, member in enumerate(union) if member != "null")
-        within = avro.fields(union[branch])
+        within = reader.fields(union[branch])
         if within is None:
             return None
         steps.append(_Step(field["name"], mark, branch))
@@ -109,18 +97,12 @@ def _steps(schema_text: str | None) -> tuple[_Step, ...] | None:
 
 def _columns(values: pa.Array, steps: tuple[_Step, ...]) -> pa.RecordBatch | None:
     """None where a value has another shape than ``steps``."""
-    avro = _avro()
-    if avro is None:
+    reader = avro()
+    if reader is None:
         return None
-    offsets = np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, values.offset * 4)
-    begin, end = int(offsets[0]), int(offsets[-1])
-    data = np.zeros(end - begin + _PAD, np.uint8)
-    if end > begin:
-        data[: end - begin] = np.frombuffer(values.buffers()[2], np.uint8)[begin:end]
-    places = offsets.astype(np.int64) - begin
     columns: dict[str, pa.Array] = {}
     try:
-        rows = avro.records(data, places[:-1], places[1:])
+        rows = columns_of(values, reader)
         for step in steps:
             name = step.name
             if step.branch is not None:
