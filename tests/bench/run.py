@@ -3,7 +3,7 @@
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
-                                                            cluster,beside]
+                                                            cluster,plans,beside]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -24,7 +24,7 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "beside",
+    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside",
 )  # fmt: skip
 
 
@@ -58,6 +58,9 @@ def main() -> None:
         default=20_000_000,
         help="of the parts index and buckets: rows of the largest table",
     )
+    parser.add_argument(
+        "--files", type=int, default=100_000, help="of the part plans: files of the table"
+    )
     parser.add_argument("--images", help="a folder for the plots")
     chosen = parser.parse_args()
     # Here, as these import the contenders.
@@ -74,6 +77,7 @@ def main() -> None:
         memory,
         merged,
         merges,
+        plans,
         writes,
     )  # fmt: skip
 
@@ -119,6 +123,8 @@ def main() -> None:
             index.run(report, folder, chosen.keys, chosen.runs)
         if "buckets" in parts:
             growing.run(report, folder, chosen.keys, chosen.runs)
+        if "plans" in parts:
+            plans.run(report, folder, chosen.files, chosen.runs)
         if "beside" in parts:
             beside.run(report, folder)
         report.write(str(Path(chosen.json)))

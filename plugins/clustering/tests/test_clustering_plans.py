@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
@@ -250,6 +251,31 @@ def test_components_are_those_of_the_graph(drawn: list[tuple[int, int]]) -> None
     parts = sorted({tuple(sorted(found)) for found in reach.values()})
     assert [tuple(found) for found in boxes.components()] == parts
     assert boxes.meetings() == sum(sum(row[n + 1 :]) for n, row in enumerate(near))
+
+
+EDGES = st.tuples(st.integers(0, 12), st.integers(0, 5))
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda n: st.lists(st.lists(EDGES, min_size=n, max_size=n), min_size=1, max_size=14)
+    )
+)
+def test_components_of_boxes_are_those_of_the_graph(drawn: list[list[tuple[int, int]]]) -> None:
+    ends = np.array(drawn, np.int64)  # boxes, their columns, begin and width
+    low, width = ends[..., 0].T, ends[..., 1].T
+    boxes = Boxes(low, low + width)
+    near = [set(np.flatnonzero(boxes.overlapping(n)).tolist()) for n in range(len(drawn))]
+    left, parts = set(range(len(drawn))), []
+    while left:
+        found, waiting = set(), {min(left)}
+        while waiting:
+            found |= waiting
+            waiting = {m for n in waiting for m in near[n]} - found
+        parts.append(sorted(found))
+        left -= found
+    assert boxes.components() == parts
+    assert boxes.meetings() == sum(m > n for n, found in enumerate(near) for m in found)
 
 
 # --- Hudi's other classes -------------------------------------------------------------------------

@@ -120,6 +120,10 @@ def from_files(
             logs.setdefault(key, []).append(file)
     groups: dict[Key, FileGroup] = {}
     for key in sorted(bases.keys() | logs.keys()):
+        if key not in logs and len(bases[key]) == 1:  # most groups of a large table
+            (only,) = bases[key]
+            groups[key] = FileGroup(*key, (FileSlice(*key, only.instant, only),))
+            continue
         by_instant = _one_base_each(storage, timeline, bases.get(key, ()))
         slices = _attached(timeline, key, by_instant, logs.get(key, ()))
         groups[key] = FileGroup(key[0], key[1], slices)

@@ -244,7 +244,9 @@ def _scheduled(
             storage=table.storage,
             timeline=timeline,
             file_format=table.plugins().file_format,
-            schema=table.schema_at(timeline),
+            schema=table.schema_at(
+                table.load_timeline(timeline)
+            ),  # what was read is not read again
             slices=build_whole(table.storage, timeline).slices,
             busy=busy,
             only=only,

@@ -7,7 +7,7 @@ value, or delete it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -61,22 +61,25 @@ def with_bounds(
     unknown: dict[str, Bounds] = dict.fromkeys(names)
     if not kinds or not bases:
         return [Clusterable(s, unknown) for s in slices]
-    told: dict[BaseFile, Known] = {}
+    found: list[Known | None] = [None] * len(bases)
     if use_metadata and len(bases) >= _FEW:
-        told = _told(storage, timeline, bases, list(kinds))
+        found = _told(storage, timeline, bases, list(kinds))
     needed = kinds.keys() & set(columns)
-    nothing = Known()
-    silent = [base for base in bases if needed - told.get(base, nothing).ranges.keys()]
-    found = {**told, **_found(storage, file_format, silent, list(kinds))}
-    by_column = {name: _typed(bases, found, name, kind) for name, kind in kinds.items()}
+    silent = [n for n, one in enumerate(found) if needed and _lacks(one, needed)]
+    read = _found(storage, file_format, [bases[n] for n in silent], list(kinds))
+    for n, one in zip(silent, read, strict=True):
+        found[n] = one
+    by_column = {name: _typed(found, name, kind) for name, kind in kinds.items()}
+    rows = [None if one is None else one.rows for one in found]
+    known = zip(zip(*by_column.values(), strict=True), rows, strict=True)
     made = []
     for slice_ in slices:
-        base = slice_.base_file
-        if base is None or slice_.row_logs:
+        if slice_.base_file is None or slice_.row_logs:
             made.append(Clusterable(slice_, unknown))
             continue
-        bounds = {name: values.get(base) for name, values in by_column.items()}
-        made.append(Clusterable(slice_, {**unknown, **bounds}, found.get(base, nothing).rows))
+        ends, count = next(known)
+        bounds = dict(zip(by_column, ends, strict=True))
+        made.append(Clusterable(slice_, {**unknown, **bounds}, count))
     return made
 
 
@@ -98,24 +101,26 @@ def kind_of(schema: pa.Schema, column: str) -> pa.DataType | None:
 
 def _told(
     storage: Storage, timeline: Timeline, bases: Sequence[BaseFile], columns: Sequence[str]
-) -> dict[BaseFile, Known]:
-    """What participants of the table know; nothing of files that they do not know."""
+) -> list[Known | None]:
+    """What participants of the table know of each; None of files that they do not know."""
     participants = Participants.of_table(timeline.config)
     known = participants.column_ranges(storage, timeline, bases, columns)
-    return {
-        base: Known(ranges, next(iter(ranges.values())).values)
-        for base, ranges in known.items()
-        if ranges
-    }
+    told = map(known.get, bases)
+    return [
+        Known(ranges, next(iter(ranges.values())).values) if ranges else None for ranges in told
+    ]
+
+
+def _lacks(found: Known | None, needed: Collection[str]) -> bool:
+    return found is None or not all(name in found.ranges for name in needed)
 
 
 def _found(
     storage: Storage, file_format: BaseFileFormat, bases: Sequence[BaseFile], columns: Sequence[str]
-) -> dict[BaseFile, Known]:
+) -> list[Known]:
     """What the files say, several read at a time."""
     todo = [partial(_looked, storage, file_format, base, columns) for base in bases]
-    answers = in_order(todo, min(_AT_ONCE, len(todo))) if todo else iter(())
-    return dict(zip(bases, answers, strict=True))
+    return list(in_order(todo, min(_AT_ONCE, len(todo)))) if todo else []
 
 
 def _looked(
@@ -131,24 +136,22 @@ def _looked(
     yield Known(ranges, found.rows)
 
 
-def _typed(
-    bases: Sequence[BaseFile], found: Mapping[BaseFile, Known], column: str, kind: pa.DataType
-) -> dict[BaseFile, Bounds]:
-    """The bounds of ``column`` by file, as values of the type that it has now."""
-    held = [(base, found[base].ranges.get(column)) for base in bases if base in found]
-    said = [(base, one) for base, one in held if one is not None and one.is_known]
+def _typed(found: Sequence[Known | None], column: str, kind: pa.DataType) -> list[Bounds]:
+    """The bounds of ``column`` in each file, as values of the type that it has now."""
+    made: list[Bounds] = [None] * len(found)
+    held = [(n, one.ranges.get(column)) for n, one in enumerate(found) if one is not None]
+    said = [(n, one) for n, one in held if one is not None and one.is_known]
     if not said:
-        return {}
+        return made
     try:
         table = range_table([r for _, r in said], kind)
     except (pa.ArrowException, TypeError, OverflowError):  # the column has another type now
-        return {}
+        return made
     ends = [_values(table.column(name)) for name in ("least", "greatest")]
-    return {
-        base: (low, high)
-        for (base, _), low, high in zip(said, *ends, strict=True)
-        if low is not None and high is not None and low <= high  # NaN is neither
-    }
+    for (n, _), low, high in zip(said, *ends, strict=True):
+        if low is not None and high is not None and low <= high:  # NaN is neither
+            made[n] = low, high
+    return made
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

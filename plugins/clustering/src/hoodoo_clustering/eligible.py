@@ -26,12 +26,13 @@ def eligible(
     settings ask for them; slices that are too old. ``left_out`` gets the reason for each of those.
     """
     earliest = None if settings.earliest is None else order_key(settings.earliest)
+    limit = settings.limit
 
     def reason(s: FileSlice) -> str | None:
         if (s.partition_path, s.file_id) in busy:
             return PENDING
-        if s.base_file is not None and s.base_file.size >= settings.limit:
-            return too_large(settings.limit)
+        if s.base_file is not None and s.base_file.size >= limit:
+            return too_large(limit)
         if not settings.with_logs and (s.base_file is None or s.row_logs):
             return WITH_LOGS
         return TOO_OLD if earliest is not None and order_key(s.instant) <= earliest else None

@@ -25,7 +25,8 @@ def _group(
         if not shapes.items(group.slices, Clusterable, "groups of the candidates given"):
             raise Wrong("a group of nothing", "groups of the candidates given")
         for item in group.slices:
-            if left.pop(_key(item), None) != item:
+            found = left.pop(_key(item), None)
+            if found is not item and found != item:
                 raise Wrong(
                     f"{_key(item)}, which was no candidate or came twice",
                     "groups of the candidates given, each of them once at most",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
@@ -49,8 +50,10 @@ class ByOverlap:
         groups: list[ClusteringGroup] = []
         for component in boxes.components():
             # Of equal boxes the one with the lesser file id comes first: candidates are sorted by it.
-            by_low = sorted(component, key=lambda n: (*boxes.low[:, n], *boxes.high[:, n], n))
-            groups += cut((known[n] for n in by_low), sizes)
+            if len(component) > 1:
+                ends = (*boxes.low[:, component], *boxes.high[:, component])
+                component = np.array(component)[np.lexsort(ends[::-1])].tolist()
+            groups += cut([known[n] for n in component], sizes)
         return [*groups, *cut(unknown, sizes)]
 
     def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:

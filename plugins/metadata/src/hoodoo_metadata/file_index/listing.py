@@ -53,6 +53,8 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
         if instant.traits.deletes and instant.state is State.INFLIGHT:
             with suppress(FileNotFoundError):  # archived since the look
                 planned.update(planned_files(storage, timeline, instant))
+    if not planned:
+        return told
     doubtful = planned & {entry.path for entry in told}
     if not doubtful:
         return told
@@ -83,14 +85,16 @@ def told_files(
         wanted = pa.array(keys, pa.binary())
     found = file_changes(layers(table.storage, slices[0]), wanted)
     found.pop(ALL_PARTITIONS, None)
-    entries = [
-        Entry(path_of("" if path == NON_PARTITIONED else path, name), size)
+    sizes = {
+        path_of("" if path == NON_PARTITIONED else path, name): size
         for path, changes in found.items()
         for name, size in changes.added.items()
-    ]
+    }
+    # Texts are sorted, not entries: a table has a hundred thousand of them.
+    entries = [Entry(path, sizes[path]) for path in sorted(sizes)]
     if table.timeline.layout.log_names_slice:
         entries = [_measured(table, e) if e.size == _NOT_MEASURED else e for e in entries]
-    return sorted(entries)
+    return entries
 
 
 def _measured(table: MetadataTable, told: Entry) -> Entry:
