@@ -150,3 +150,31 @@ def test_a_key_that_log_files_delete_is_no_duplicate(
         found.delete(["a"])
     found.insert(rows(("a", "x", 2)))
     assert stored(found) == [("a", "x", 2), ("b", "x", 1)]
+
+
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+@pytest.mark.parametrize("merger", ["event_time", "partial"])
+def test_a_record_index_names_a_key_that_a_compaction_left_out(
+    tmp_path: Path, index: str, merger: str
+) -> None:
+    """Where a row that is marked as deleted may lose, the index keeps its key: `locate` named it, and an insert that
+    drops duplicates dropped a new row."""
+    schema = SCHEMA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
+    found = hoodoo.create(
+        str(tmp_path / "t"), schema, record_key="k", partition_by="p", ordering="w", index=index, merger=merger,
+        table_type="MERGE_ON_READ", options={"hoodie.datasource.insert.dup.policy": "drop"},
+    )  # fmt: skip
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    dead = rows(("a", "x", 2)).append_column("_hoodie_is_deleted", pa.array([True]))
+    found.upsert(dead)
+    found.compact()
+    assert stored(found) == [("b", "x", 1)]
+    assert [row["record_key"] for row in found.locate(["a", "b"]).to_pylist()] == ["b"]
+    assert not found.verify().findings
+    found.insert(rows(("a", "y", 3), ("b", "y", 3)))
+    assert stored(found) == [("a", "y", 3), ("b", "x", 1)]
+    (place,) = found.locate(["a"]).to_pylist()
+    assert place["partition_path"] == "y"
+    found.upsert(rows(("a", "y", 4)))
+    assert stored(found) == [("a", "y", 4), ("b", "x", 1)]
+    assert not found.verify().findings

@@ -15,6 +15,7 @@ from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
     ComputedIndex,
+    Index,
     IndexContext,
     LookupIndex,
     PathIndex,
@@ -255,10 +256,25 @@ class LivingKeys(FetchRows):
             yield pa.record_batch([rows.column(RECORD_KEY), groups], schema=self.out_schema)
 
 
-def living(target: WriteTarget, found: pa.Table, stored: pa.Schema) -> pa.Table:
-    """Those of ``found`` (LOCATIONS_SCHEMA) that have a row: of others log files say that they are deleted."""
+def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:
+    """The slices of which ``index`` may name keys that have no row: log files delete rows. Where a row that is marked
+    as deleted may lose, an index that goes by what it was told of writes keeps its key, and a compaction leaves it out."""
+    index = index.first if isinstance(index, Tees) else index
+    told, logs = bool(getattr(index, "knows_logs", False)), target.logs
+    keeps = told and logs is not None and not logs.deletes_win
+    return tuple(s for s in target.slices if s.row_logs or (keeps and _compacted(target, s)))
+
+
+def _compacted(target: WriteTarget, slice_: FileSlice) -> bool:
+    """Whether a compaction may have made the base file: the timeline says of none that is archived."""
+    made = target.timeline.find(slice_.base_file.instant) if slice_.base_file else None
+    return made is None or made.action == "commit"
+
+
+def living(target: WriteTarget, index: Index, found: pa.Table, stored: pa.Schema) -> pa.Table:
+    """Those of ``found`` (LOCATIONS_SCHEMA), as ``index`` says, that have a row."""
     ids = set(pc.unique(found.column("file_id")).to_pylist())
-    logged = [s for s in target.slices if s.row_logs and s.file_id in ids]
+    logged = [s for s in unsure(target, index) if s.file_id in ids]
     if not logged:
         return found
     schema = pa.schema([("record_key", pa.string()), ("file_id", pa.string())])
@@ -266,9 +282,9 @@ def living(target: WriteTarget, found: pa.Table, stored: pa.Schema) -> pa.Table:
     step = LivingKeys(schema, target.engine.side(found), target.storage, target.file_format, rule)
     packed = target.engine.tasks([slice_json.pack([s]) for s in logged])
     alive = target.engine.collect(target.engine.map(packed, step))
-    unsure = pc.is_in(found.column("file_id"), pa.array([s.file_id for s in logged]))
-    sure = found.filter(pc.invert(unsure))
-    more = found.filter(unsure).join(alive, schema.names, join_type="left semi", use_threads=False)
+    doubted = pc.is_in(found.column("file_id"), pa.array([s.file_id for s in logged]))
+    sure = found.filter(pc.invert(doubted))
+    more = found.filter(doubted).join(alive, schema.names, join_type="left semi", use_threads=False)
     return pa.concat_tables([sure, more.select(sure.schema.names)])
 
 

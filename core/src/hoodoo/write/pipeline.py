@@ -379,7 +379,7 @@ def _only_new(
 ) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
     policy = duplicates(target.options)
-    found = living(target, found, with_meta(prepared.schema))
+    found = living(target, index, found, with_meta(prepared.schema))
     if policy == "fail" and found.num_rows:
         example = found.column("record_key")[0].as_py()
         raise DuplicateKeyError(

@@ -23,6 +23,7 @@ from hoodoo.read.travel import view_as_of
 from hoodoo.timeline.instants import parse_point
 from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.key import AddKeys, KeysOnly
+from hoodoo.write.located import unsure
 from hoodoo.write.log_keys import LiveKeys
 from hoodoo.write.operation import DELETE
 from hoodoo.write.prepare import Conform, Only, has_column, target_schema
@@ -111,21 +112,17 @@ def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
 
 
 def _alive(target: WriteTarget, index: Any, found: pa.Table) -> pa.Table:
-    """``found`` without rows that are gone: log files may have deleted a key that its base file has, and what is
-    computed is there or not."""
+    """``found`` without rows that are gone: an index may name keys that have none (:func:`unsure`), and what is computed
+    is there or not."""
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     named = {(group["partition_path"], group["file_id"]) for group in groups}
-    computed = isinstance(index, COMPUTED)
-    doubtful = tuple(
-        s
-        for s in target.slices
-        if (s.partition_path, s.file_id) in named and (computed or s.log_files)
-    )
+    asked = target.slices if isinstance(index, COMPUTED) else unsure(target, index)
+    doubtful = tuple(s for s in asked if (s.partition_path, s.file_id) in named)
     if not doubtful:
         return found
     ids = pa.array([s.file_id for s in doubtful], pa.string())
-    asked = found.select(["record_key", "partition_path"]).rename_columns(KEYED.names)
-    there = living(target, doubtful, asked, False, None)
+    keys = found.select(["record_key", "partition_path"]).rename_columns(KEYED.names)
+    there = living(target, doubtful, keys, False, None)
     sure = found.filter(pc.invert(pc.is_in(found.column("file_id"), value_set=ids)))
     return pa.concat_tables([sure.select(LOCATIONS_SCHEMA.names), there])
 
