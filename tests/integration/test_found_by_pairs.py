@@ -178,3 +178,50 @@ def test_a_record_index_names_a_key_that_a_compaction_left_out(
     found.upsert(rows(("a", "y", 4)))
     assert stored(found) == [("a", "y", 4), ("b", "x", 1)]
     assert not found.verify().findings
+
+
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+def test_a_global_record_index_is_not_asked_for_keys_of_several_paths(
+    tmp_path: Path, index: str
+) -> None:
+    """It has room for one place of a key: a row went to another partition path than its columns say."""
+    found = table(tmp_path)
+    found.rebuild_index("files")
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    found.rebuild_index(index, source="simple")
+    found.switch_index("simple")
+    found.upsert(rows(("a", "y", 2)))
+    other = hoodoo.open(found.path, index=index)
+    for use in (
+        lambda: other.upsert(rows(("a", "x", 3))),
+        lambda: found.locate(["a"], index=index),
+    ):
+        with pytest.raises(ConfigError, match="has room for one place of a key"):
+            use()
+    found.delete(rows(("a", "y", 0)).select(["k", "p"]))
+    assert stored(found) == [("a", "x", 1), ("b", "x", 1)]
+    assert not found.verify().findings
+    assert found.switch_index(index).same
+    assert hoodoo.open(found.path, index=index).upsert(rows(("a", "x", 3))).updated == 1
+    assert not found.verify().findings
+
+
+@pytest.mark.parametrize("index", GLOBAL)
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_deleted_key_comes_back_where_its_columns_say(
+    tmp_path: Path, index: str, kind: str
+) -> None:
+    """Where keys stay, log files had deleted it, and the base file still had it: the row went there."""
+    options = {
+        f"hoodie.{one}.index.update.partition.path": "false"
+        for one in ("simple", "bloom", "record")
+    }
+    found = table(tmp_path, index=index, table_type=kind, options=options)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1), ("c", "x", 1)))
+    found.delete(["a"])
+    found.upsert(rows(("a", "y", 2), ("b", "y", 2)))
+    places = {
+        row["record_key"]: row["partition_path"] for row in found.locate(["a", "b"]).to_pylist()
+    }
+    assert places == {"a": "y", "b": "x"}
+    assert stored(found) == [("a", "y", 2), ("b", "y", 2), ("c", "x", 1)]

@@ -127,6 +127,9 @@ class LogModel(Model):
         for row in self._folded(batch):
             path, key = self.place(row)
             located = self._located(path, key)
+            if located is not None and located[0][0] != path and not self.setup.moves:
+                # A key whose row is gone comes back where its columns say.
+                located = located if self._alive(located[1]) is not None else None
             if located is None:
                 if not row.dead:
                     self._add(row, path, key, instant)

@@ -37,7 +37,7 @@ from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
-from hoodoo.write.log_keys import with_log_keys
+from hoodoo.write.log_keys import living_keys, with_log_keys
 from hoodoo.write.tag import TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
 
@@ -193,7 +193,7 @@ def _settle_moves(target: WriteTarget, staged: Stream, found: pa.Table) -> Strea
         return staged
     lying = set(pc.unique(moving.column("file_id")).to_pylist())
     wanted = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
-    table_schema = pa.schema([f for f in staged.schema if f.name not in (OP, "__seq")])
+    table_schema = own_columns(staged)
     fetch = FetchRows(
         table_schema, engine.side(moving), target.storage, target.file_format,
         target.merge_rule(with_meta(without_meta(table_schema))),
@@ -204,9 +204,10 @@ def _settle_moves(target: WriteTarget, staged: Stream, found: pa.Table) -> Strea
 
 @frozen
 class MovingKeys:
-    """Step: the locations of keys that arrive with another partition path."""
+    """Step: the locations of keys that arrive with another partition path; with ``puts``, in rows that stay."""
 
     found: Side
+    puts: bool = False
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -218,6 +219,9 @@ class MovingKeys:
             at = pc.index_in(locations.column("record_key"), value_set=batch.column(RECORD_KEY))
             path = batch.column(PARTITION_PATH).take(at.combine_chunks())
             differs = pc.not_equal(path, locations.column("partition_path"))
+            if self.puts:
+                op = batch.column(OP).take(at.combine_chunks())
+                differs = pc.and_(differs, pc.equal(op, PUT))
             yield from locations.filter(pc.fill_null(differs, False)).to_batches()
 
 
@@ -233,35 +237,24 @@ class FetchRows:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         keys = self.wanted.table().column("record_key").combine_chunks()
-        for _slice, rows in self._stored(batches):
-            found = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
-            yield conform(found.select(self.out_schema.names), self.out_schema)
-
-    def _stored(
-        self, batches: Iterator[pa.RecordBatch]
-    ) -> Iterator[tuple[FileSlice, pa.RecordBatch]]:
         for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
             for slice_ in slice_json.unpack(payload):
                 for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                    yield slice_, rows
+                    found = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
+                    yield conform(found.select(self.out_schema.names), self.out_schema)
 
 
-@frozen
-class LivingKeys(FetchRows):
-    """The same, of their keys and file groups alone."""
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for slice_, rows in self._stored(batches):
-            groups = pa.repeat(slice_.file_id, rows.num_rows)
-            yield pa.record_batch([rows.column(RECORD_KEY), groups], schema=self.out_schema)
+def keeps_gone(target: WriteTarget, index: Index) -> bool:
+    """Whether ``index`` may rightly name keys that a compaction left out: it goes by what it was told of writes, and
+    where a row that is marked as deleted may lose, nobody knows then that the key is gone."""
+    index = index.first if isinstance(index, Tees) else index
+    told, logs = bool(getattr(index, "knows_logs", False)), target.logs
+    return told and logs is not None and not logs.deletes_win
 
 
 def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:
-    """The slices of which ``index`` may name keys that have no row: log files delete rows. Where a row that is marked
-    as deleted may lose, an index that goes by what it was told of writes keeps its key, and a compaction leaves it out."""
-    index = index.first if isinstance(index, Tees) else index
-    told, logs = bool(getattr(index, "knows_logs", False)), target.logs
-    keeps = told and logs is not None and not logs.deletes_win
+    """The slices of which ``index`` may name keys that have no row."""
+    keeps = keeps_gone(target, index)
     return tuple(s for s in target.slices if s.row_logs or (keeps and _compacted(target, s)))
 
 
@@ -274,18 +267,18 @@ def _compacted(target: WriteTarget, slice_: FileSlice) -> bool:
 def living(target: WriteTarget, index: Index, found: pa.Table, stored: pa.Schema) -> pa.Table:
     """Those of ``found`` (LOCATIONS_SCHEMA), as ``index`` says, that have a row."""
     ids = set(pc.unique(found.column("file_id")).to_pylist())
-    logged = [s for s in unsure(target, index) if s.file_id in ids]
-    if not logged:
+    doubtful = [s for s in unsure(target, index) if s.file_id in ids]
+    if not doubtful:
         return found
-    schema = pa.schema([("record_key", pa.string()), ("file_id", pa.string())])
-    rule = target.merge_rule(stored).narrowed([RECORD_KEY])
-    step = LivingKeys(schema, target.engine.side(found), target.storage, target.file_format, rule)
-    packed = target.engine.tasks([slice_json.pack([s]) for s in logged])
-    alive = target.engine.collect(target.engine.map(packed, step))
-    doubted = pc.is_in(found.column("file_id"), pa.array([s.file_id for s in logged]))
-    sure = found.filter(pc.invert(doubted))
-    more = found.filter(doubted).join(alive, schema.names, join_type="left semi", use_threads=False)
-    return pa.concat_tables([sure, more.select(sure.schema.names)])
+    alive, names = living_keys(target, doubtful, found, stored), LOCATIONS_SCHEMA.names
+    doubted = pc.is_in(found.column("file_id"), pa.array([s.file_id for s in doubtful]))
+    more = found.filter(doubted).join(alive, names, join_type="left semi", use_threads=False)
+    return pa.concat_tables([found.filter(pc.invert(doubted)), more.select(found.schema.names)])
+
+
+def own_columns(staged: Stream) -> pa.Schema:
+    """Without what says what becomes of a row."""
+    return pa.schema([f for f in staged.schema if f.name not in (OP, "__seq")])
 
 
 @frozen

@@ -9,7 +9,7 @@ base files, one of which has it dead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -67,12 +67,20 @@ def _alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
     lying = set(pc.unique(asked.column("file_id")).to_pylist())
     if not any(s.log_files for s in target.slices if s.file_id in lying):
         return found  # inserted twice: both are alive
-    engine = target.engine
-    rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY])
-    step = LiveKeys(target.storage, target.file_format, rule, engine.side(asked))
-    slices = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
-    living = engine.collect(engine.map(engine.tasks(slices), step))
-    return pa.concat_tables([found.filter(pc.invert(doubled)), living])
+    there = living_keys(
+        target, [s for s in target.slices if s.file_id in lying], asked, with_meta(target.schema)
+    )
+    return pa.concat_tables([found.filter(pc.invert(doubled)), there])
+
+
+def living_keys(
+    target: WriteTarget, slices: Iterable[FileSlice], asked: pa.Table, stored: pa.Schema
+) -> pa.Table:
+    """LOCATIONS_SCHEMA of the keys of ``asked`` that rows of ``slices`` have."""
+    rule = target.merge_rule(stored).narrowed([RECORD_KEY])
+    step = LiveKeys(target.storage, target.file_format, rule, target.engine.side(asked))
+    tasks = target.engine.tasks([slice_json.pack([s]) for s in slices])
+    return target.engine.collect(target.engine.map(tasks, step))
 
 
 def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:

@@ -38,7 +38,7 @@ from hoodoo.produce.task_fence import TaskFence
 from hoodoo.write.clustered import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo.write.located import compare_computed, context_of, living, locate, tag
-from hoodoo.write.misplaced import leaves_misplaced
+from hoodoo.write.misplaced import where_rows_stay
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
@@ -329,6 +329,8 @@ def _tagged(
         stream: Stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
         index, found = looked
+        if prepared.kind.matches and not prepared.kind.deletes:
+            found, misplaced = where_rows_stay(target, index, prepared.keyed, found, arriving)
         groups = _found_by_group(found)
         check_groups(
             index,
@@ -345,7 +347,6 @@ def _tagged(
             stream = _only_new(target, prepared, index, found)
         else:
             stream = tag(target, index, prepared.keyed, found)
-            misplaced = leaves_misplaced(target, index, prepared.keyed, found, arriving)
         for row in groups:
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])

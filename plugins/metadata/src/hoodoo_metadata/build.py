@@ -161,7 +161,7 @@ def finish(
         told[OWN_MADE] = ",".join(f"{p}:{when}" for p, when in sorted(made.items())) or None
         for index, key in UNIQUE_OF.items():
             if index in standing:
-                told[key] = "true" if unique else None
+                told[key] = "true" if unique else "false"
         return told
 
     return properties.update(storage, config, changes)

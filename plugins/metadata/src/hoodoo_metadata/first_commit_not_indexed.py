@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hoodoo.kernel.registry import same_plugin
 from hoodoo.model.commit import Operation
-from hoodoo.model.config import TableConfig
+from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
@@ -13,6 +14,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.index_reach import made_at
 from hoodoo_metadata.layout import (
     GROWING_INDEX,
+    INDEX_OF,
     RECORD_INDEX,
     VIRTUAL_INDEX,
     VIRTUAL_PATH_INDEX,
@@ -22,8 +24,8 @@ from hoodoo_metadata.table import FOLDER, mark_of
 
 # In the extra metadata of a commit: those partitions of which it matters who kept them.
 KEPT_BY = "hoodoo.metadata.kept"
-# A property of the table: no record key was in two places when the record index was made, and Hoodoo has
-# let none come since. Others may have.
+# A property of the table: true, no record key was in two places when the record index was made, and Hoodoo has
+# let none come since; others may have. False: one was, or came. Absent: Hoodoo did not make it.
 UNIQUE = "hoodoo.record.keys.unique"
 # The same of each record index. Where it is partitioned, a key may be once in each partition path.
 UNIQUE_OF = {
@@ -72,6 +74,20 @@ def why_stale(storage: Storage, timeline: Timeline, partition: str) -> str | Non
 def is_unique(config: TableConfig, partition: str) -> bool:
     """Whether no record key is in two places, as far as the index ``partition`` was told."""
     return FLAG.stored(config.get(UNIQUE_OF[partition]) or "")
+
+
+def is_doubled(config: TableConfig, partition: str) -> bool:
+    """Whether a record key has been in two places since the index ``partition`` was made: a global one has room for one."""
+    found = config.get(UNIQUE_OF[partition])
+    return found is not None and not FLAG.stored(found)
+
+
+def is_refused(config: TableConfig, partition: str) -> bool:
+    """Whether nobody may look keys up in the global index ``partition``: keys have been in two places, and it is not
+    the table's own index, which would have let none come there."""
+    own = config.get(HUDI_INDEX) or config.get(OWN_INDEX)
+    name = INDEX_OF.get(partition, RECORD_INDEX)
+    return is_doubled(config, partition) and (own is None or not same_plugin("index", own, name))
 
 
 def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECORD_INDEX) -> bool:

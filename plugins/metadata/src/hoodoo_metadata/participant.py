@@ -34,7 +34,7 @@ from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.drop import drop, droppable, partition_named
 from hoodoo_metadata.file_index.listing import is_listed, list_files
-from hoodoo_metadata.first_commit_not_indexed import why_stale
+from hoodoo_metadata.first_commit_not_indexed import is_doubled, why_stale
 from hoodoo_metadata.keys import column_key
 from hoodoo_metadata.layout import (
     BLOOM_FILTERS,
@@ -227,6 +227,8 @@ class MetadataParticipant:
             )
         if partition not in listed(config):
             return True
+        if index != PARTITIONED and is_doubled(config, partition):
+            return True  # entries may be missing
         if partition in OWN_INDEXES:  # what lookups refuse is made anew
             return why_stale(storage, load(storage, config), partition) is not None
         return is_partitioned(storage) != (index == PARTITIONED)

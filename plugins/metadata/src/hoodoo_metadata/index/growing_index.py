@@ -12,7 +12,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_metadata.index.record_index import how_of, in_place, missing_fix
+from hoodoo_metadata.index.record_index import how_of, in_place, missing_fix, refuse_doubled
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.options import RECORD_MOVES
 from hoodoo_metadata.record_index.index import RecordIndex
@@ -45,6 +45,7 @@ class GrowingIndex:
         return None if context.key_generator is None else in_place(context, GROWING_INDEX, True)
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        refuse_doubled(context, GROWING_INDEX, "growing_record_index")
         return self._opened(context).locate(
             context.engine, keys, context.slices, context.key_bytes, context.serializer
         )

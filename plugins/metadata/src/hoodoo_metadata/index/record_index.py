@@ -13,7 +13,7 @@ from hoodoo.hookspecs.index import ANYWHERE, IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import default_name, in_role, resolve
 
-from hoodoo_metadata.first_commit_not_indexed import why_stale
+from hoodoo_metadata.first_commit_not_indexed import is_refused, why_stale
 from hoodoo_metadata.layout import INDEX_OF, PARTITIONED, RECORD_INDEX, STORED_OF_VIRTUAL
 from hoodoo_metadata.options import CHOOSES, RECORD_MOVES, SEEKS
 from hoodoo_metadata.record_index.index import RecordIndex
@@ -46,6 +46,8 @@ class RecordLevelIndex:
         return in_place(context, own, self.is_global)
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        if self.is_global:
+            refuse_doubled(context, self._own(context) or RECORD_INDEX, "record_index")
         return self._opened(context).locate(
             context.engine, keys, context.slices, context.key_bytes, context.serializer
         )
@@ -89,6 +91,17 @@ class RecordLevelIndex:
 def missing_fix(context: IndexContext, name: str) -> str:
     """What to do where a table has no index ``name``."""
     return f"Make it: table.rebuild_index({name!r}), or hoodoo rebuild-index."
+
+
+def refuse_doubled(context: IndexContext, partition: str, name: str) -> None:
+    """ConfigError where a global index that is not the table's own knows one place of keys that have had several."""
+    if context.timeline is not None and is_refused(context.timeline.config, partition):
+        raise ConfigError(
+            f"table {context.storage.root}: index {name!r}",
+            "has room for one place of a key, and keys have lain in several partition paths: rows would be doubled, or "
+            "put where they do not belong.",
+            f"Leave the index out; or give each key one row: table.switch_index({name!r}) then makes it the table's.",
+        )
 
 
 def _is_listed(partition: str, context: IndexContext) -> bool:

@@ -131,7 +131,7 @@ def not_unique(work: Work, partition: str) -> None:
     """A key has come into a second place. Said first, so that nobody takes the index for complete; of a commit that
     fails then, it does no harm."""
     config = work.table.data.config
-    properties.update(work.change.storage, config, {UNIQUE_OF[partition]: None})
+    properties.update(work.change.storage, config, {UNIQUE_OF[partition]: "false"})
 
 
 def groups_by_slot(

@@ -17,7 +17,7 @@ from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
-from hoodoo.write.located import different
+from hoodoo.write.located import different, keeps_gone
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.compare import Compared
@@ -44,7 +44,7 @@ def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> 
     if not found.same:
         _refuse(target, index, name, found, there)
     old = stale(target, index, there)
-    if old.num_rows:
+    if old.num_rows and (isinstance(index, COMPUTED) or not keeps_gone(target, index)):
         raise CorruptTableError(
             f"index {name}",
             f"has {old.num_rows} entries of keys that the table does not have, such as {_some(old)}.",
