@@ -26,16 +26,17 @@ Which features, table types, versions, virtual keys, indexes, engines and option
 *yes*: random histories draw the two together (`tests/property/test_pairwise.py`; on Spark with `HOODOO_TRIALS=more`). Each is
 inserts, upserts, deletes, moves to other partition paths, overwrites and dropped partitions, with clusterings,
 compactions, cleans, rollbacks, savepoints, restores, archivings, rebuilt and changed indexes and rewritten keys between
-them. After each step rows, counts, `locate`, filters, older states and what came since are compared with a
-dictionary, at the end the table with `verify` and the independent reader `hudi`. A number: refused, with the
-[message](#refused) of that number, and its test is `test_what_is_refused_says_why`.
+them. After each step rows, where all keys lie (`locate`), counts, filters, older states and what came since are compared
+with a dictionary, at the end the table's index with all rows (`check_index`), and the table with `verify` and the independent
+reader `hudi`. A number: refused, with the [message](#refused) of that number, and its test is `test_what_is_refused_says_why`.
+A dash: [not drawn](#not-drawn), with the reason.
 
-`python tests/property/pairwise.py 5000 --processes 2` runs 5,000 histories and says how often each pair was drawn, those of
-options among themselves, which the table leaves out, too. Of options among themselves only what is listed below it is
-refused.
+`python tests/property/pairwise.py 5000 --processes 2` runs 5,000 histories, 40 of them on Spark, and says how often each pair was
+drawn, those of options among themselves, which the table leaves out, too: what was seldom drawn is drawn next, and each
+history takes one step for sure. Of options among themselves only what is listed below it is refused.
 
 Not compared by `hudi` 0.5, which reads them wrongly or not at all: `CUSTOM` partitions of version 9; with log files also
-two ordering columns, virtual keys of one column with several partition columns or a concatenator, archived deltacommits, tables of version 6
+two ordering columns, virtual keys with `TIMESTAMP` or `CUSTOM` partitions (also without log files), virtual keys of one column with several partition columns or a concatenator, archived deltacommits, tables of version 6
 under a pending compaction, and bucket indexes beside a metadata table.
 """
 
@@ -61,7 +62,7 @@ def _cell(pair: dict[str, str], step: str = "") -> str:
             continue
         if all(name in pair and pair[name] in values for name, values in rule.where.items()):
             return numbers[id(rule)]
-    return "yes"
+    return "–" if space.why_not({**pair, space.STEP: step}) else "yes"
 
 
 def _row(label: str, name: str, value: str, step: str = "") -> str:
@@ -91,6 +92,10 @@ def render() -> str:
     lines += ["", "## Refused", "", "| | the message has |", "|---|---|"]
     told = {numbers[id(rule)]: _message(rule) for rule in _rules()}
     lines += [f"| {number} | {says} |" for number, says in sorted(told.items(), key=_first)]
+    lines += ["", "## Not drawn", "", "| | why |", "|---|---|"]
+    for left in space.NOT_DRAWN:
+        where = "; ".join(f"{name}: {', '.join(values)}" for name, values in left.where.items())
+        lines.append(f"| {where} | {left.why} |")
     return "\n".join(lines) + "\n"
 
 

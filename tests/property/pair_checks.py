@@ -68,6 +68,9 @@ def readable(history: History) -> bool:
     setup, config = history.setup, history.config
     if config["partitions"] == space.CUSTOM and setup.version >= 9:
         return False  # it takes `p:SIMPLE` for the name of a column
+    virtual = config["record keys"] != space.STORED
+    if virtual and config["partitions"] in (space.TIMESTAMP, space.CUSTOM):
+        return False  # who makes these paths it does not know
     if not setup.merge_on_read:
         return True
     if config["ordering"] == space.TWO:
@@ -81,4 +84,4 @@ def readable(history: History) -> bool:
     there = {instant.requested for instant in history.table.timeline().instants}
     if not all(instant in there for instant in history.known):
         return False  # it asks the active timeline alone when log files were completed
-    return not (config["index"] == "bucket" and history._has_metadata())
+    return not (config["index"] in ("bucket", space.HASHED) and history._has_metadata())

@@ -36,7 +36,12 @@ POLICIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("by_commits", {"commits_retained": 1}), ("by_versions", {"fileversions_retained": 1}),
     ("by_hours", {"hours_retained": 0}),
 )  # fmt: skip
-OTHERS = (*(i for i in space.IN_PATHS if i != "bucket"), *space.GLOBAL)
+OTHERS = (*(i for i in space.IN_PATHS if i not in ("bucket", space.HASHED)), *space.GLOBAL)
+# What makes all buckets of consistent hashing too large, or too small.
+RESIZES = (
+    {"hoodie.bucket.index.split.threshold": "0", "hoodie.bucket.index.merge.threshold": "0"},
+    {"hoodie.bucket.index.split.threshold": "9", "hoodie.bucket.index.merge.threshold": "1"},
+)
 # Kind of step -> how often.
 STEPS = {
     "upsert": 10, "upsert marked as deleted": 3, "upsert few columns": 2, "upsert a new column": 1,
@@ -44,7 +49,7 @@ STEPS = {
     "insert_overwrite": 2, "insert_overwrite_table": 1, "delete_partitions": 1,
     "compact": 2, "plan a compaction": 2, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
-    "switch_index": 2, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
+    "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
 
 
@@ -69,11 +74,13 @@ class History:
     told: list[str] = field(factory=list)
     saved: set[str] = field(factory=set)
     known: set[str] = field(factory=set)
+    sure: str = field(init=False)
     wrote: str = ""
     clock: int = 0
     fresh: int = 100
 
     def __attrs_post_init__(self) -> None:
+        self.sure = self.config.pop(space.STEP, "")
         self.schema = space.schema(self.config)
         self.model = PairModel(PairSetup.of(self.config))
         given = {**space.arguments(self.config), "engine": self.engine}
@@ -90,12 +97,19 @@ class History:
     def run(self, steps: int) -> None:
         self.take("upsert" if self.setup.key else "insert")
         kinds, weights = list(STEPS), list(STEPS.values())
+        after = self.draw.randrange(1, steps)
         while len(self.told) < steps:
+            if self.sure and len(self.told) >= after:
+                kind, after = self.sure, len(self.told) + 1  # again where it had nothing to do
+                if self.take(kind):
+                    self.sure = ""
+                    continue
             (kind,) = self.draw.choices(kinds, weights)
             self.take(kind)
         self._end()
 
-    def take(self, kind: str) -> None:
+    def take(self, kind: str) -> bool:
+        """Whether there was something to do."""
         config = dict(self.config)
         rules = space.step_refusals(kind, config)
         number = len(self.told)
@@ -103,7 +117,7 @@ class History:
         try:
             getattr(self, "_" + kind.replace(" ", "_"), lambda: self._write(kind))()
         except Passed:
-            return
+            return False
         except HoodooError as error:
             if not any(rule.says in str(error) for rule in rules):
                 raise
@@ -114,6 +128,7 @@ class History:
                 self.told.append(kind)
         self.cell(kind, config)
         self._look(f"step {number}, {kind}")
+        return True
 
     # --- rows -------------------------------------------------------------------------------------
     def _row(self, key: int | None = None, dead: bool = False) -> Row:
@@ -319,6 +334,8 @@ class History:
         self.table.schedule_compaction()
 
     def _clustering_arguments(self) -> dict[str, Any]:
+        if self.config["index"] == space.HASHED:
+            return {"options": self.draw.choice(RESIZES)}
         draw, plan, order = self.draw, self.draw.choice(PLANS), self.draw.choice(ORDERS)
         names = [f.name for f in self.schema if not pa.types.is_nested(f.type)]
         columns = draw.sample(names, min(len(names), draw.randrange(1, 4)))
@@ -355,10 +372,13 @@ class History:
                 self.table.schedule_clustering(**self._clustering_arguments())
 
     def _cancel_a_clustering(self) -> None:
-        planned = self.table.clusterings()
+        planned = [one.instant for one in self.table.clusterings()]
+        if not planned and self.config["index"] != "bucket":
+            made = self.table.schedule_clustering(**self._clustering_arguments())
+            planned = [made] if made else []
         if not planned:
             raise Passed
-        self.table.cancel_clustering(planned[0].instant)
+        self.table.cancel_clustering(planned[0])
 
     def _clean(self) -> None:
         policy, settings = self.draw.choice(POLICIES)
@@ -417,13 +437,34 @@ class History:
         self._back(*self.past[-2])
 
     def _rebuild_index(self) -> None:
-        if "metadata" not in self.config["metadata table"] and not self._has_metadata():
-            raise Passed
         self.table.rebuild_index()
 
+    def _make_a_record_index_of_buckets(self) -> None:
+        """The one that is there is made anew."""
+        own = self.config["index"]
+        paths = own == "partitioned_record_index"
+        self._made_index(own if paths else "record_index", buckets=self.draw.randrange(1, 5))
+
+    def _make_a_growing_index(self) -> None:
+        draw = self.draw
+        shape = {
+            "buckets": draw.randrange(1, 5), "hash": draw.choice(["java", "mixed"]),
+            "scaling": draw.choice(["file_groups", "bucket_groups"]), "cap": draw.choice([2, 100]),
+        }  # fmt: skip
+        self._made_index("growing_record_index", **shape)
+
+    def _made_index(self, name: str, **shape: Any) -> None:
+        before = self._noted()
+        self.table.rebuild_index(name, **shape)
+        if self._noted() != before:
+            assert name in space.GLOBAL, "an index of partition paths binds no table"
+            self._indexed(name)
+
+    def _noted(self) -> str | None:
+        config = hoodoo.open(str(self.path)).config
+        return config.get("hoodie.index.type") or config.get("hoodoo.index.type")
+
     def _compact_metadata(self) -> None:
-        if not self._has_metadata():
-            raise Passed
         self.table.compact_metadata()
 
     def _has_metadata(self) -> bool:
@@ -475,8 +516,12 @@ class History:
         self.table = self._open()
 
     def _stored_keys_again(self) -> None:
-        if self.config["record keys"] != space.KEPT or self.config["key columns"] == space.JOINED:
+        if self.config["record keys"] in (space.RFC, space.HUDI):
             raise Passed
+        if self.config["key columns"] in (space.JOINED, space.MADE):
+            raise Passed
+        if self.setup.merge_on_read and self.draw.random() < 0.7:
+            self.table.compact()
         try:
             self.table.rewrite_keys(virtual=False)
         except ConfigError as error:
@@ -516,7 +561,8 @@ class History:
                 self.past.append((instant, self.model.copy(), self.schema))
         try:
             check_rows(self.table.read().to_arrow(), self.schema, self.model, where)
-            looks = [self._locate, self._point, self._count, self._travel, self._since]
+            self._locate(where)
+            looks = [self._point, self._count, self._travel, self._since]
             for look in self.draw.sample(looks, 2):
                 look(where)
         except AssertionError as error:
@@ -525,8 +571,7 @@ class History:
     def _locate(self, where: str) -> None:
         if self.setup.made:
             return
-        rows = [self._row(key) for key in self.draw.sample(range(KEYS), 3)]
-        rows += [self._row()]
+        rows = [self._row(key) for key in (*range(KEYS), *range(100, self.fresh + 1))]
         keys = {self.setup.record_key(row.values) for row in rows}
         found = self.table.locate(self._data(rows, list(self.setup.key))).to_pylist()
         seen = sorted((row["partition_path"], row["record_key"]) for row in found)
@@ -589,6 +634,8 @@ class History:
     def _end(self) -> None:
         self.table = self._open()
         self._look("at the end")
+        asked = self.table.run("check_index")
+        assert asked.same, f"its index does not know all keys: {asked}"
         report = self.table.verify()
         assert not report.findings, report.findings
         check_hudi(self)

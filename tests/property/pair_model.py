@@ -64,6 +64,9 @@ class PairSetup(Setup):
             return "|".join(_text(values[name]) for name in self.key)
         if self.config["partitions"] == space.CUSTOM and len(self.key) == 1:
             return _text(values[self.key[0]])
+        if space.generator(self.config) == "COMPLEX" and len(self.key) == 1:
+            text = _text(values[self.key[0]])
+            return f"{self.key[0]}:{text}"
         return Setup.record_key(self, values)
 
     def partition_path(self, values: Values) -> str:

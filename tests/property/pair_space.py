@@ -18,7 +18,8 @@ STORED, RFC, HUDI, KEPT = "stored", "virtual", "virtual as Hudi's", "virtual, al
 NONE, TEXT, WHOLE, TWO = "none", "text", "integer", "two columns"
 MADE, JOINED = "made", "concatenated"
 ONE, TIMESTAMP, CUSTOM = "one column", "TIMESTAMP", "CUSTOM"
-IN_PATHS = ("simple", "bloom", "bucket", "partitioned_record_index")
+HASHED = "consistent_bucket"
+IN_PATHS = ("simple", "bloom", "bucket", HASHED, "partitioned_record_index")
 RECORDS = ("record_index", "partitioned_record_index", "growing_record_index")
 GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 DEFAULT, ON, OFF = "default", "on", "off"
@@ -30,12 +31,16 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "record keys": (STORED, RFC, HUDI, KEPT),
     "key columns": (TEXT, WHOLE, TWO, JOINED, MADE),
     "partitions": (NONE, ONE, TWO, TIMESTAMP, CUSTOM),
+    "key generator": (DEFAULT, "as type", "as class", "SIMPLE", "COMPLEX", "NON_PARTITION"),
+    "virtual by Hoodoo": ("false", "true"),
     "paths": ("plain", "hive style", "encoded", "hive style, encoded"),
     "index": (*IN_PATHS, *GLOBAL),
     "update.partition.path": (DEFAULT, "true", "false"),
     "merger": ("commit_time", "event_time", "partial"),
     "ordering": (NONE, WHOLE, TEXT, "double", TWO),
     "metadata table": (DEFAULT, ON, OFF, "record index"),
+    "filters in metadata": (OFF, ON),
+    "index scaling": (DEFAULT, "file_groups", "bucket_groups"),
     "engine": ("local", "spark"),
     "threads": (DEFAULT, "1", "3"),
     "log blocks": (DEFAULT, "parquet", "avro"),
@@ -87,6 +92,8 @@ def refused(says: str, /, step: str = "", **where: str | tuple[str, ...]) -> Ref
 
 
 _NOT_PATHS = (RFC, HUDI, KEPT)
+_NAMED = ("as type", "as class", "SIMPLE", "COMPLEX", "NON_PARTITION")
+_NO_MAKER = "can't be one of virtual keys: readers could not make the keys again"
 # What `create` refuses. A rule of one factor comes first: its message is the one that is seen.
 REFUSALS: tuple[Refusal, ...] = (
     refused("makes files without their partition columns, which are not written", partition_columns="dropped"),
@@ -102,11 +109,19 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     refused("hoodie.metadata.enable=false: contradicts", index=RECORDS, metadata_table=OFF),
     refused("is for tables with partitions, and this one has none", index="partitioned_record_index", partitions=NONE),
-    refused("can't be one of virtual keys: readers could not make the keys again", record_keys=_NOT_PATHS, partitions=(TIMESTAMP, CUSTOM)),
+    refused(_NO_MAKER, record_keys=_NOT_PATHS, partitions=(TIMESTAMP, CUSTOM), virtual_by_Hoodoo="false"),
     refused("is of virtual keys, and the keys of this table are stored", record_keys=STORED, key_columns=JOINED),
-    refused("can't be one of virtual keys: readers could not make the keys again", record_keys=_NOT_PATHS, key_columns=MADE),
+    refused(_NO_MAKER, record_keys=_NOT_PATHS, key_columns=MADE),
     refused("has an index that computes the file group of a key", index="bucket", clustering=("inline", "planned")),
-    refused("takes one record key column and one partition column", key_columns=TWO, partitions=TIMESTAMP),
+    refused("takes one record key column and one partition column", key_columns=(TWO, JOINED), partitions=TIMESTAMP),
+    refused("puts key columns together in its own way", key_columns=JOINED, key_generator=_NAMED),
+    refused("puts key columns together in its own way", key_columns=JOINED, partitions=(TIMESTAMP, CUSTOM)),
+    refused("takes one record key column and one partition column", key_generator="SIMPLE", key_columns=(TWO, JOINED)),
+    refused("takes one record key column and one partition column", key_generator="SIMPLE", partitions=(NONE, TWO)),
+    refused("takes no partition columns", key_generator="NON_PARTITION", partitions=(ONE, TWO)),
+    refused("buckets that are split and merged need log files", type=COPY, index=HASHED),
+    refused("nor is there a bloom filter of one", record_keys=_NOT_PATHS, filters_in_metadata=ON, metadata_table=(ON, "record index")),
+    refused("nor is there a bloom filter of one", record_keys=_NOT_PATHS, filters_in_metadata=ON, index=RECORDS),
 )  # fmt: skip
 
 
@@ -118,9 +133,49 @@ def refusals(config: Config) -> list[Refusal]:
     return [rule for rule in REFUSALS if rule.fits(config)]
 
 
+@frozen
+class Left:
+    """What is not drawn though nothing refuses it: ``where`` as in :class:`Refusal`, and ``why``."""
+
+    where: Mapping[str, tuple[str, ...]]
+    why: str
+
+    def fits(self, config: Config) -> bool:
+        return all(config.get(name) in values for name, values in self.where.items())
+
+
+STEP = "step"
+NOT_DRAWN = (
+    Left(
+        {"key generator": ("SIMPLE", "COMPLEX", "NON_PARTITION"), "partitions": (TIMESTAMP, CUSTOM)},
+        "these partitions are what another key generator makes",
+    ),
+    Left(
+        {STEP: ("stored keys again",), "record keys": (RFC, HUDI)},
+        "files lack the keys: refused as soon as there is one",
+    ),
+    Left(
+        {STEP: ("stored keys again",), "key columns": (JOINED, MADE)},
+        "only virtual keys have a concatenator, and keys that are made are never virtual",
+    ),
+)  # fmt: skip
+
+
 def broken(config: Config) -> tuple[str, ...]:
-    rule = refusal(config)
+    """The factors of a rule that ``config`` breaks; STEP may be one of them."""
+    rule = refusal(config) or next((left for left in NOT_DRAWN if left.fits(config)), None)
     return tuple(rule.where) if rule else ()
+
+
+def why_not(cell: Mapping[str, str]) -> str:
+    """Why no history has these values together, or nothing."""
+    for rule in REFUSALS:
+        if all(cell.get(name) in values for name, values in rule.where.items()):
+            return f"refused: {rule.says}"
+    for left in NOT_DRAWN:
+        if all(cell.get(name) in values for name, values in left.where.items()):
+            return left.why
+    return ""
 
 
 # --- columns --------------------------------------------------------------------------------------
@@ -193,8 +248,13 @@ def properties(config: Config) -> dict[str, Any]:
     }[config["record keys"]]
     if config["key columns"] == JOINED:
         found["hoodie.recordkey.virtual.concatenator"] = "|"
-    if config["index"] == "bucket":
+    if config["index"] in ("bucket", HASHED):
         found["hoodie.bucket.index.num.buckets"] = 3
+    if config["index"] == HASHED:
+        found |= {
+            "hoodie.bucket.index.min.num.buckets": 2,
+            "hoodie.bucket.index.max.num.buckets": 6,
+        }
     if config["partitions"] in (TIMESTAMP, CUSTOM):
         found["hoodie.keygen.timebased.timestamp.type"] = "UNIX_TIMESTAMP"
         found["hoodie.keygen.timebased.output.dateformat"] = "yyyy-MM-dd"
@@ -206,6 +266,14 @@ def properties(config: Config) -> dict[str, Any]:
         found["hoodie.metadata.enable"] = True
     elif config["metadata table"] == "record index":
         found["hoodie.metadata.global.record.level.index.enable"] = True
+    if config["filters in metadata"] == ON:
+        found["hoodie.metadata.index.bloom.filter.enable"] = True
+    if config["index scaling"] != DEFAULT:
+        found |= {
+            "hoodoo.index.scaling": config["index scaling"], "hoodoo.index.buckets": 2, "hoodoo.index.bucket.cap": 3,
+        }  # fmt: skip
+    if config["virtual by Hoodoo"] == "true":
+        found["hoodoo.recordkey.virtual.by.hoodoo"] = True
     if config["change data"] != OFF:
         found["hoodie.table.cdc.enabled"] = True
         found["hoodie.table.cdc.supplemental.logging.mode"] = config["change data"]
@@ -292,14 +360,42 @@ def writer(config: Config) -> dict[str, Any]:
     return found
 
 
+CLASSES = {
+    name: f"org.apache.hudi.keygen.{word}KeyGenerator"
+    for name, word in {
+        "SIMPLE": "Simple", "COMPLEX": "Complex", "NON_PARTITION": "Nonpartitioned", TIMESTAMP: "TimestampBased",
+        CUSTOM: "Custom",
+    }.items()
+}  # fmt: skip
+
+
+def generator(config: Config) -> str | None:
+    """The key generator that is named; None: it follows from the columns."""
+    how = config["key generator"]
+    if config["partitions"] in (TIMESTAMP, CUSTOM):
+        return config["partitions"]
+    if how in ("as type", "as class"):
+        if config["partitions"] == NONE:
+            return "NON_PARTITION"
+        return (
+            "SIMPLE" if config["partitions"] == ONE and len(key_columns(config)) < 2 else "COMPLEX"
+        )
+    return None if how == DEFAULT else how
+
+
 def arguments(config: Config) -> dict[str, Any]:
     """Of `create`, but for the path and the engine."""
     partitions: tuple[str, ...] = partition_columns(config)
-    generator = None
-    if config["partitions"] == TIMESTAMP:
-        generator = "TIMESTAMP"
-    elif config["partitions"] == CUSTOM:
-        generator, partitions = "CUSTOM", ("p:SIMPLE", "at:TIMESTAMP")
+    if config["partitions"] == CUSTOM:
+        partitions = ("p:SIMPLE", "at:TIMESTAMP")
+    said, options = generator(config), {**properties(config), **writer(config)}
+    how = config["key generator"]
+    if said is not None and how != DEFAULT:
+        if how == "as class":
+            options["hoodie.datasource.write.keygenerator.class"] = CLASSES[said]
+        else:
+            options["hoodie.datasource.write.keygenerator.type"] = said
+        said = None
     return {
         "schema": schema(config),
         "record_key": key_columns(config) or None,
@@ -307,10 +403,10 @@ def arguments(config: Config) -> dict[str, Any]:
         "ordering": ordering_columns(config),
         "table_type": config["type"],
         "table_version": int(config["version"]),
-        "key_generator": generator,
+        "key_generator": said,
         "index": config["index"],
         "merger": config["merger"],
-        "options": {**properties(config), **writer(config)},
+        "options": options,
     }
 
 
@@ -320,6 +416,8 @@ STEP_REFUSALS: tuple[Refusal, ...] = (
     refused("has no log files, and needs no compaction", "plan a compaction", type=COPY),
     refused("has an index that computes the file group of a key", "cluster", index="bucket"),
     refused("has an index that computes the file group of a key", "plan a clustering", index="bucket"),
+    refused("which tables of this version do not have", "make a growing index", version="6"),
+    refused("which tables of this version do not have", "make a record index of buckets", version="6", record_keys=_NOT_PATHS),
     *(
         refused("the keys of this table are made when rows are written", step, key_columns=MADE)
         for step in (
@@ -337,12 +435,12 @@ STEP_REFUSALS: tuple[Refusal, ...] = (
             (("record_index", "growing_record_index"), "true"),
         )
     ),
-    refused("can't be one of virtual keys: readers could not make the keys again", "rewrite_keys", key_columns=MADE),
+    refused(_NO_MAKER, "rewrite_keys", key_columns=MADE),
     refused(
         "the keys of this table are made when rows are written", "insert",
         key_columns=MADE, insert_of_duplicates=("drop", "fail"),
     ),
-    refused("can't be one of virtual keys: readers could not make the keys again", "rewrite_keys", partitions=(TIMESTAMP, CUSTOM)),
+    refused(_NO_MAKER, "rewrite_keys", partitions=(TIMESTAMP, CUSTOM), virtual_by_Hoodoo="false"),
 )  # fmt: skip
 
 

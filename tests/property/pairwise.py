@@ -2,7 +2,9 @@
 
     python tests/property/pairwise.py 5000 --seed 1 --processes 2
 
-Ends with an error where a history differs from the dictionary: its seed and configuration are printed.
+Ends with an error where a history differs from the dictionary: its seed and configuration are printed. At the end stands
+how often each cell was drawn; cells that can't be drawn with the reason, and those that were drawn less than three times.
+``--spark`` of the histories run on Spark, in one session beside the ``--processes`` of the others.
 ``--replay SEED-NUMBER`` runs one of them again; ``--count LOG...`` adds up the logs of several runs.
 """
 
@@ -17,23 +19,30 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import combinations, islice, product
 from multiprocessing import get_context
 from pathlib import Path
 
 import pair_space as space
 from pair_cover import Cover, cells
-from pair_history import history, try_refused
+from pair_history import STEPS, history, try_refused
 
 _MEMORY = "/dev/shm"
 # Every so many histories a table is tried that has to be refused.
 _REFUSED = 25
 
 
-def configurations(seed: str, engine: str = "local") -> Iterator[dict[str, str]]:
-    """Without end; the same for the same seed."""
-    factors = {**space.FACTORS, "engine": (engine,)}
+_SPARK = ".spark"
+# A cell is to be drawn so often.
+_LEAST = 3
+
+
+def configurations(seed: str) -> Iterator[dict[str, str]]:
+    """Without end; the same for the same seed, which says the engine. The value of space.STEP is a step that the
+    history takes for sure."""
+    engine = "spark" if seed.endswith(_SPARK) else "local"
+    factors = {**space.FACTORS, "engine": (engine,), space.STEP: tuple(STEPS)}
     cover = Cover(factors, space.broken, random.Random(seed))
     while True:
         yield cover.next()
@@ -50,20 +59,38 @@ def run(seed: str, number: int, config: dict[str, str], drawn: Counter[str], ste
 
     try:
         if number % _REFUSED == 0:
-            _refused(f"{seed}-{number}", folder / "refused", drawn)
-        history(config, folder, f"{seed}-{number}", steps, cell=cell)
+            _refused(seed, number, folder / "refused", drawn)
+        engine = "spark" if config["engine"] == "spark" else None
+        history(config, folder, f"{seed}-{number}", steps, engine, cell)
     except AssertionError as error:
         return str(error)
     finally:
         shutil.rmtree(folder)
-    drawn.update(" | ".join(f"{name} = {value}" for name, value in pair) for pair in cells(config))
+    own = {name: value for name, value in config.items() if name != space.STEP}
+    drawn.update(map(_pair, cells(own)))
     drawn.update(taken.keys())
+    drawn[f"histories on {config['engine']}"] += 1
     return ""
 
 
-def _refused(seed: str, folder: Path, drawn: Counter[str]) -> None:
-    draw = random.Random(seed)
-    rule = draw.choice(space.REFUSALS)
+def _pair(pair: Iterable[tuple[str, str]]) -> str:
+    return " | ".join(f"{name} = {value}" for name, value in sorted(pair))
+
+
+def all_cells() -> Iterator[tuple[str, str]]:
+    """Each cell, and why no history can have it, or nothing."""
+    for one, other in combinations(space.FACTORS, 2):
+        for values in product(space.FACTORS[one], space.FACTORS[other]):
+            cell = dict(zip((one, other), values, strict=True))
+            yield _pair(cell.items()), space.why_not(cell)
+    for step, (name, values) in product(STEPS, space.FACTORS.items()):
+        for value in values:
+            yield f"{step} | {name} = {value}", space.why_not({space.STEP: step, name: value})
+
+
+def _refused(seed: str, number: int, folder: Path, drawn: Counter[str]) -> None:
+    draw = random.Random(f"{seed}-{number}")
+    rule = space.REFUSALS[number // _REFUSED % len(space.REFUSALS)]
     config = {name: values[0] for name, values in space.FACTORS.items()}
     config |= {name: draw.choice(values) for name, values in rule.where.items()}
     folder.mkdir()
@@ -71,10 +98,21 @@ def _refused(seed: str, folder: Path, drawn: Counter[str]) -> None:
     drawn[f"refused: {rule.says}"] += 1
 
 
+def _session() -> None:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("pairwise")
+    made = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
+    made.getOrCreate().sparkContext.setLogLevel("OFF")
+
+
 def _part(job: tuple[str, int]) -> tuple[int, int, Counter[str]]:
     seed, histories = job
     drawn: Counter[str] = Counter()
     wrong = 0
+    if seed.endswith(_SPARK):
+        _session()
     start, processor = time.time(), time.process_time()
     for number, config in enumerate(islice(configurations(seed), histories)):
         said = run(seed, number, config, drawn)
@@ -92,15 +130,30 @@ def _part(job: tuple[str, int]) -> tuple[int, int, Counter[str]]:
 
 
 def summary(histories: int, wrong: int, drawn: Counter[str]) -> str:
-    pairs = {c: n for c, n in drawn.items() if c.count(" = ") == 2}
-    steps = {c: n for c, n in drawn.items() if c.count(" = ") == 1}
-    seldom = sorted((n, c) for c, n in {**pairs, **steps}.items() if n < 3)
     lines = [f"{histories} histories, {wrong} with differences."]
-    for name, found in (("pairs of values", pairs), ("steps and values", steps)):
-        least = min(found.values(), default=0)
-        lines.append(f"{len(found)} cells of {name}, each drawn at least {least} times.")
-    refused = [f"{n} x {c}" for c, n in sorted(drawn.items()) if c.startswith("refused")]
-    lines += [f"fewer than three: {n} x {c}" for n, c in seldom] + refused
+    lines += [f"{n} {c}" for c, n in sorted(drawn.items()) if c.startswith("histories on")]
+    reasons = Counter[str]()
+    seldom: list[tuple[int, str]] = []
+    for name, signs in (("pairs of values", 2), ("steps and values", 1)):
+        counts = []
+        for cell, why in all_cells():
+            if cell.count(" = ") != signs:
+                continue
+            if why:
+                reasons[why] += 1
+                continue
+            counts.append(drawn[cell])
+            if drawn[cell] < _LEAST:
+                seldom.append((drawn[cell], cell))
+        enough = sum(n >= _LEAST for n in counts)
+        lines.append(
+            f"{len(counts)} cells of {name}: {enough} drawn at least {_LEAST} times, the least {min(counts)} times."
+        )
+    lines += [f"not drawn: {n} cells: {why}" for why, n in sorted(reasons.items())]
+    lines += [f"fewer than {_LEAST}: {n} x {c}" for n, c in sorted(seldom)]
+    tried = {f"refused: {rule.says}": 0 for rule in space.REFUSALS}
+    tried |= {c: n for c, n in drawn.items() if c.startswith("refused: ")}
+    lines += [f"tried {n} times, {c}" for c, n in sorted(tried.items())]
     return "\n".join(lines)
 
 
@@ -109,12 +162,15 @@ def main(given: list[str]) -> int:
     parser.add_argument("histories", nargs="?", type=int, default=5000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--spark", type=int, default=40, help="how many of them on Spark")
     parser.add_argument("--cells", type=Path, help="a file for the count of each cell")
     parser.add_argument("--replay", help="SEED-NUMBER of one history")
     parser.add_argument("--count", nargs="*", type=Path, help="files of --cells, added up")
     wanted = parser.parse_args(given)
     if wanted.replay:
         seed, _, number = wanted.replay.rpartition("-")
+        if seed.endswith(_SPARK):
+            _session()
         config = next(islice(configurations(seed), int(number), None))
         said = run(seed, int(number), config, Counter())
         print(said or "no difference")
@@ -125,10 +181,12 @@ def main(given: list[str]) -> int:
         histories, wrong = (sum(t[name] for t in told) for name in ("histories", "wrong"))
         print(summary(histories, wrong, drawn))
         return 1 if wrong else 0
-    each = -(-wanted.histories // wanted.processes)
-    jobs = [(f"{wanted.seed}.{n}", each) for n in range(wanted.processes)]
+    on_spark = min(wanted.spark, wanted.histories)
+    each = -(-(wanted.histories - on_spark) // wanted.processes)
+    jobs = [(f"{wanted.seed}{_SPARK}", on_spark)] if on_spark else []
+    jobs += [(f"{wanted.seed}.{n}", each) for n in range(wanted.processes) if each]
     histories, wrong, drawn = 0, 0, Counter[str]()
-    with get_context("spawn").Pool(wanted.processes) as pool:
+    with get_context("spawn").Pool(len(jobs)) as pool:
         for done, failed, counted in pool.imap_unordered(_part, jobs):
             histories, wrong, drawn = histories + done, wrong + failed, drawn + counted
     if wanted.cells:

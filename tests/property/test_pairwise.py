@@ -38,7 +38,7 @@ def test_pairs_of_everything() -> None:
 @pytest.mark.skipif(not MORE, reason="HOODOO_TRIALS=more runs these")
 def test_pairs_of_everything_on_spark(spark: object) -> None:
     chosen = seed()
-    for number, config in enumerate(islice(pairwise.configurations(chosen, "spark"), 20)):
+    for number, config in enumerate(islice(pairwise.configurations(f"{chosen}.spark"), 20)):
         folder = Path(tempfile.mkdtemp(prefix="hoodoo-pairs-", dir=_TEMPORARY))
         try:
             history(config, folder, f"{chosen}-{number}", 4, engine="spark")

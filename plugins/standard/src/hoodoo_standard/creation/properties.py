@@ -49,7 +49,13 @@ from hoodoo_standard.creation.options import (
     WRITER_MODE,
     WRITER_STRATEGY,
 )
-from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATED, VirtualSettings
+from hoodoo_standard.creation.virtual import (
+    CLASS,
+    COLUMNS,
+    CONCATENATED,
+    CONCATENATOR,
+    VirtualSettings,
+)
 
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -211,6 +217,13 @@ def _key_generator_properties(
             f"key generator {ref.name}", "is for deletes, no table can be filled with it.",
             "leave it out, and give it to hoodoo.open for a delete.",
         )  # fmt: skip
+    joins = settings.table.get(CONCATENATOR)
+    if joins and len(keys) > 1 and ref.name in _JAVA_GENERATORS:
+        raise OptionConflictError(
+            f"option {CONCATENATOR}={joins}",
+            f"contradicts the key generator {ref.name}, which puts key columns together in its own way.",
+            "leave one of them out.",
+        )
     if settings.table.has_partition_types and ref.name in _UNTYPED:
         raise ConfigError(
             f"partition columns {', '.join(partitions)}", f"have types, which {ref.name} has no use for.",
