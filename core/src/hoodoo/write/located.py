@@ -215,13 +215,12 @@ class MovingKeys:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         locations = self.found.table().combine_chunks()
+        keys, paths = (locations.column(name) for name in KEYS_SCHEMA.names)
         for batch in batches:
-            at = pc.index_in(locations.column("record_key"), value_set=batch.column(RECORD_KEY))
-            path = batch.column(PARTITION_PATH).take(at.combine_chunks())
-            differs = pc.not_equal(path, locations.column("partition_path"))
+            at = pc.index_in(keys, value_set=batch.column(RECORD_KEY)).combine_chunks()
+            differs = pc.not_equal(batch.column(PARTITION_PATH).take(at), paths)
             if self.puts:
-                op = batch.column(OP).take(at.combine_chunks())
-                differs = pc.and_(differs, pc.equal(op, PUT))
+                differs = pc.and_(differs, pc.equal(batch.column(OP), PUT).take(at))
             yield from locations.filter(pc.fill_null(differs, False)).to_batches()
 
 
@@ -247,9 +246,8 @@ class FetchRows:
 def keeps_gone(target: WriteTarget, index: Index) -> bool:
     """Whether ``index`` may rightly name keys that a compaction left out: it goes by what it was told of writes, and
     where a row that is marked as deleted may lose, nobody knows then that the key is gone."""
-    index = index.first if isinstance(index, Tees) else index
-    told, logs = bool(getattr(index, "knows_logs", False)), target.logs
-    return told and logs is not None and not logs.deletes_win
+    told = getattr(index.first if isinstance(index, Tees) else index, "knows_logs", False)
+    return bool(told) and target.logs is not None and not target.logs.deletes_win
 
 
 def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:

@@ -67,9 +67,8 @@ def _alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
     lying = set(pc.unique(asked.column("file_id")).to_pylist())
     if not any(s.log_files for s in target.slices if s.file_id in lying):
         return found  # inserted twice: both are alive
-    there = living_keys(
-        target, [s for s in target.slices if s.file_id in lying], asked, with_meta(target.schema)
-    )
+    slices = [s for s in target.slices if s.file_id in lying]
+    there = living_keys(target, slices, asked, with_meta(target.schema))
     return pa.concat_tables([found.filter(pc.invert(doubled)), there])
 
 

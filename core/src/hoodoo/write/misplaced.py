@@ -32,8 +32,8 @@ def where_rows_stay(
         )
         if not moving.num_rows:
             return found, not follows
-        there = living(target, index, moving, with_meta(without_meta(own_columns(staged))))
-        gone = different(moving, there)
+        stored = with_meta(without_meta(own_columns(staged)))
+        gone = different(moving, living(target, index, moving, stored))
         found = found.join(gone, LOCATIONS_SCHEMA.names, join_type="left anti", use_threads=False)
     if not follows:
         return found, True
