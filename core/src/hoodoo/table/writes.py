@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from hoodoo.errors import DataError
+from hoodoo.errors import CallError, DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.options import write as options
 from hoodoo.table.handle import TableHandle
@@ -30,7 +30,7 @@ def upsert(
     A ``batch`` (here and in the other writes) that is in the table already, or older than the newest of
     its stream there, is not written: the commit then has an empty instant. See docs/streaming.md.
     """
-    return _write(table, operation.UPSERT, data, engine, batch)
+    return write(table, operation.UPSERT, data, engine, batch)
 
 
 def insert(
@@ -44,7 +44,7 @@ def insert(
     ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
     policy = options.duplicates(table.options)
     kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
-    return _write(table, kind, data, engine, batch)
+    return write(table, kind, data, engine, batch)
 
 
 def append(
@@ -55,7 +55,7 @@ def append(
     batch: Batch | None = None,
 ) -> Commit:
     """Add rows in new files, without an exchange and without looking at stored keys."""
-    return _write(table, _combined(table, operation.APPEND), data, engine, batch)
+    return write(table, _combined(table, operation.APPEND), data, engine, batch)
 
 
 def bulk_insert(
@@ -66,20 +66,31 @@ def bulk_insert(
     batch: Batch | None = None,
 ) -> Commit:
     """Load rows in new files as they come: the fastest way in, for first loads."""
-    return _write(table, _combined(table, operation.BULK_INSERT), data, engine, batch)
+    return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch)
 
 
 def delete(
     table: TableHandle,
-    data: Any,
+    data: Any = None,
     *,
+    where: Any = None,
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
     """Delete by key. ``data`` has the key columns, or whole rows; without the partition columns
-    a key is deleted wherever it lies. A list of keys will do where the key is one column."""
+    a key is deleted wherever it lies. A list of keys will do where the key is one column.
+
+    Or delete the rows that ``where`` is true of: a pyarrow expression, SQL as text, or a Column of Spark."""
+    if (data is None) == (where is None):
+        raise CallError(
+            "table.delete", "needs keys, or a condition, and takes one of the two.",
+            "Say which rows: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
+        )  # fmt: skip
+    if where is not None:
+        found: Commit = table.run("delete", where=where, engine=engine, batch=batch)
+        return found
     keys = as_keys(data, table.config.record_key_fields, table.schema)
-    return _write(table, operation.DELETE, keys, engine, batch)
+    return write(table, operation.DELETE, keys, engine, batch)
 
 
 def insert_overwrite(
@@ -90,7 +101,7 @@ def insert_overwrite(
     batch: Batch | None = None,
 ) -> Commit:
     """Replace the partition paths that occur in ``data`` by its rows."""
-    return _write(table, operation.INSERT_OVERWRITE, data, engine, batch)
+    return write(table, operation.INSERT_OVERWRITE, data, engine, batch)
 
 
 def insert_overwrite_table(
@@ -101,7 +112,7 @@ def insert_overwrite_table(
     batch: Batch | None = None,
 ) -> Commit:
     """Replace all rows of the table by those of ``data``."""
-    return _write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch)
+    return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch)
 
 
 def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
@@ -131,13 +142,14 @@ def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
     return commit
 
 
-def _write(
+def write(
     table: TableHandle,
     kind: operation.WriteKind,
     data: Any,
     engine: str | Engine | None,
     batch: Batch | None,
 ) -> Commit:
+    """One write of ``kind``; ``data`` may depend on what is in the table (:mod:`hoodoo.write.row_changes`)."""
     due = table.after_writes.due()
     chosen = engine or table.default_engine
     if isinstance(data, (list, tuple, Mapping)):

@@ -40,7 +40,7 @@ from hoodoo.write.uniqueness import shared_key
 class CommitCheck:
     """Raises CommitConflictError if the write of ``instant`` can't be published after what came since
     its snapshot (``target.timeline``). ``replaced`` are the partition paths that it replaces (None: all),
-    ``schema`` is what it leaves the table with.
+    ``schema`` is what it leaves the table with, ``read`` the file groups by whose rows it goes.
     """
 
     target: WriteTarget
@@ -51,6 +51,7 @@ class CommitCheck:
     batch: Batch | None
     strategy: ConflictStrategy
     schema: pa.Schema
+    read: frozenset[Group] = frozenset()
     _known: set[str] = field(factory=set)
     _ahead: TableConfig | None = None
 
@@ -73,7 +74,7 @@ class CommitCheck:
                 replaced = self.replaced if self.kind.replaces is not Replaces.NOTHING else ()
                 mine = change_of(self.instant, self.metadata, replaced, _grouping(self.target))
             theirs = change_of(other, metadata, _replaced(metadata), _grouping(self.target))
-            if reason := self.strategy.conflict(mine, theirs):
+            if reason := self._read_rows(theirs) or self.strategy.conflict(mine, theirs):
                 raise self._conflict(other, reason)
             self._same_schema(other, metadata)
             self._unique_keys(other, metadata)
@@ -157,6 +158,14 @@ class CommitCheck:
         for plan in pending_clusterings(storage, fresh):
             if plan.instant.requested not in known and plan.file_groups & touched:
                 raise self._conflict(plan.instant, "it clusters what this write changes")
+
+    def _read_rows(self, theirs: Change) -> str | None:
+        """A service changes no row; all else that others did to rows which this write goes by is in its way."""
+        group = _grouping(self.target) if self.read and not theirs.is_service else None
+        changed = group and {group(*read) for read in self.read} & theirs.touched
+        return (
+            f"it changed file group {min(changed)[1]}, whose rows it goes by" if changed else None
+        )
 
     def _same_schema(self, other: Instant, metadata: CommitMetadata) -> None:
         text = metadata.schema_text

@@ -44,6 +44,7 @@ from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.repeated import one_row_per_key
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
+from hoodoo.write.row_changes import ChangesRows, RowChanges
 from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
 from hoodoo.write.write_slots import WriteSlots
@@ -67,6 +68,8 @@ class Prepared:
     partial: bool = False  # rows lack columns that keep their stored values
     # Deletes that may lie in any partition path go through this index.
     anywhere: LookupIndex | None = None
+    # What somebody who has read the table makes of its rows.
+    changes: RowChanges | None = None
 
 
 @frozen
@@ -88,6 +91,8 @@ def prepare(
 
     Raises the errors of bad input; the table has not been touched when it does.
     """
+    if isinstance(data, ChangesRows):
+        return _prepare_changes(target, kind, data.changes(target, workspace, instant))
     source = target.engine.source(data)
     anywhere = None
     needed = [*target.generator.record_key_fields]
@@ -131,6 +136,14 @@ def prepare(
     return Prepared(kind.exchanged(), schema, staged, True, arrivals(counted), partial, anywhere)
 
 
+def _prepare_changes(target: WriteTarget, kind: WriteKind, changes: RowChanges) -> Prepared:
+    keyed = changes.rows
+    if isinstance(target.computed, ComputedIndex):  # its key says where a row lies, too
+        keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
+    counted = target.engine.collect(target.engine.map(keyed, Summarise()))
+    return Prepared(kind, target.schema, keyed, True, arrivals(counted), changes=changes)
+
+
 def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     """Names every file that the write will make and routes the rows there."""
     if not prepared.staged:
@@ -159,7 +172,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     looked: tuple[LookupIndex, pa.Table] | None = None
-    if prepared.kind.looks_up:
+    if prepared.kind.looks_up and prepared.changes is None:
         by = prepared.anywhere or target.lookup()
         looked = (by, locate(target, by, prepared.keyed, prepared.arriving))
     tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
@@ -325,8 +338,13 @@ def _tagged(
     arriving = prepared.arriving
     new = dict(arriving.puts)
     misplaced = False
-    if looked is None:
-        stream: Stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
+    if prepared.changes is not None:
+        stream: Stream = prepared.keyed
+        for (path, file_id), puts in sorted(prepared.changes.places.items()):
+            slots.existing(path, file_id)
+            new[path] = new.get(path, 0) - puts
+    elif looked is None:
+        stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
         index, found = looked
         if prepared.kind.matches and not prepared.kind.deletes:
@@ -356,7 +374,7 @@ def _tagged(
     if not prepared.kind.deletes:
         # Estimates may say that nothing is new where a row is: every path keeps a place for it. A
         # table with log files keeps it in a new file group, as filling one means to rewrite it.
-        least = 1 if target.logs is None else 0
+        least = 1 if target.logs is None and prepared.changes is None else 0
         weights = {path: max(least, rows) for path, rows in new.items() if max(least, rows)}
         plugins = target.plugins
         layout = plugins.filling_layout if prepared.kind.fills else plugins.new_layout

@@ -19,7 +19,7 @@ from hoodoo.errors import (
     CorruptTableError,
     StorageError,
 )
-from hoodoo.hookspecs.conflict import ConflictStrategy
+from hoodoo.hookspecs.conflict import ConflictStrategy, Group
 from hoodoo.hookspecs.engine import Workspace, runs_once, uses_workspace
 from hoodoo.kernel.events import ActionEvents, action_events, running
 from hoodoo.log import get_logger
@@ -105,6 +105,10 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     if prepared is None:
                         made = prepare(target, kind, data, rows.workspace, life.requested)
                         prepared = rows.keep(target, made)
+                    if prepared.changes is not None and not prepared.arriving.total:
+                        _take_back(life, life.instant)
+                        action = kind.action(target.logs is not None)
+                        return attempts.done(Commit("", action, kind.operation.value.lower()))
                     grown = outgrown(target.schema, prepared.schema)
                     if len(grown):  # in each attempt: rows may have come
                         target.policy.refuse_inexact(grown)
@@ -118,6 +122,8 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     if life.instant.state is State.REQUESTED:
                         _begin(target, life, prepared, planned)
                     written = write(target, prepared, planned, life.instant)
+                    if prepared.changes is not None:
+                        prepared.changes.check(written.stats)
                     if planned.misplaced:
                         _note_misplaced(target)
                     _settle(order, target, life, written.stats, direct=not prepared.staged)
@@ -126,6 +132,7 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     commit = _publish(
                         order, target, life, metadata, schema, paths, attempts.beats, written,
                         planned.misplaced, not prepared.staged or uses_workspace(target.engine),
+                        prepared.changes.read if prepared.changes is not None else frozenset(),
                     )  # fmt: skip
                     return attempts.done(commit)
     raise AssertionError("not reached")
@@ -264,7 +271,7 @@ class _Rows:
         return None
 
     def keep(self, target: WriteTarget, prepared: Prepared) -> Prepared:
-        if prepared.staged:
+        if prepared.staged and prepared.changes is None:
             self._prepared = (target.schema, prepared)
         return prepared
 
@@ -468,9 +475,10 @@ def _publish(
     written: WriteResult | None = None,
     misplaced: bool = False,
     staged: bool = True,
+    read: frozenset[Group] = frozenset(),
 ) -> Commit:
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``: there may be something
-    in its workspace. Raises CommitConflictError
+    in its workspace; ``read``: the file groups that it goes by. Raises CommitConflictError
     (not published, not undone yet)."""
     instant, result = life.instant, written or WriteResult(metadata.stats)
     beside = begin_joined(target, instant, metadata, result)
@@ -489,7 +497,7 @@ def _publish(
         return target.timeline.layout.encode_commit(whole, instant.action)
 
     check = CommitCheck(
-        target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema
+        target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read
     )
     left = leftovers(life.storage, life.requested, staged=staged)
     outcome = life.complete(

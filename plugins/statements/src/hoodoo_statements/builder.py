@@ -1,0 +1,109 @@
+"""The builder of a merge: its clauses in their order, then ``execute``. Names are those of Delta's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+from hoodoo.calls import checked_methods
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.table.handle import TableHandle
+from hoodoo.timeline.batches import Batch
+from hoodoo.write.commit import Commit
+
+from hoodoo_statements.binding import ALL, Wanted
+
+Values = Mapping[str, Any] | str
+
+
+@checked_methods
+@frozen(repr=False)
+class MergeBuilder:
+    """What ``table.merge(source, on=...)`` answers. Each method adds a clause and answers another builder; nothing
+    happens before :meth:`execute`. Of several clauses of a kind the first whose condition is true of a row takes it.
+
+    ``set`` and ``values``: column -> expression, or ``"all"`` for all columns of the table, which the source then
+    has to have. An expression is SQL over ``target.*`` and ``source.*``, a Column of Spark, or a value that is no text.
+    """
+
+    _table: TableHandle
+    _source: Any
+    _on: Any = None
+    _engine: str | Engine | None = None
+    _batch: Batch | None = None
+    _matched: tuple[Wanted, ...] = ()
+    _unmatched: tuple[Wanted, ...] = ()
+    _inserts: tuple[Wanted, ...] = ()
+
+    def __repr__(self) -> str:
+        clauses = ", ".join(w.called for w in (*self._matched, *self._inserts, *self._unmatched))
+        return f"<hoodoo merge into {self._table.config.name}: {clauses or 'no clauses yet'}; not executed>"
+
+    def when_matched_update(self, set: Values, condition: Any = None) -> MergeBuilder:
+        """Rows of the table that a row of the source belongs to get other values in the columns that ``set`` names."""
+        wanted = Wanted("when matched, update", condition, set)
+        return evolve(self, matched=_added(self._matched, wanted))
+
+    def when_matched_update_all(self, condition: Any = None) -> MergeBuilder:
+        """They get the source's value in each column."""
+        return self.when_matched_update(ALL, condition)
+
+    def when_matched_delete(self, condition: Any = None) -> MergeBuilder:
+        """They are deleted."""
+        return evolve(
+            self, matched=_added(self._matched, Wanted("when matched, delete", condition))
+        )
+
+    def when_not_matched_insert(self, values: Values, condition: Any = None) -> MergeBuilder:
+        """Rows of the source that belong to none of the table come in; columns that ``values`` leaves out are null."""
+        wanted = Wanted("when not matched, insert", condition, values)
+        return evolve(self, inserts=_added(self._inserts, wanted))
+
+    def when_not_matched_insert_all(self, condition: Any = None) -> MergeBuilder:
+        """They come in as they are."""
+        return self.when_not_matched_insert(ALL, condition)
+
+    def when_not_matched_by_source_update(self, set: Values, condition: Any = None) -> MergeBuilder:
+        """Rows of the table that no row of the source belongs to get other values."""
+        wanted = Wanted("when not matched by source, update", condition, set)
+        return evolve(self, unmatched=_added(self._unmatched, wanted))
+
+    def when_not_matched_by_source_delete(self, condition: Any = None) -> MergeBuilder:
+        """They are deleted."""
+        wanted = Wanted("when not matched by source, delete", condition)
+        return evolve(self, unmatched=_added(self._unmatched, wanted))
+
+    def execute(self) -> Commit:
+        """Do it, in one commit, and answer that with the numbers of rows; where no row is to be changed there is no
+        commit, and its instant is empty.
+
+        Raises DataError where several rows of the source belong to one row of the table, DuplicateKeyError for rows
+        that would come in with a key that is there, ConfigError and SchemaError for clauses that can't be right.
+        """
+        if not (self._matched or self._unmatched or self._inserts):
+            raise ConfigError(
+                f"merge into {self._table.config.name}", "has no clauses.",
+                "Say what is done: .when_matched_update_all().when_not_matched_insert_all().",
+            )  # fmt: skip
+        found: Commit = self._table.run(
+            "merge",
+            source=self._source,
+            on=self._on,
+            matched=self._matched,
+            unmatched=self._unmatched,
+            inserts=self._inserts,
+            engine=self._engine,
+            batch=self._batch,
+        )
+        return found
+
+
+def _added(clauses: tuple[Wanted, ...], wanted: Wanted) -> tuple[Wanted, ...]:
+    if clauses and clauses[-1].condition is None:
+        raise ConfigError(
+            wanted.called, f"comes after a clause without a condition ({clauses[-1].called}), which takes all rows.",
+            "Give that one a condition, or put it last.",
+        )  # fmt: skip
+    return (*clauses, wanted)

@@ -1,0 +1,120 @@
+"""Evaluate: expressions over rows, in DuckDB, which reads and makes Arrow tables where they lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import define
+from hoodoo.errors import DataError, PluginError, SchemaError
+
+ROW = "__row"
+Places = npt.NDArray[np.int64]
+
+_TYPES = {
+    pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT", pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR",
+    pa.binary(): "BLOB", pa.date32(): "DATE", pa.time64("us"): "TIME", pa.time32("ms"): "TIME",
+}  # fmt: skip
+
+
+def sql_type(kind: pa.DataType) -> str | None:
+    """What DuckDB calls a type, as far as it casts to it as an assignment does; None: it is left to Arrow."""
+    if pa.types.is_decimal128(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP" if kind.tz is None else "TIMESTAMPTZ"
+    return _TYPES.get(kind)
+
+
+@define
+class Evaluator:
+    """Computes expressions in one thread: tasks run beside each other. Text of dates is of UTC."""
+
+    _connection: Any = None
+
+    def columns(
+        self, rows: pa.Table, expressions: Sequence[str], what: str
+    ) -> list[pa.ChunkedArray]:
+        """The value of each of ``expressions`` for each of ``rows``. DataError where one can't be computed of a
+        value."""
+        if not expressions:
+            return []
+        listed = ", ".join(f"({text}) AS c{n}" for n, text in enumerate(expressions))
+        numbered = rows.append_column(ROW, pa.array(np.arange(rows.num_rows)))
+        found = self._query(f"SELECT {ROW}, {listed} FROM rows", what, rows=numbered)
+        if not (found.column(ROW).to_numpy() == np.arange(rows.num_rows)).all():
+            found = found.sort_by(ROW)
+        return [found.column(f"c{n}") for n in range(len(expressions))]
+
+    def pairs(
+        self, target: pa.Table, source: pa.Table, condition: str, what: str
+    ) -> tuple[Places, Places]:
+        """The numbers of the rows of both that ``condition`` is true of, in the order of the first, then the second."""
+        found = self._query(
+            f"SELECT t.{ROW} AS t, s.{ROW} AS s FROM target t JOIN source s ON ({condition})",
+            what,
+            target=_numbered(target),
+            source=_numbered(source),
+        )
+        at, of = (found.column(n).to_numpy().astype(np.int64) for n in ("t", "s"))
+        order = np.lexsort((of, at))
+        return at[order], of[order]
+
+    def query(self, text: str, **tables: Any) -> pa.Table:
+        """What a whole query answers of ``tables``, by their names."""
+        return self._query(text, "query", **tables)
+
+    def _query(self, text: str, what: str, **tables: Any) -> pa.Table:
+        duckdb = _duckdb()
+        connection = self._opened()
+        try:
+            for name, rows in tables.items():
+                connection.register(name, rows)
+            return connection.execute(text).to_arrow_table()
+        except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
+            raise SchemaError(
+                what, f"does not fit the columns: {_said(error)}.", "Change it."
+            ) from None
+        except duckdb.Error as error:
+            raise DataError(
+                what, f"can't be computed: {_said(error)}.", "Change it, or the rows."
+            ) from None
+        finally:
+            for name in tables:
+                connection.unregister(name)
+
+    def _opened(self) -> Any:
+        if self._connection is None:
+            settings = {"threads": 1, "autoinstall_known_extensions": False}
+            self._connection = _duckdb().connect(":memory:", config=settings)
+            self._connection.execute("SET TimeZone = 'UTC'")
+        return self._connection
+
+
+def _numbered(rows: pa.Table) -> pa.Table:
+    return (
+        rows
+        if ROW in rows.column_names
+        else rows.append_column(ROW, pa.array(np.arange(rows.num_rows)))
+    )
+
+
+def _said(error: Exception) -> str:
+    text = str(error).splitlines()[0].replace('"target.', '"').replace('"source.', '"')
+    return re.sub(r"^(\w+ )+Error: ", "", text).rstrip(".!")
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise PluginError(
+            "an expression of SQL", "is computed by DuckDB, which is not installed.",
+            'pip install "hoodoo-statements[sql]", or give a pyarrow expression.',
+        ) from error  # fmt: skip
+    return duckdb

@@ -1,0 +1,34 @@
+"""What hoodoo-statements offers. Imports nothing heavy: discovery reads it in every process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+from hoodoo_statements import options
+
+
+@hookimpl
+def hoodoo_actions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "delete",
+            "hoodoo_statements.actions:DeleteAction.from_settings",
+            summary="rows that a condition is true of are deleted",
+        ),
+        Registration(
+            "update",
+            "hoodoo_statements.actions:UpdateAction.from_settings",
+            summary="columns of rows that a condition is true of get other values",
+            verbs={"update": "hoodoo_statements.verbs:update"},
+        ),
+        Registration(
+            "merge",
+            "hoodoo_statements.actions:MergeAction.from_settings",
+            options=(options.SOURCE_LIMIT,),
+            summary="rows of a source change those that they belong to, or come in",
+            verbs={"merge": "hoodoo_statements.verbs:merge"},
+        ),
+    ]
