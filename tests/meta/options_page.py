@@ -34,6 +34,7 @@ OURS = (
     "hoodoo-frames",
     "hoodoo-serve",
     "hoodoo-hashing",
+    "hoodoo-statements",
     "hoodoo-cloud",
     "hoodoo-spark",
 )

@@ -29,6 +29,7 @@ DISTRIBUTIONS = {
     "hoodoo-frames": REPO / "plugins/frames",
     "hoodoo-serve": REPO / "plugins/serve",
     "hoodoo-hashing": REPO / "plugins/hashing",
+    "hoodoo-statements": REPO / "plugins/statements",
     "hoodoo-cloud": REPO / "plugins/cloud",
     "hoodoo-spark": REPO / "plugins/spark",
 }
@@ -66,6 +67,7 @@ FOREIGN = (
     "hoodoo_services",
     "hoodoo_clustering",
     "hoodoo_hashing",
+    "hoodoo_statements",
     "hoodoo_history",
     "hoodoo_frames",
     "hoodoo_spark",
@@ -277,6 +279,7 @@ PLUGINS = (
     "hoodoo_services",
     "hoodoo_spark",
     "hoodoo_standard",
+    "hoodoo_statements",
     "hoodoo_keep_first",
 )
 

@@ -23,7 +23,7 @@ _FRAMES = (
     "Scan.to_pandas",
     "Scan.to_polars",
 )
-_USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames")}
+_USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames"), "sql": "hoodoo-statements"}
 
 
 def function(name: str) -> Callable[..., Any] | None:

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform_array
-from hoodoo.read.spec import referenced
+from hoodoo.read.spec import row_spec
 from sqlglot import exp
 
 from hoodoo_statements.clauses import Arrow, Clause, Computed, Constant, Insert, Join, Taken, Value
@@ -133,10 +133,8 @@ class Binder:
                 f"the source of {wanted.called}", f"lacks columns of the table: {', '.join(lacking)}.",
                 "Add them to the source, or say which columns are taken: {column: \"source.column\"}.",
             )  # fmt: skip
-        return {
-            f.name: exp.column(named(source, f.name).name, table=SOURCE, quoted=True)
-            for f in self.own
-        }
+        theirs = {f.name: named(source, f.name) or f for f in self.own}
+        return {n: exp.column(f.name, table=SOURCE, quoted=True) for n, f in theirs.items()}
 
     def _assigned(self, name: Any, called: str) -> pa.Field:
         if not isinstance(name, str):
@@ -172,7 +170,8 @@ class Binder:
         self, given: Any, column: pa.Field, scope: Scope, what: str, reads: list[str]
     ) -> Value:
         if isinstance(given, pc.Expression) and not isinstance(given, pa.Scalar):
-            reads.extend(flat(TARGET, n) for n in referenced(given, self.own))
+            needed = row_spec(self.own, [], given.is_null()).where_columns
+            reads.extend(flat(TARGET, n) for n in needed)
             return Arrow(given)
         if isinstance(given, (str, exp.Expression)) or is_column(given):
             found = self.expression(given, scope, what)

@@ -14,6 +14,7 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 
 from hoodoo_statements.binding import ALL, Wanted
+from hoodoo_statements.text.scope import SOURCE, TARGET
 
 Values = Mapping[str, Any] | str
 
@@ -36,6 +37,8 @@ class MergeBuilder:
     _matched: tuple[Wanted, ...] = ()
     _unmatched: tuple[Wanted, ...] = ()
     _inserts: tuple[Wanted, ...] = ()
+    # What the table and the source are called in text, besides.
+    _names: tuple[str, str] = (TARGET, SOURCE)
 
     def __repr__(self) -> str:
         clauses = ", ".join(w.called for w in (*self._matched, *self._inserts, *self._unmatched))
@@ -96,6 +99,7 @@ class MergeBuilder:
             inserts=self._inserts,
             engine=self._engine,
             batch=self._batch,
+            names=self._names,
         )
         return found
 

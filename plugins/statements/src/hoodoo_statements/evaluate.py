@@ -75,7 +75,7 @@ class Evaluator:
         try:
             for name, rows in tables.items():
                 connection.register(name, rows)
-            return connection.execute(text).to_arrow_table()
+            return connection.sql(text).to_arrow_table()
         except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
             raise SchemaError(
                 what, f"does not fit the columns: {_said(error)}.", "Change it."

@@ -32,3 +32,14 @@ def hoodoo_actions() -> Iterable[Registration]:
             verbs={"merge": "hoodoo_statements.verbs:merge"},
         ),
     ]
+
+
+@hookimpl
+def hoodoo_functions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "sql",
+            "hoodoo_statements.sql:sql",
+            summary="runs MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT",
+        )
+    ]

@@ -1,0 +1,125 @@
+"""Query: a SELECT over tables of Hoodoo and other rows, by DuckDB or by Spark."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+from hoodoo.errors import ConfigError, HoodooError
+from hoodoo.table.table import Table
+from hoodoo.write.python_rows import as_rows
+from sqlglot import exp
+
+from hoodoo_statements.evaluate import Evaluator
+from hoodoo_statements.text.parse import DIALECT, checked
+from hoodoo_statements.text.pruning import implied
+from hoodoo_statements.text.scope import Scope
+
+
+@frozen
+class Query:
+    """``known``: what names of tables mean. ``spark``: the session that runs it; None: DuckDB does."""
+
+    known: Mapping[str, Any]
+    spark: Any = None
+    evaluator: Evaluator = field(factory=Evaluator)
+
+    def run(self, tree: Any) -> Any:
+        """The answer: a pyarrow Table, or a DataFrame. ConfigError for names that mean nothing."""
+        tree = tree.copy()
+        read = self._tables(tree)
+        if self.spark is not None:
+            return self._on_spark(tree, read)
+        rows = {name: _arrow(found) for name, found in read.items()}
+        return self.evaluator.query(tree.sql("duckdb"), **rows)
+
+    def cast(self, rows: pa.Table, columns: Sequence[tuple[str, str | None]]) -> pa.Table:
+        """``rows`` with these names and types, as an insert assigns them."""
+        plain = rows.rename_columns([f"c{n}" for n in range(rows.num_columns)])
+        listed = [
+            f"c{n}" if kind is None else f"CAST(c{n} AS {kind})"
+            for n, (_, kind) in enumerate(columns)
+        ]
+        found = self.evaluator.columns(plain, listed, "insert")
+        return pa.table(found, names=[name for name, _ in columns])
+
+    def _tables(self, tree: Any) -> dict[str, Any]:
+        """What the tables of ``tree`` are, by the names that they get there."""
+        lower = {name.lower(): found for name, found in self.known.items()}
+        within = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
+        read: dict[str, Any] = {}
+        nodes = list(tree.find_all(exp.Table))
+        for node in nodes:
+            if not isinstance(node.this, exp.Identifier):
+                continue  # a function that makes rows
+            name = ".".join(part.name for part in node.parts)
+            if name.lower() in within:
+                continue
+            if name.lower() not in lower:
+                raise ConfigError(
+                    f"table {name}", f"is not among tables= ({', '.join(self.known) or 'none'}).",
+                    f'Say what it is: tables={{"{name}": table}}.',
+                )  # fmt: skip
+            called = f"hoodoo_{uuid.uuid4().hex[:12]}"
+            found = lower[name.lower()]
+            read[called] = self._read(found, tree, len(nodes) == 1)
+            if not node.alias:
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+            node.set("this", exp.to_identifier(called))
+            node.set("db", None)
+            node.set("catalog", None)
+        return read
+
+    def _read(self, found: Any, tree: Any, alone: bool) -> Any:
+        """Of a table, the columns that the query names anywhere; of the only one, what its condition lets through."""
+        if not isinstance(found, Table):
+            return found
+        schema = found.schema
+        columns: list[str] | None = None
+        if not list(tree.find_all(exp.Star)):
+            named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
+            columns = [n for n in found.read().schema.names if n.lower() in named] or schema.names[
+                :1
+            ]
+        else:
+            columns = schema.names
+        where = tree.args.get("where") if alone and isinstance(tree, exp.Select) else None
+        if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
+            names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
+            try:
+                scope = Scope("table", found.read().schema, None, names)
+                return found.read(
+                    columns, implied(checked(where.this, scope, "where").tree, schema)
+                )
+            except HoodooError:
+                pass  # the query says what is wrong with it
+        return found.read(columns)
+
+    def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
+        for name, found in read.items():
+            if hasattr(found, "to_spark"):
+                frame = found.to_spark(self.spark)
+            elif hasattr(found, "createOrReplaceTempView"):
+                frame = found
+            else:
+                frame = self.spark.createDataFrame(_arrow(found).to_pylist())
+            frame.createOrReplaceTempView(name)
+        try:
+            return self.spark.sql(tree.sql(DIALECT))
+        finally:
+            for name in read:
+                self.spark.catalog.dropTempView(name)
+
+
+def _arrow(found: Any) -> pa.Table:
+    if hasattr(found, "to_arrow"):
+        return found.to_arrow()
+    rows = as_rows(found, pa.schema([]))
+    if isinstance(rows, pa.Table):
+        return rows
+    if hasattr(rows, "toArrow"):  # a DataFrame of Spark
+        return rows.toArrow()
+    return pa.table(rows)

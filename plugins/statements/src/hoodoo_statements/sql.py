@@ -1,0 +1,244 @@
+"""SQL: a statement as people write it for Spark -> the same as a call of the table's methods would do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import sqlglot
+from attrs import frozen
+from hoodoo.errors import ConfigError, DataError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.table.table import Table
+from hoodoo.write.commit import Commit
+from sqlglot import exp
+
+from hoodoo_statements.binding import ALL
+from hoodoo_statements.builder import MergeBuilder
+from hoodoo_statements.evaluate import sql_type
+from hoodoo_statements.query import Query
+from hoodoo_statements.text.parse import DIALECT
+from hoodoo_statements.text.scope import named, unknown_column
+
+_KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO and SELECT"
+
+
+def sql(
+    statement: str,
+    tables: Mapping[str, Any] | None = None,
+    spark: Any = None,
+    *,
+    engine: str | Engine | None = None,
+) -> Any:
+    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT.
+
+    ``tables``: what its names mean: tables of Hoodoo, or rows as a write takes them. A query answers a pyarrow Table,
+    which DuckDB computes; with a session ``spark`` Spark does, lazily, and answers a DataFrame. Other statements
+    answer the commit; ``engine`` as for the methods, Spark's where ``spark`` is given. Text is Spark's SQL.
+
+    Raises ConfigError for a text that is no such statement, SchemaError and DataError as the methods do.
+    """
+    try:
+        found = [tree for tree in sqlglot.parse(statement, read=DIALECT) if tree is not None]
+    except sqlglot.errors.SqlglotError as error:
+        said = str(error).splitlines()[0].rstrip(".")
+        raise ConfigError(
+            f"statement {_cut(statement)}", f"is no SQL: {said}.", f"It takes {_KNOWN}."
+        ) from None
+    if len(found) != 1:
+        raise ConfigError(
+            f"statement {_cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
+        )
+    names = Names(tables or {})
+    if spark is not None and engine is None:
+        engine = "spark"
+    tree = found[0]
+    if isinstance(tree, exp.Delete):
+        return _delete(tree, names, engine)
+    if isinstance(tree, exp.Update):
+        return _update(tree, names, engine)
+    if isinstance(tree, exp.Merge):
+        return _merge(tree, names, engine, spark)
+    if isinstance(tree, exp.Insert):
+        return _insert(tree, names, engine, spark)
+    if isinstance(tree, exp.Query):
+        return Query(names.known, spark).run(tree)
+    raise ConfigError(f"statement {_cut(statement)}", "is of another kind.", f"It takes {_KNOWN}.")
+
+
+@frozen
+class Names:
+    """What the names of a statement mean."""
+
+    known: Mapping[str, Any]
+
+    def table(self, node: Any) -> Table:
+        """The table that a statement changes. ConfigError where there is none of the name."""
+        found = self.rows(node)
+        if not isinstance(found, Table):
+            raise ConfigError(
+                f"table {_named(node)}",
+                f"is a {type(found).__name__}, and no table of Hoodoo.",
+                "Open it: hoodoo.open(path).",
+            )
+        return found
+
+    def rows(self, node: Any) -> Any:
+        name = _named(node)
+        lower = {key.lower(): value for key, value in self.known.items()}
+        if name.lower() not in lower:
+            close = difflib.get_close_matches(name, list(self.known), 3, 0.5) or list(self.known)
+            shown = ", ".join(close) or "none"
+            raise ConfigError(
+                f"table {name}",
+                f"is not among tables= ({shown}).",
+                f'Say what it is: tables={{"{name}": table}}.',
+            )
+        return lower[name.lower()]
+
+
+def _named(node: Any) -> str:
+    return ".".join(part.name for part in node.parts)
+
+
+def _delete(tree: Any, names: Names, engine: Any) -> Commit:
+    _refuse_more(tree, "using", "tables", "returning", "limit", "order", "cluster")
+    table, where = names.table(tree.this), tree.args.get("where")
+    condition = "true" if where is None else where.this
+    found: Commit = table.handle.run(
+        "delete", where=condition, engine=engine, alias=tree.this.alias_or_name
+    )
+    return found
+
+
+def _update(tree: Any, names: Names, engine: Any) -> Commit:
+    _refuse_more(tree, "from_", "from", "returning", "limit", "order")
+    table, where = names.table(tree.this), tree.args.get("where")
+    condition = None if where is None else where.this
+    values = _assignments(tree.expressions)
+    found: Commit = table.handle.run(
+        "update", values=values, where=condition, engine=engine, alias=tree.this.alias_or_name
+    )
+    return found
+
+
+def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
+    _refuse_more(tree, "with_", "with", "returning")
+    table, using = names.table(tree.this), tree.args["using"]
+    if isinstance(using, exp.Table):
+        source = names.rows(using)
+    else:
+        source = Query(names.known, spark).run(using.this)
+    called = (tree.this.alias_or_name, using.alias_or_name or "source")
+    if isinstance(source, Table):
+        source = source.read()
+    # The builder judges the order of clauses.
+    made = MergeBuilder(table.handle, source, tree.args["on"], engine, names=called)
+    for when in tree.args["whens"].expressions:
+        made = _clause(made, when)
+    return made.execute()
+
+
+def _clause(made: MergeBuilder, when: Any) -> MergeBuilder:
+    then, condition = when.args["then"], when.args.get("condition")
+    if isinstance(then, exp.Update):
+        star = any(isinstance(e, exp.Star) for e in then.expressions)
+        values = ALL if star else _assignments(then.expressions)
+        if when.args["matched"]:
+            return made.when_matched_update(values, condition)
+        return made.when_not_matched_by_source_update(values, condition)
+    if isinstance(then, exp.Insert):
+        return made.when_not_matched_insert(_inserted(then), condition)
+    if then.name.lower() == "delete":
+        if when.args["matched"]:
+            return made.when_matched_delete(condition)
+        return made.when_not_matched_by_source_delete(condition)
+    raise ConfigError(
+        f"clause {when.sql(DIALECT)}", "does what is not known.", "Update, delete or insert."
+    )
+
+
+def _inserted(then: Any) -> Mapping[str, Any] | str:
+    if isinstance(then.this, exp.Star):
+        return ALL
+    names = [
+        ".".join(p.name for p in c.parts) if isinstance(c, exp.Column) else c.name
+        for c in then.this.expressions
+    ]
+    values = then.expression.expressions
+    if len(names) != len(values):
+        raise ConfigError(
+            f"insert of {', '.join(names)}",
+            f"has {len(values)} values for {len(names)} columns.",
+            "Give one for each.",
+        )
+    return dict(zip(names, values))
+
+
+def _assignments(nodes: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for node in nodes:
+        if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
+            raise ConfigError(
+                f"assignment {node.sql(DIALECT)}", "is not column = expression.", "Write it so."
+            )
+        name = ".".join(part.name for part in node.this.parts)
+        if name in found:
+            raise ConfigError(f"column {name!r}", "is assigned twice.", "Assign it once.")
+        found[name] = node.expression
+    return found
+
+
+def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
+    if tree.args.get("overwrite"):
+        raise ConfigError(
+            "INSERT OVERWRITE", "may mean all partitions, or those that rows arrive in.",
+            "Say which: table.insert_overwrite(rows), or table.insert_overwrite_table(rows).",
+        )  # fmt: skip
+    _refuse_more(tree, "partition", "where", "conflict", "returning")
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    table = names.table(target)
+    schema = table.schema
+    listed = [c.name for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
+    columns = []
+    for name in listed or schema.names:
+        column = named(schema, name)
+        if column is None:
+            raise unknown_column(name, "insert", schema.names, f"table {table.config.name}")
+        columns.append(column)
+    query = tree.expression
+    if isinstance(query, exp.Values):
+        query = exp.select("*").from_(
+            exp.Values(
+                expressions=query.expressions, alias=exp.TableAlias(this=exp.to_identifier("given"))
+            )
+        )
+    rows = Query(names.known, spark)
+    found = rows.run(query)
+    have = found.columns if spark is not None else found.column_names
+    if len(have) != len(columns):
+        raise DataError(
+            f"insert into {table.config.name}", f"gives {len(have)} columns for {len(columns)} ({', '.join(c.name for c in columns)}).",
+            "Give one for each, or name those that are given: INSERT INTO t (a, b).",
+        )  # fmt: skip
+    if spark is not None:
+        data = found.toDF(*(c.name for c in columns))
+    else:
+        data = rows.cast(found, [(c.name, sql_type(c.type)) for c in columns])
+    commit: Commit = table.insert(data, engine=engine)
+    return commit
+
+
+def _refuse_more(tree: Any, *parts: str) -> None:
+    for part in parts:
+        if tree.args.get(part):
+            raise ConfigError(
+                f"statement {_cut(tree.sql(DIALECT))}", f"has {part.rstrip('_').upper()}, which is not known here.",
+                "Leave it out; to use other rows, MERGE INTO ... USING them.",
+            )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 60 else text[:57] + "...")
