@@ -8,6 +8,6 @@ from hoodoo.options.option import Option
 SOURCE_LIMIT = Option(
     "hoodoo.merge.source.limit",
     "How large a source table.merge takes: each task holds it in memory.",
-    "1gb",
+    str(1 << 30),
     kind=Size(1),
 )
