@@ -89,33 +89,35 @@ def run(order: WriteRequest, data: Any) -> Commit:
     with _Rows(data) as rows, _attempts(order, rows.can_repeat) as attempts:
         for target in attempts:
             with attempts.repeated():
+                action = kind.action(target.logs is not None)
+                nothing = Commit("", action, kind.operation.value.lower())
                 if order.batch and batches.applied(target.storage, target.timeline).has(
                     order.batch
                 ):
-                    action = kind.action(target.logs is not None)
-                    return attempts.done(Commit("", action, kind.operation.value.lower()))
+                    return attempts.done(nothing)
                 life = _request(target, kind, attempts.beats, attempts.began)
                 # No file bears this instant yet: taking the request back leaves the table as it was.
-                with (
-                    _taken_files_conflict(life),
-                    life.undone_on_error(partial(_take_back, life)),
-                    beside(target.storage, life.confirm),
-                ):
-                    prepared = rows.prepared_for(target, life.requested)
-                    if prepared is None:
-                        made = prepare(target, kind, data, rows.workspace, life.requested)
-                        prepared = rows.keep(target, made)
-                    if prepared.changes is not None and not prepared.arriving.total:
-                        _take_back(life, life.instant)
-                        action = kind.action(target.logs is not None)
-                        return attempts.done(Commit("", action, kind.operation.value.lower()))
-                    grown = outgrown(target.schema, prepared.schema)
-                    if len(grown):  # in each attempt: rows may have come
-                        target.policy.refuse_inexact(grown)
-                    planned = plan(target, prepared, life.requested)
-                    replaced = _replaced(order, target, prepared, planned)
-                    if at_once(target.storage) > 1:  # while the request is confirmed
-                        _begin(target, life, prepared, planned)
+                try:
+                    with (
+                        _taken_files_conflict(life),
+                        life.undone_on_error(partial(_take_back, life)),
+                        beside(target.storage, life.confirm),
+                    ):
+                        prepared = rows.prepared_for(target, life.requested)
+                        if prepared is None:
+                            made = prepare(target, kind, data, rows.workspace, life.requested)
+                            prepared = rows.keep(target, made)
+                        if prepared.changes is not None and not prepared.arriving.total:
+                            raise _NothingToDoError
+                        grown = outgrown(target.schema, prepared.schema)
+                        if len(grown):  # in each attempt: rows may have come
+                            target.policy.refuse_inexact(grown)
+                        planned = plan(target, prepared, life.requested)
+                        replaced = _replaced(order, target, prepared, planned)
+                        if at_once(target.storage) > 1:  # while the request is confirmed
+                            _begin(target, life, prepared, planned)
+                except _NothingToDoError:
+                    return attempts.done(nothing)
                 groups, tasks = len(planned.slots), planned.parts
                 attempts.events.step("planned", file_groups=groups, tasks=tasks)
                 with _taken_files_conflict(life), life.undone_on_error(order.undo):
@@ -136,6 +138,10 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     )  # fmt: skip
                     return attempts.done(commit)
     raise AssertionError("not reached")
+
+
+class _NothingToDoError(Exception):
+    """No row is to be changed: the request is taken back. Does not leave this module."""
 
 
 def _replaced(

@@ -160,7 +160,9 @@ def refuse_doubles(target: WriteTarget, rows: Stream, known: bool) -> None:
     fresh = engine.map(rows, OnlyUntagged(rows.schema))
     arriving = arrivals(engine.collect(engine.map(fresh, Summarise())))
     lookup = target.plugins.by_path() if target.computed is not None else target.lookup()
-    found = living(target, locate(target, lookup, fresh, arriving), with_meta(target.schema))
+    found = living(
+        target, lookup, locate(target, lookup, fresh, arriving), with_meta(target.schema)
+    )
     if found.num_rows:
         gone = engine.collect(engine.map(rows, LeavingKeys(engine.side(found)))).column("row")
         stays = np.ones(found.num_rows, bool)
