@@ -225,3 +225,22 @@ def test_a_deleted_key_comes_back_where_its_columns_say(
     }
     assert places == {"a": "y", "b": "x"}
     assert stored(found) == [("a", "y", 2), ("b", "y", 2), ("c", "x", 1)]
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_keys_that_were_virtual_stay_deleted_in_older_states(tmp_path: Path, version: int) -> None:
+    """Delete blocks name virtual keys of one column without its name: with stored keys again, reads of the past
+    found the rows alive."""
+    found = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, record_key="k", partition_by=("p", "w"), table_type="MERGE_ON_READ",
+        table_version=version,
+    )  # fmt: skip
+    found.enable_virtual_keys(kept=META_COLUMNS)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    then = found.delete(["a"]).instant
+    assert stored(found) == [("b", "x", 1)]
+    found.compact()
+    found.rewrite_keys(virtual=False)
+    older = found.read(as_of=then).to_arrow().to_pylist()
+    assert [row["k"] for row in older] == ["b"]
+    assert stored(found) == [("b", "x", 1)]

@@ -472,7 +472,9 @@ class History:
 
     def _switch_index(self) -> None:
         index = self.draw.choice(OTHERS)
-        rules = space.refusals({**self.config, "index": index})
+        # Filters are made when a table is created.
+        asked = {**self.config, "index": index, "filters in metadata": space.OFF}
+        rules = space.refusals(asked)
         rows = self.model.rows
         twice = len({key for _path, key in rows}) < len(rows)
         wandered = any(row.path != self.setup.partition_path(row.values) for row in rows.values())

@@ -59,8 +59,8 @@ class KeyTraits(Protocol):
         """See :func:`refuse_ambiguous`."""
 
     def deleted_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray | Sequence[pa.ChunkedArray]:
-        """Where Hudi's delete blocks name virtual keys in another form than ``record_keys`` makes them: the made
-        forms of the keys found in a block, one array or several."""
+        """Where delete blocks name keys that are virtual, or were, in another form than ``record_keys`` makes them:
+        the made forms of the keys found in a block, one array or several."""
 
     def delete_block_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
         """What a new delete block names for ``keys``."""

@@ -188,9 +188,7 @@ def _operations(rows: pa.Table) -> pa.Array:
 def _deletes(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
     """A row for each deleted key: its ordering values are in their columns, the others are null."""
     kinds = [rule.schema.field(name).type for name in rule.ordering]
-    found = reader.deletes(block, kinds)
-    if rule.keys is not None:
-        found = made_deletes(rule.keys, found)
+    found = made_deletes(rule.deletes, reader.deletes(block, kinds))
     made = {
         OP: pc.if_else(
             found.column("always"), pa.scalar(DELETE, pa.int8()), pa.scalar(DELETE_ROW, pa.int8())

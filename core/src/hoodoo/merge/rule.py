@@ -67,7 +67,7 @@ class Visible:
 class MergeRule:
     """``schema``: the columns that merging reads, in the types of the table; of tables with stored
     keys the record key is among them. ``keys`` makes the keys of tables with virtual ones; in the
-    schema the record key is among them only where a writer asks for it.
+    schema the record key is among them only where a writer asks for it. ``deletes`` knows what delete blocks name.
     ``ordering``: the columns whose values delete blocks carry. ``needed``: the columns of the schema
     that merging itself looks at. ``gives_keys``: the stored record keys are wanted besides."""
 
@@ -76,6 +76,7 @@ class MergeRule:
     visible: Visible = Visible()
     ordering: tuple[str, ...] = ()
     keys: KeyGenerator | None = None
+    deletes: KeyGenerator | None = None
     needed: frozenset[str] = frozenset()
     gives_keys: bool = True
     # What reads the log files.
@@ -95,6 +96,7 @@ class MergeRule:
         needed = {IS_DELETED, *config.ordering_fields}
         needed |= set(stored.names if merger.columns is None else merger.columns)
         needed.add(RECORD_KEY)
+        deletes = keys
         if config.populate_meta_fields:
             keys = None
         elif keys is not None:
@@ -102,8 +104,8 @@ class MergeRule:
         schema = pa.schema([f for f in stored if f.name in needed or f.name in wanted.names])
         ordering = tuple(n for n in config.ordering_fields if n in schema.names)
         gives_keys = RECORD_KEY in wanted.names or merger.columns is None
-        logs = log_files(config)
-        return cls(merger, schema, visible, ordering, keys, frozenset(needed), gives_keys, logs)
+        needs, logs = frozenset(needed), log_files(config)
+        return cls(merger, schema, visible, ordering, keys, deletes, needs, gives_keys, logs)
 
     @property
     def out_schema(self) -> pa.Schema:

@@ -147,7 +147,7 @@ def record_keys(generator: KeyGenerator, batch: pa.RecordBatch, columns: Sequenc
     return generator.record_keys(pa.RecordBatch.from_arrays(plain, names=list(columns)))
 
 
-def made_deletes(generator: KeyGenerator, found: pa.Table) -> pa.Table:
+def made_deletes(generator: KeyGenerator | None, found: pa.Table) -> pa.Table:
     """``found``, rows of a delete block, with their ``record_key`` as ``generator`` makes it: one whose form
     differs by release says how by a method ``deleted_keys``, which may answer several."""
     method = getattr(generator, "deleted_keys", None)

@@ -119,11 +119,15 @@ class ComplexKeyGenerator:
         return evolve(self, bare_single=found[0])
 
     def deleted_keys(self, keys: pa.ChunkedArray) -> Sequence[pa.ChunkedArray]:
-        """Virtual keys that a delete block names, as :meth:`record_keys` makes them. The release that wrote
-        it may not be known, so that column:value can be a bare value, too: then both are given."""
+        """Keys that a delete block names, as :meth:`record_keys` makes them. Where they are virtual, the release that wrote
+        it may not be known, so that column:value can be a bare value, too: then both are given. Where they are stored,
+        bare values are of a time in which they were virtual."""
         prefix = f"{self.record_key_fields[0]}:"
         if not self.virtual:
-            return [keys]
+            if len(self.record_key_fields) > 1 or self.bare_single is not False:
+                return [keys]
+            longer = pc.binary_join_element_wise(prefix, keys, "")
+            return [pc.if_else(pc.starts_with(keys, prefix), keys, longer)]
         maybe = pc.all(pc.starts_with(keys, prefix)).as_py()
         if self.bare_single:
             return [keys, pc.utf8_slice_codeunits(keys, len(prefix))] if maybe else [keys]
