@@ -143,7 +143,7 @@ def filled(path: Path, kind: str, index: str) -> hoodoo.Table:
     [
         ("COPY_ON_WRITE", "simple", 21, 11),
         ("MERGE_ON_READ", "simple", 21, 11),
-        ("COPY_ON_WRITE", "record_index", 43, 32),
+        ("COPY_ON_WRITE", "record_index", 34, 18),
     ],
 )
 def test_a_small_upsert(tmp_path: Path, kind: str, index: str, operations: int, depth: int) -> None:

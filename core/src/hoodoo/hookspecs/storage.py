@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from hoodoo.hookspecs.family import Family, Optional
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Storage
+from hoodoo.storage.together import Listed
 
 __all__ = ["FAMILY", "Storage", "StoreTraits"]
 
@@ -30,9 +31,13 @@ class StoreTraits(Protocol):
     def sweep(self) -> None:
         """Remove what processes that are dead left in its scratch places."""
 
-    def recall(self, unchanged: Callable[[Callable[[str], list[Entry] | None]], bool]) -> bool:
+    @property
+    def keeps(self) -> int:
+        """How large a file may be that is kept in memory when it was opened, for who opens it next."""
+
+    def recall(self, step: str, unchanged: Callable[[Listed], bool]) -> bool:
         """In this thread, and those that work for it, a look at the table begins. The store asks again, all at the
-        same time, what the last look asked (``list``, ``get``, ``head``); where ``unchanged``, which is given what
+        same time, what the last look of this ``step`` asked (``list``, ``get``); where ``unchanged``, which is given what
         answers a listing of these, says that the table is as it was, it answers each once from that. Whether it does."""
 
     def forget(self) -> None:
@@ -47,6 +52,11 @@ FAMILY = Family(
     URI of the table; it returns a :class:`~hoodoo.storage.api.Storage`.""",
     (Storage,),
     optional=(StoreTraits,),
-    lacking={"shared": Optional(True), "plain_files": Optional(False), "at_once": Optional(1)},
+    lacking={
+        "shared": Optional(True),
+        "plain_files": Optional(False),
+        "at_once": Optional(1),
+        "keeps": Optional(0),
+    },
     travels=True,
 )

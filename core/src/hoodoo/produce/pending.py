@@ -25,11 +25,13 @@ from hoodoo.timeline.timeline import Timeline
 class Pending:
     """``requested`` is the instant that tasks write for, ``path`` its inflight file, which is there
     from before the first file until the instant is rolled back or archived. ``door``: of a write
-    whose tasks name files themselves."""
+    whose tasks name files themselves. ``watched``: the instant is looked at here; else the caller does so
+    (:meth:`check`) when all its files are put, and deletes them where it raises."""
 
     requested: str
     path: str
     door: TaskFence | None = None
+    watched: bool = True
 
     @classmethod
     def of(cls, timeline: Timeline, instant: Instant, door: TaskFence | None = None) -> Pending:
@@ -48,10 +50,11 @@ class Pending:
         if self.door is None and kind and at_once(storage) > 1:
             # A marker without a file is swept with the others.
             together(
-                storage, partial(self._check, storage), partial(storage.put_if_absent, named, b"")
+                storage, partial(self.check, storage), partial(storage.put_if_absent, named, b"")
             )
         else:
-            self._check(storage)
+            if self.watched:
+                self.check(storage)
             if self.door is not None and not self.door.is_open(storage):
                 raise self._late()
             if kind:
@@ -60,7 +63,8 @@ class Pending:
         if not storage.put_file_if_absent(path, local):
             return False
         try:
-            self._check(storage)
+            if self.watched:
+                self.check(storage)
         except CommitConflictError:
             storage.delete(path)
             raise
@@ -87,7 +91,8 @@ class Pending:
             "Nothing: the write has what it needs.",
         )
 
-    def _check(self, storage: Storage) -> None:
+    def check(self, storage: Storage) -> None:
+        """CommitConflictError where the instant does not stand any more."""
         if storage.head(self.path) is None:
             raise CommitConflictError(
                 f"instant {self.requested}",

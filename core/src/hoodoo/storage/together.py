@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
+from hoodoo.errors import HoodooError
 from hoodoo.storage.api import Entry, Storage
 
 
@@ -31,6 +33,19 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
     return [future.result() for future in running]
 
 
+def opened_ahead(storage: Storage, files: Iterable[tuple[str, int]]) -> None:
+    """Read small files (path, size) side by side, where the store keeps them for who opens them next."""
+    keeps: int = getattr(storage, "keeps", 0)
+    small = [path for path, size in files if 0 < size <= keeps]
+    if len(small) > 1:
+        together(storage, *(partial(_opened, storage, path) for path in small))
+
+
+def _opened(storage: Storage, path: str) -> None:
+    with suppress(FileNotFoundError, HoodooError):  # who opens it next says so
+        storage.open(path).close()
+
+
 @contextmanager
 def beside(storage: Storage, call: Callable[[], object]) -> Iterator[None]:
     """What is done inside comes after ``call``, or at the same time. Both have ended at the end; the error of ``call``
@@ -47,17 +62,20 @@ def beside(storage: Storage, call: Callable[[], object]) -> Iterator[None]:
             running.result()
 
 
+Listed = Callable[[str], "list[Entry] | None"]
+
+
 @contextmanager
 def looking(
-    storage: Storage, unchanged: Callable[[Callable[[str], list[Entry] | None]], bool]
+    storage: Storage, step: str, unchanged: Callable[[Listed], bool] = lambda listed: True
 ) -> Iterator[bool]:
-    """Inside is a look at the table; whether it is as it was at the look before, as far as ``unchanged`` says of the
-    listings that were made again. False for a store that does not :meth:`recall` looks."""
+    """Inside, ``step`` looks at the table; whether that is as it was when it last did, as far as ``unchanged`` says of
+    the listings that were made again. False for a store that does not :meth:`recall` looks."""
     recall = getattr(storage, "recall", None)
     if recall is None:
         yield False
         return
-    known = bool(recall(unchanged))
+    known = bool(recall(step, unchanged))
     try:
         yield known
     finally:

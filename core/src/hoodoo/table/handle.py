@@ -39,8 +39,8 @@ from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.read.stored_row import stored_row
-from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.together import looking, together
+from hoodoo.storage.api import Storage
+from hoodoo.storage.together import Listed, looking, together
 from hoodoo.table import settings as tables
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import call_action
@@ -178,7 +178,7 @@ class TableHandle:
             )
         self.participants.each.refuse_unanswered(self.config)
 
-    def _is_shown(self, listed: Callable[[str], list[Entry] | None]) -> bool:
+    def _is_shown(self, listed: Listed) -> bool:
         """Whether the timeline is as this handle knows it, with nothing pending."""
         known, found = self._timeline, listed(self.config.timeline_path)
         if known is None or found is None:
@@ -338,7 +338,9 @@ class TableHandle:
             # Others archived between a listing and its reading: look again.
             with suppress(FileNotFoundError) if left else nullcontext(), ExitStack() as stack:
                 runner = self.engine(data, engine)
-                calm = not looks and stack.enter_context(looking(self.storage, self._is_shown))
+                calm = not looks and stack.enter_context(
+                    looking(self.storage, "begin", self._is_shown)
+                )
                 if looks or calm:
                     self.refresh()
                 else:

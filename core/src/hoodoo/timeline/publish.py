@@ -24,6 +24,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision, decide, decided
@@ -249,6 +250,12 @@ def complete(
     """
     made: list[tuple[Instant, bytes]] = []
     looked: list[Timeline] = []
+    newest: list[str | None] = []
+
+    def look_ahead() -> None:
+        newest.clear()
+        with suppress(StorageError):  # it is asked then
+            newest.extend(() if beside is None else [beside.newest()])
 
     def make(fresh: Timeline) -> Decision:
         known = _completed(fresh, instant)
@@ -264,9 +271,10 @@ def complete(
             _refuse_unkept(timeline, fresh, instant)
         completed = None
         if fresh.layout.names_completion:
-            after = [fresh.last_instant_time(), None if beside is None else beside.newest()]
-            newest = max(filter(None, after), key=order_key, default=None)
-            completed = next_instant(_at(now), newest, fresh.config.timezone)
+            told = newest.pop() if newest else None if beside is None else beside.newest()
+            after = [fresh.last_instant_time(), told]
+            last = max(filter(None, after), key=order_key, default=None)
+            completed = next_instant(_at(now), last, fresh.config.timezone)
         action = completed_action(instant.action)
         done = Instant(instant.requested, action, State.COMPLETED, completed)
         made.append((done, content if isinstance(content, bytes) else content(fresh)))
@@ -277,7 +285,9 @@ def complete(
         )
 
     try:
-        decision, mark = decided(storage, timeline, make, ahead)
+        decision, mark = decided(
+            storage, timeline, make, lambda: together(storage, ahead, look_ahead)
+        )
     except _Settled as end:
         return end.outcome
     except StorageUnknownError as error:

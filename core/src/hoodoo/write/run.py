@@ -31,7 +31,7 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import NOT_THERE
-from hoodoo.storage.together import at_once, beside, together
+from hoodoo.storage.together import at_once, beside, looking, together
 from hoodoo.timeline import partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
@@ -102,6 +102,7 @@ def run(order: WriteRequest, data: Any) -> Commit:
                         _taken_files_conflict(life),
                         life.undone_on_error(partial(_take_back, life)),
                         beside(target.storage, life.confirm),
+                        looking(target.storage, "plan"),
                     ):
                         prepared = rows.prepared_for(target, life.requested)
                         if prepared is None:
@@ -487,7 +488,8 @@ def _publish(
     in its workspace; ``read``: the file groups that it goes by. Raises CommitConflictError
     (not published, not undone yet)."""
     instant, result = life.instant, written or WriteResult(metadata.stats)
-    beside = begin_joined(target, instant, metadata, result)
+    with looking(target.storage, "join"):
+        joined = begin_joined(target, instant, metadata, result)
     text = avro_text(schema, target.config.name)
     noted: list[CommitMetadata] = []
 
@@ -507,7 +509,7 @@ def _publish(
     )
     left = leftovers(life.storage, life.requested, staged=staged)
     outcome = life.complete(
-        content, check=check, beside=beside, ahead=check.look_ahead, after=(*left, beats.end)
+        content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, beats.end)
     )
     if noted:
         target.timeline.note(outcome.instant, noted[-1])

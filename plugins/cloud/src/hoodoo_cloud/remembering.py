@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,14 +22,15 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, field
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.together import at_once
+from hoodoo.storage.together import Listed, at_once
 
 SMALL = 1 << 20  # bytes of a file that is read whole, and kept
 _KEPT = 32 << 20  # bytes of all that are kept
 _NAMES = 20_000  # files whose size is remembered
 # (operation, its arguments)
 Asked = tuple[str, tuple[Any, ...]]
-Listed = Callable[[str], "list[Entry] | None"]
+# What the next look does not ask again.
+_OF_ONE_INSTANT = re.compile(r"\d{17}").search
 
 
 @define
@@ -36,7 +38,9 @@ class _Look:
     """One look at a table: what it asked, and answers that are there before it asks."""
 
     store: Remembering
+    step: str
     answers: dict[Asked, Any]
+    outer: _Look | None = None
     asked: dict[Asked, None] = field(factory=dict)
     lock: threading.Lock = field(factory=threading.Lock)
 
@@ -68,7 +72,7 @@ class Remembering:
     def __init__(self, inner: Storage) -> None:
         self.inner = inner
         self._lock = threading.Lock()
-        self._asked: builtins.list[Asked] = []
+        self._asked: dict[str, builtins.list[Asked]] = {}
         self._files: OrderedDict[str, _File] = OrderedDict()
         self._size = 0
 
@@ -90,28 +94,34 @@ class Remembering:
         return hash(self.inner)
 
     # --- looks ------------------------------------------------------------------------------------
-    def recall(self, unchanged: Callable[[Listed], bool]) -> bool:
-        """A look at the table begins, in this thread: what the last one asked is asked now, all of it at the same
-        time. ``unchanged`` is called with what answers the listing of a directory, if it is among that; True: the
+    @property
+    def keeps(self) -> int:
+        return SMALL
+
+    def recall(self, step: str, unchanged: Callable[[Listed], bool]) -> bool:
+        """A look at the table begins, in this thread: what the last one of this ``step`` asked is asked now, all of it at
+        the same time. ``unchanged`` is called with what answers the listing of a directory, if it is among that; True: the
         table is as it was, and the answers stand. Until :meth:`forget`."""
         with self._lock:
-            asked, self._asked = self._asked, []
+            asked = self._asked.pop(step, [])
         answers: dict[Asked, Any] = {}
         if asked:
             with ThreadPoolExecutor(min(at_once(self.inner), len(asked))) as pool:
                 found = list(pool.map(self._ask, asked))
             answers = {one: answer for one, answer in zip(asked, found, strict=True) if answer}
         known = bool(answers) and unchanged(partial(_listing, answers))
-        _LOOK.set(_Look(self, answers if known else {}))
+        _LOOK.set(_Look(self, step, answers if known else {}, _LOOK.get()))
         return known
 
     def forget(self) -> None:
         """The look ends."""
         look = _LOOK.get()
-        _LOOK.set(None)
         if look is not None:
+            _LOOK.set(look.outer)
             with self._lock:
-                self._asked = list(look.asked)
+                self._asked[look.step] = [
+                    one for one in look.asked if not _OF_ONE_INSTANT(one[1][0])
+                ]
 
     def _ask(self, asked: Asked) -> Callable[[], Any] | None:
         """What gives the answer; None where the store failed, and is to be asked once more."""
@@ -141,8 +151,7 @@ class Remembering:
         return found
 
     def head(self, path: str) -> Entry | None:
-        found: Entry | None = self._looked("head", path)
-        return found
+        return self.inner.head(path)
 
     def list(self, prefix: str = "", recursive: bool = False) -> builtins.list[Entry]:
         found: builtins.list[Entry] = self._looked("list", prefix, recursive)

@@ -35,6 +35,10 @@ class Below:
     def at_once(self) -> int:
         return at_once(self.inner)
 
+    @property
+    def keeps(self) -> int:
+        return getattr(self.inner, "keeps", 0)
+
     def put(self, path: str, data: bytes) -> None:
         self.inner.put(self._at(path), data)
 

@@ -25,6 +25,8 @@ from hoodoo_metadata.own_logs import logs_of
 from hoodoo_metadata.table import FOLDER, MetadataTable
 
 DELTACOMMIT = "deltacommit"
+# Where a decision notes the timeline of the metadata table, as it was then.
+NEWEST = "the metadata table's timeline"
 
 
 @frozen
@@ -94,7 +96,9 @@ class PendingDeltaCommit:
         encode = self.table.timeline.layout.encode_commit
 
         def newest() -> str | None:
-            return reload(self.table.storage, self.table.timeline).last_instant_time()
+            now = reload(self.table.storage, self.table.timeline)
+            self.table.data.noted[NEWEST] = now
+            return now.last_instant_time()
 
         def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
             told[:] = self._behind(told)

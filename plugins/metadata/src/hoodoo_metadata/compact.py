@@ -44,9 +44,9 @@ _DIGITS = 17
 _MB = 1 << 20
 
 
-def commits_since(table: MetadataTable) -> int:
-    """Completed deltacommits since the newest compaction was planned."""
-    writes = table.timeline.writes()
+def commits_since(timeline: Timeline) -> int:
+    """Completed deltacommits of the metadata table since the newest compaction was planned."""
+    writes = timeline.writes()
     compactions = [i.requested for i in writes if i.action == "commit"]
     last = max(compactions, key=order_key, default="")
     deltas = (i for i in writes if i.action == "deltacommit")

@@ -17,6 +17,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.layouts import layout_of
@@ -31,6 +32,7 @@ from hoodoo_metadata.bloom_filters.write import refuse_unfiltered
 from hoodoo_metadata.build import build, finish, retire
 from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
+from hoodoo_metadata.commit import NEWEST
 from hoodoo_metadata.definitions import define, is_partitioned
 from hoodoo_metadata.drop import drop, droppable, partition_named
 from hoodoo_metadata.file_index.listing import is_listed, list_files
@@ -202,7 +204,12 @@ class MetadataParticipant:
             return ()
         if due:
             every = options_of.COMPACT_EVERY.read(self.settings.options)
-            if compact.commits_since(MetadataTable.open(storage, timeline)) < every:
+            noted = timeline.noted.pop(NEWEST, None)
+            # It was listed for the newest commit, and lacks it.
+            far = noted if at_once(storage) > 1 and isinstance(noted, Timeline) else None
+            if far is not None and compact.commits_since(far) + 1 < every:
+                return ()
+            if compact.commits_since(MetadataTable.open(storage, timeline).timeline) < every:
                 return ()
         return compact.compact(storage, timeline, partitions, engine())
 

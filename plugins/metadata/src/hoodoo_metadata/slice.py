@@ -8,7 +8,7 @@ values instead (``files``, ``partition_stats``), all of them are asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from hoodoo.merge.log_rows import counting
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind, LogBlock, kind_name
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import opened_ahead
 
 from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
@@ -81,6 +82,12 @@ class Layer:
         return pa.table([found.column("key"), pa.array(rows, pa.binary())], schema=ENTRIES)
 
 
+def open_ahead(storage: Storage, slices: Iterable[FileSlice]) -> None:
+    """Read the files of ``slices`` side by side, as far as the store keeps them for :func:`layers`."""
+    files = [file for s in slices for file in (s.base_file, *s.log_files) if file is not None]
+    opened_ahead(storage, ((file.path, file.size) for file in files))
+
+
 def layers(
     storage: Storage, slice_: FileSlice, schema_text: str | None = None
 ) -> tuple[Layer, ...]:
@@ -90,6 +97,7 @@ def layers(
     Raises CorruptTableError for a file that is missing or damaged: an entry less is a wrong answer.
     """
     found: list[Layer] = []
+    open_ahead(storage, [slice_])
     base = slice_.base_file
     if base is not None:
         opened = HFile.open(FileWindow.of(storage, base.path, size=base.size or None))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
+from time import monotonic
 
 from attrs import evolve, frozen
 from hoodoo.errors import TableExistsError
@@ -17,7 +18,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.options.table import BASE_FORMAT, DROP_COLUMNS, MERGE_MODE, MERGE_STRATEGY
 from hoodoo.options.virtual import POPULATE
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
@@ -61,6 +63,9 @@ _MADE_BEFORE = {
     "hoodie.table.recordkey.fields": "key",
     BASE_FORMAT.key: "HFILE",
 }
+# Where a look at the data table notes the metadata table; for so many seconds.
+_SEEN = "the metadata table"
+_MOMENT = 5.0
 _UNSAID = frozenset({"hoodie.table.timeline.timezone"})
 
 
@@ -71,6 +76,28 @@ class MetadataTable:
     storage: Storage
     timeline: Timeline
     data: Timeline
+    # Of one look at the data table, across a network: what was listed for it, and when that began.
+    listed: dict[str, list[Entry]] | None = None
+    since: float = 0.0
+
+    @classmethod
+    def seen(cls, storage: Storage, data: Timeline) -> MetadataTable:
+        """As whoever asked last of this look at the data table has opened it, a moment ago: across a network that is as
+        good. What was taken away since is missed when it is opened."""
+        found = data.noted.get(_SEEN)
+        if (
+            isinstance(found, MetadataTable)
+            and found.data is data
+            and monotonic() < found.since + _MOMENT
+        ):
+            return found
+        began = monotonic()
+        opened = cls.open(storage, data)
+        if at_once(storage) < 2:
+            return opened
+        opened = evolve(opened, listed={}, since=began)
+        data.noted[_SEEN] = opened
+        return opened
 
     @property
     def data_root(self) -> str:
@@ -106,7 +133,11 @@ class MetadataTable:
 
     def file_view(self, partition: str, as_of: str | None = None) -> view.FileSystemView:
         """All file groups of ``partition`` with their slices: one listing."""
-        entries = self.storage.list(partition)
+        entries = self.listed.get(partition) if self.listed is not None else None
+        if entries is None:
+            entries = self.storage.list(partition)
+            if self.listed is not None:
+                self.listed[partition] = entries
         parsed = (parse_path(e.path, e.size) for e in entries if not e.is_dir)
         counted = [f for f in parsed if f is not None and self._counts(f)]
         late = late_beginnings(counted, self.timeline)

@@ -38,7 +38,8 @@ class MetadataWriter:
         return {KEPT_BY: ",".join(kept)} if kept else {}
 
     def begin(self, change: ActionChange) -> CoupledCommit:
-        table = MetadataTable.open(change.storage, change.timeline)
+        seen = MetadataTable.open if change.resumed else MetadataTable.seen
+        table = seen(change.storage, change.timeline)
         text = record_schema(change.timeline.config.version)
         begun = PendingDeltaCommit.at(table, change.instant.requested, text, self.partitions)
         files = FileChange.of(change.stats, change.removed)

@@ -34,7 +34,7 @@ def list_files(
     """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises CorruptTableError where
     it can't be read."""
     try:
-        told = told_files(MetadataTable.open(storage, timeline), partitions)
+        told = told_files(MetadataTable.seen(storage, timeline), partitions)
         return _still_there(storage, timeline, told)
     except (CorruptTableError, FileNotFoundError):
         # It is made anew, or compacted, while we look.

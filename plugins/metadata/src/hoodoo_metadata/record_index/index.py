@@ -30,7 +30,7 @@ from hoodoo_metadata.record_index.bucket import Bucket
 from hoodoo_metadata.record_index.groups import IndexGroups, Slots
 from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
-from hoodoo_metadata.slice import FIX
+from hoodoo_metadata.slice import FIX, open_ahead
 from hoodoo_metadata.table import MetadataTable
 
 # Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
@@ -68,7 +68,7 @@ class RecordIndex:
 
         Raises CorruptTableError where the index is not there.
         """
-        table = MetadataTable.open(storage, timeline).until(as_of)
+        table = MetadataTable.seen(storage, timeline).until(as_of)
         slices = table.slices(partition, as_of)
         partitioned = is_partitioned(storage, partition)
         if not slices and not partitioned:
@@ -121,6 +121,8 @@ class RecordIndex:
             json.dumps([number, slice_json.pack(ordered.buckets[number]).decode()]).encode()
             for number in np.unique(slots).tolist()
         ]
+        needed = [slice_ for n in np.unique(slots).tolist() for slice_ in ordered.buckets[n]]
+        open_ahead(self.storage, needed)
         step = _LookUp(self.storage, self.how, engine.side(wanted), side, self.growing)
         return engine.map(engine.tasks(payloads), step)
 
