@@ -140,9 +140,9 @@ def test_another_writer_comes_in_between(
     made: Made, far: World, tmp_path: Path, name: str, kind: Kind
 ) -> None:
     trial = FarTrial(SCENARIOS[name], kind, made(kind), far, tmp_path)
-    for _answers in trial.one_switch(every=effort(14, 2)):
+    for _answers in trial.one_switch(every=effort(40 if kind.has_metadata else 14, 2)):
         COUNT.schedules += 1
-    for _answers in trial.switches(effort(2, 40), random.Random(SEED)):
+    for _answers in trial.switches(effort(1, 40), random.Random(SEED)):
         COUNT.schedules += 1
 
 
@@ -158,7 +158,7 @@ def test_a_crash_of_a_writer_that_remembers(
     before = {1: "old", 2: "mid", 3: "old"}
     at = 0
     while True:
-        at += effort(6, 1)
+        at += effort(9, 1)
         far.begin()
         store = MemoryStorage(tmp_path, made(kind))
         other = opened(remembering(Far(store)))

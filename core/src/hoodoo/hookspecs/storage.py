@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import Listed
+from hoodoo.storage.together import Asked, Listed
 
 __all__ = ["FAMILY", "Storage", "StoreTraits"]
 
@@ -35,9 +35,11 @@ class StoreTraits(Protocol):
     def keeps(self) -> int:
         """How large a file may be that is kept in memory when it was opened, for who opens it next."""
 
-    def recall(self, step: str, unchanged: Callable[[Listed], bool]) -> bool:
+    def recall(
+        self, step: str, unchanged: Callable[[Listed], bool], first: tuple[Asked, ...]
+    ) -> bool:
         """In this thread, and those that work for it, a look at the table begins. The store asks again, all at the
-        same time, what the last look of this ``step`` asked (``list``, ``get``); where ``unchanged``, which is given what
+        same time, what the last look of this ``step`` asked (``list``, ``get``; if there was none, ``first``); where ``unchanged``, which is given what
         answers a listing of these, says that the table is as it was, it answers each once from that. Whether it does."""
 
     def forget(self) -> None:

@@ -21,6 +21,7 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import undoing
@@ -119,23 +120,29 @@ def _missing(
     newest = {(s.partition_path, s.file_id): s for s in view.slices}
     headless = {key for key, slice_ in newest.items() if slice_.base_file is None}
     there = view.paths
-    limit = None if as_of is None else order_key(as_of)
-    writes = [i for i in timeline.writes() if limit is None or order_key(i.requested) <= limit]
-    newest_first = writes[: -MOST_COMMITS - 1 : -1]
-    each = _named(storage, timeline, newest_first)
-    for instant, named in zip(newest_first, each, strict=True):
-        for path in named.files.keys() - there:
-            file = named.files[path]
+    for instant, one in named(storage, timeline, as_of):
+        for path in one.files.keys() - there:
+            file = one.files[path]
             key = (file.partition_path, file.file_id)
             if paths is not None and file.partition_path not in paths:
                 continue
             if view.replaced_by(*key) is None and _needed(timeline, newest.get(key), file):
                 yield Lost(path, instant.requested)
-        for path, base in named.logs.items() if headless else ():
-            file = named.files[path]
+        for path, base in one.logs.items() if headless else ():
+            file = one.files[path]
             key = (file.partition_path, file.file_id)
             if key in headless and path in there and base not in there:
                 yield Lost(base, instant.requested)
+
+
+def named(
+    storage: Storage, timeline: Timeline, as_of: str | None = None
+) -> list[tuple[Instant, Named]]:
+    """What each of the newest commits names, the newest first; read once for a timeline."""
+    limit = None if as_of is None else order_key(as_of)
+    writes = [i for i in timeline.writes() if limit is None or order_key(i.requested) <= limit]
+    newest_first = writes[: -MOST_COMMITS - 1 : -1]
+    return list(zip(newest_first, _named(storage, timeline, newest_first), strict=True))
 
 
 def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
@@ -180,8 +187,10 @@ def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | Non
     if known is not None:
         return _stats_of(known)
     try:
-        # Whoever looks for the schema reads the newest, and who reads log files all that wrote some.
-        if instant.action == "deltacommit" or instant is timeline.writes()[-1]:
+        # Whoever looks for the schema reads the newest, and who reads log files all that wrote some; across a network
+        # none is read twice.
+        whole = instant.action == "deltacommit" or instant is timeline.writes()[-1]
+        if whole or at_once(storage) > 1:
             return _stats_of(timeline.metadata(storage, instant))
         said = timeline.contents(storage, instant)
     except (FileNotFoundError, HoodooError):

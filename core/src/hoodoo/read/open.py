@@ -16,6 +16,7 @@ from hoodoo.read.project import columns_in, pushed_filter, shaped
 from hoodoo.read.spec import RowSpec
 from hoodoo.read.virtual_keys import check_rows
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import opened_ahead
 
 
 def read_slice(
@@ -34,6 +35,9 @@ def read_slice(
     one row group's pages and one batch; and the rows of the log files.
     """
     with explained(storage, slice_):
+        if slice_.log_files:
+            every = (slice_.base_file, *slice_.log_files)
+            opened_ahead(storage, ((f.path, f.size) for f in every if f is not None))
         yield from _rows(storage, file_format, spec, slice_, rule)
 
 

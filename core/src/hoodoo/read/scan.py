@@ -21,10 +21,13 @@ from hoodoo.read.rows import Rows
 from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.read.spec import RowSpec
 from hoodoo.read.step import ReadSlices
+from hoodoo.storage.together import at_once
 
 Answer = TypeVar("Answer")
 # Batches that wait, of all files together.
 _WAITING = 12
+# Files of so many bytes together are read at the same time where each waits for a network.
+_FAR_BYTES = 64 << 20
 
 
 def _read_ahead() -> int:
@@ -70,9 +73,19 @@ class Scan(Rows):
         """
         # The file that is being consumed must not be the only one that goes on: the next ones fill
         # their buffers meanwhile, which are the deeper the fewer they are.
-        depth = max(2, _WAITING // self.read_ahead)
+        files = self._files
         rows = self.step.rows
-        return in_order([partial(rows, s) for s in self.plan.slices], self.read_ahead, depth)
+        depth = max(2 if files == self.read_ahead else 1, _WAITING // files)
+        return in_order([partial(rows, s) for s in self.plan.slices], files, depth)
+
+    @property
+    def _files(self) -> int:
+        """How many files are read at the same time: across a network more, as long as they are small together."""
+        far = at_once(self.source.storage)
+        if far < 2 or not self.plan.slices:
+            return self.read_ahead
+        usual = self.plan.size // len(self.plan.slices) or 1
+        return max(self.read_ahead, min(far, _FAR_BYTES // usual))
 
     def to_spark(self, spark: Any = None) -> Any:
         """A lazy Spark DataFrame; ``spark`` defaults to the active session.
@@ -100,7 +113,7 @@ class Scan(Rows):
         def one(slice_: FileSlice) -> Iterator[Answer]:
             yield ask(storage, file_format, spec, slice_, self.plan.rule)
 
-        return in_order([partial(one, s) for s in self.plan.slices], self.read_ahead)
+        return in_order([partial(one, s) for s in self.plan.slices], self._files)
 
 
 def dataframe(scan: Any, spark: Any) -> Any:

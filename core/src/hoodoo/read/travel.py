@@ -7,14 +7,17 @@ put beside the listing; where the older state has one of these files, it can't b
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
 
-from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.listing import is_known, list_data
-from hoodoo.participants.lost import refuse_lost
+from hoodoo.participants.lost import named, refuse_lost
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import READABLE, last_clean, planned_files
@@ -32,7 +35,9 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
     CorruptTableError where a file that a commit names is lost.
     """
     there = {e.path: e.size for e in list_data(source.storage, source.timeline)}
-    taken = taken_since(source.storage, source.timeline)
+    look = partial(taken_since, source.storage, source.timeline)
+    taken: Taken
+    taken, _none = together(source.storage, look, partial(_read_ahead, source, bound))
     if taken.undone:
         raise undone_meanwhile(source.storage, taken)
     lacks = bound is not None and _may_lack(source, bound)
@@ -66,6 +71,17 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
     if source.whole and not is_known(source.timeline):
         refuse_lost(source.storage, source.timeline, view, bound)
     return view
+
+
+def _read_ahead(source: ReadSource, bound: str | None) -> None:
+    """Across a network, beside the look: the commits that are needed next."""
+    if at_once(source.storage) < 2:
+        return
+    with suppress(HoodooError, FileNotFoundError):  # who needs it says so
+        if source.whole and not is_known(source.timeline):
+            named(source.storage, source.timeline, bound)
+        for newest in source.timeline.writes()[-1:] if bound is None else ():
+            source.timeline.metadata(source.storage, newest)
 
 
 def _may_lack(source: ReadSource, bound: str) -> bool:

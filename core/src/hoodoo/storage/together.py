@@ -63,19 +63,25 @@ def beside(storage: Storage, call: Callable[[], object]) -> Iterator[None]:
 
 
 Listed = Callable[[str], "list[Entry] | None"]
+# (operation, path)
+Asked = tuple[str, str]
 
 
 @contextmanager
 def looking(
-    storage: Storage, step: str, unchanged: Callable[[Listed], bool] = lambda listed: True
+    storage: Storage,
+    step: str,
+    unchanged: Callable[[Listed], bool] = lambda listed: True,
+    first: Iterable[Asked] = (),
 ) -> Iterator[bool]:
     """Inside, ``step`` looks at the table; whether that is as it was when it last did, as far as ``unchanged`` says of
-    the listings that were made again. False for a store that does not :meth:`recall` looks."""
+    the listings that were made again. ``first``: what it will ask if it has never done so. False for a store that
+    does not :meth:`recall` looks."""
     recall = getattr(storage, "recall", None)
     if recall is None:
         yield False
         return
-    known = bool(recall(step, unchanged))
+    known = bool(recall(step, unchanged, tuple(first)))
     try:
         yield known
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from datetime import datetime
 from functools import partial
@@ -34,25 +34,26 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.options import write as write_options
-from hoodoo.participants.listing import build_whole
+from hoodoo.participants.listing import build_whole, is_known
+from hoodoo.produce.markers import MARKERS
 from hoodoo.read.exact import refuse_inexact
 from hoodoo.read.plan import plan_scan
 from hoodoo.read.source import ReadSource
 from hoodoo.read.stored_row import stored_row
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import Listed, looking, together
+from hoodoo.storage.together import Asked, Listed, looking, together
 from hoodoo.table import settings as tables
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import call_action
 from hoodoo.table.participants import TableParticipants
-from hoodoo.timeline import properties
+from hoodoo.timeline import heartbeat, ledger, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.taken import taken_since
-from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo.timeline.timeline import Timeline, from_names, load, reload
 from hoodoo.write.operation import WriteKind
 from hoodoo.write.run import WriteRequest
 from hoodoo.write.stored_keys import stores_keys
@@ -102,6 +103,7 @@ class TableHandle:
         self._plugins: tables.Plugins | None = None
         self._write_plugins: tuple[tables.Plugins, dict[str, str], WritePlugins] | None = None
         self._warned_of_keys = False
+        self._recovered = False
 
     def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:
         """This table as if ``found`` were its index, whatever its properties say."""
@@ -181,9 +183,31 @@ class TableHandle:
     def _is_shown(self, listed: Listed) -> bool:
         """Whether the timeline is as this handle knows it, with nothing pending."""
         known, found = self._timeline, listed(self.config.timeline_path)
-        if known is None or found is None:
-            return False
-        return known.is_shown_by(e.name for e in found if not e.is_dir)
+        names = (e.name for e in found or () if not e.is_dir)
+        return known is not None and found is not None and known.is_shown_by(names)
+
+    def _has_seen(self, listed: Listed) -> bool:
+        """Whether no write has completed since this handle looked: all files of those that have were there before."""
+        known, found = self._timeline, listed(self.config.timeline_path)
+        names = (e.name for e in found or () if not e.is_dir)
+        return known is not None and found is not None and known.has_writes_of(names)
+
+    def _asks(self, writes: bool = False) -> list[Asked]:
+        """What the first look of this handle asks of the store, where it knows the timeline of a moment before."""
+        if self._timeline is None:
+            return []
+        asks = [
+            ("get", properties.PATH),
+            ("list", ledger.FOLDER),
+            ("list", self.config.timeline_path),
+        ]
+        asks += [] if is_known(self._timeline) else [("list", "")]
+        left = [("get", properties.BACKUP), ("list", MARKERS), ("list", heartbeat.FOLDER)]
+        return asks + left if writes else asks
+
+    def begin_with(self, names: Iterable[str]) -> None:
+        """The timeline directory had these names a moment ago."""
+        self._timeline = from_names(names, self.participants.readable(self.config))
 
     def likely_instant(self, now: datetime) -> str:
         """What the next instant will be if nobody comes before it."""
@@ -275,11 +299,14 @@ class TableHandle:
     def plan_read(self, plan: Callable[[ReadSource], Read]) -> Read:
         """What ``plan`` makes of the table as a read sees it; it is called again where another writer deleted files
         while the table was listed. CommitConflictError where that goes on."""
-        self.refresh()  # the keys may have become virtual: rows that were written since lack them
-        for _ in range(SNAPSHOT_ATTEMPTS - 1):
-            with suppress(CommitConflictError):
+        for left in reversed(range(SNAPSHOT_ATTEMPTS)):
+            with (
+                suppress(CommitConflictError) if left else nullcontext(),
+                looking(self.storage, "read", self._has_seen, self._asks()),
+            ):
+                self.refresh()  # the keys may have become virtual: rows that were written since lack them
                 return plan(self.source())
-        return plan(self.source())
+        raise AssertionError("not reached")
 
     def _reading(self, family: str, named: Callable[[TableConfig], str | None]) -> Any:
         """The table's plugin of ``family``; None where no plugin offers it. A read may well do
@@ -338,9 +365,9 @@ class TableHandle:
             # Others archived between a listing and its reading: look again.
             with suppress(FileNotFoundError) if left else nullcontext(), ExitStack() as stack:
                 runner = self.engine(data, engine)
-                calm = not looks and stack.enter_context(
-                    looking(self.storage, "begin", self._is_shown)
-                )
+                look_begins = looking(self.storage, "begin", self._is_shown, self._asks(True))
+                shown = not looks and stack.enter_context(look_begins)
+                calm = shown and self._recovered
                 if looks or calm:
                     self.refresh()
                 else:
@@ -349,12 +376,12 @@ class TableHandle:
                 listed = None
                 if not looks:
                     listed = recover(self.storage, self.config, spare, calm).timeline
+                    self._recovered = True
                     if repair and self.participants.repair(fresh=listed is not None):
                         listed = None
                 look = partial(self.newest_slices, listed, checked)
-                if (
-                    calm and listed is not None
-                ):  # properties that change meanwhile refuse the commit
+                # Properties that change meanwhile refuse the commit.
+                if shown and listed is not None:
                     (timeline, slices), now = look(), self.config
                 elif listed is None:  # the properties are read after the timeline
                     (timeline, slices), now = look(), properties.load(self.storage)

@@ -19,13 +19,14 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once, together
 from hoodoo.table import reads, running, writes
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.verbs import Offered, offered, verb
 from hoodoo.timeline import properties
 from hoodoo.timeline.create import init_table
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.timeline import FOLDER, Timeline
 
 
 class Table:
@@ -236,13 +237,25 @@ def open(
     tables.check_engine(engine)
     typed = tables.typed_options(options)
     storage = tables.open_storage(path, typed)
-    config = _properties(storage, partial(tables.open_storage, options=typed))
+    found = partial(_properties, storage, partial(tables.open_storage, options=typed))
+    config, names = together(storage, found, partial(_timeline_names, storage))
     given = tables.check_options(options, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None}
     tables.check_overrides(config, objects, given)
     storage = tables.guarded(storage, Settings(config, given))
-    return Table(storage, config, given, engine, objects)
+    table = Table(storage, config, given, engine, objects)
+    if names and config.timeline_path == FOLDER:
+        table.handle.begin_with(names)
+    return table
+
+
+def _timeline_names(storage: Storage) -> list[str]:
+    """What the first read goes by, where it is had beside the properties; none where it would come after them."""
+    if at_once(storage) > 1:
+        with suppress(StorageError):
+            return [entry.name for entry in storage.list(FOLDER) if not entry.is_dir]
+    return []
 
 
 def _properties(storage: Storage, at: Callable[[str], Storage]) -> TableConfig:

@@ -22,7 +22,8 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
 from hoodoo.timeline.names import completed_action
 
-_USUAL = (".hoodie", ".hoodie/timeline")
+FOLDER = ".hoodie/timeline"
+_USUAL = (".hoodie", FOLDER)
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 
 
@@ -95,6 +96,11 @@ class Timeline:
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
         return self.layout.file_name(instant) in self._names
+
+    def has_writes_of(self, names: Iterable[str]) -> bool:
+        """Whether every completed write that a listing with these names shows is here."""
+        shown = self if self._names == (now := frozenset(names)) else from_names(now, self.config)
+        return self._writes.items() >= shown._writes.items()
 
     def is_shown_by(self, names: Iterable[str]) -> bool:
         """Whether a listing with these names shows the same, nothing of it pending."""

@@ -98,12 +98,16 @@ class Remembering:
     def keeps(self) -> int:
         return SMALL
 
-    def recall(self, step: str, unchanged: Callable[[Listed], bool]) -> bool:
+    def recall(
+        self, step: str, unchanged: Callable[[Listed], bool], first: tuple[tuple[str, str], ...]
+    ) -> bool:
         """A look at the table begins, in this thread: what the last one of this ``step`` asked is asked now, all of it at
-        the same time. ``unchanged`` is called with what answers the listing of a directory, if it is among that; True: the
+        the same time; or ``first``, the first time. ``unchanged`` is called with what answers the listing of a directory, if it is among that; True: the
         table is as it was, and the answers stand. Until :meth:`forget`."""
         with self._lock:
-            asked = self._asked.pop(step, [])
+            asked = self._asked.pop(step, None)
+        if asked is None:
+            asked = [(op, (path, False) if op == "list" else (path,)) for op, path in first]
         answers: dict[Asked, Any] = {}
         if asked:
             with ThreadPoolExecutor(min(at_once(self.inner), len(asked))) as pool:
