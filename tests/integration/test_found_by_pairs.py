@@ -244,3 +244,14 @@ def test_keys_that_were_virtual_stay_deleted_in_older_states(tmp_path: Path, ver
     older = found.read(as_of=then).to_arrow().to_pylist()
     assert [row["k"] for row in older] == ["b"]
     assert stored(found) == [("b", "x", 1)]
+
+
+def test_an_index_is_not_made_for_a_handle_without_a_metadata_table(tmp_path: Path) -> None:
+    """It became the table's index, and the next write of that handle took it away."""
+    found = table(tmp_path, options={"hoodie.metadata.enable": False})
+    found.upsert(rows(("a", "x", 1)))
+    for index in ("record_index", "growing_record_index"):
+        with pytest.raises(ConfigError, match="contradicts the index"):
+            found.rebuild_index(index)
+    found.upsert(rows(("a", "x", 2)))
+    assert stored(found) == [("a", "x", 2)]

@@ -416,6 +416,8 @@ STEP_REFUSALS: tuple[Refusal, ...] = (
     refused("has no log files, and needs no compaction", "plan a compaction", type=COPY),
     refused("has an index that computes the file group of a key", "cluster", index="bucket"),
     refused("has an index that computes the file group of a key", "plan a clustering", index="bucket"),
+    refused("contradicts the index", "make a growing index", metadata_table=OFF),
+    refused("contradicts the index", "make a record index of buckets", metadata_table=OFF),
     refused("which tables of this version do not have", "make a growing index", version="6"),
     refused("which tables of this version do not have", "make a record index of buckets", version="6", record_keys=_NOT_PATHS),
     *(

@@ -226,12 +226,7 @@ class MetadataParticipant:
         refuse_impossible(config, partition, index)
         if index == PARTITIONED:
             refuse_partitioned(config)
-        if not self.enabled:
-            raise ConfigError(
-                f"option {options_of.ENABLED.key}=false",
-                f"contradicts the index {index}, which lies in the metadata table.",
-                "open the table without it.",
-            )
+        self._refuse_index(index)
         if partition not in listed(config):
             return True
         if index != PARTITIONED and is_doubled(config, partition):
@@ -240,11 +235,21 @@ class MetadataParticipant:
             return why_stale(storage, load(storage, config), partition) is not None
         return is_partitioned(storage) != (index == PARTITIONED)
 
+    def _refuse_index(self, index: str) -> None:
+        if not self.enabled:
+            raise ConfigError(
+                f"option {options_of.ENABLED.key}=false",
+                f"contradicts the index {index}, which lies in the metadata table.",
+                "open the table without it.",
+            )
+
     def shares(self, one: str, other: str) -> bool:
         return one != other and STORED.get(one, one) == STORED.get(other, other)
 
     def rebuild(self, request: RebuildRequest) -> Rebuilt:
         wanted = Wanted.of(request)
+        if request.name is not None and self.stores(request.name):
+            self._refuse_index(request.name)  # the next write would take it away
         request = evolve(request, config=self.stale(request.storage, request.config))
         repeated: list[int] = []
         config = self._build(
