@@ -99,7 +99,7 @@ UNREAD = {"0.15.0_mor_virtual1", "1.2.0_v6_mor_virtual1", "1.2.0_v9_mor_virtual1
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_keys_again(name: str, tmp_path: Path, oracle: Oracle) -> None:
     path = unpacked(name, tmp_path)
-    before = hoodoo.open(str(path)).read().to_arrow()
+    before = hoodoo.open(str(path)).read(meta=True).to_arrow()
     rows = expected()
     assert data(before) == as_rows(rows)
     assert name in UNREAD or data(oracle(path)) == as_rows(rows)
@@ -109,7 +109,7 @@ def test_the_same_keys_again(name: str, tmp_path: Path, oracle: Oracle) -> None:
     for row in rows:
         row |= {"name": "again", "ts": 5}
     opened(path, name).upsert(pa.Table.from_pylist(rows, SCHEMA))
-    after = hoodoo.open(str(path)).read().to_arrow()
+    after = hoodoo.open(str(path)).read(meta=True).to_arrow()
     assert data(after) == as_rows(rows)
     if KEY in before.column_names:
         assert set(after.column(KEY).to_pylist()) == set(before.column(KEY).to_pylist())
@@ -129,7 +129,7 @@ def test_the_same_keys_again(name: str, tmp_path: Path, oracle: Oracle) -> None:
 @pytest.mark.parametrize("name", [n for n in NAMES if "complex1" in n and "_v9_" not in n])
 def test_the_form_of_a_key_is_read_off(name: str, tmp_path: Path) -> None:
     path = unpacked(name, tmp_path)
-    keys = hoodoo.open(str(path)).read().to_arrow().column(KEY).to_pylist()
+    keys = hoodoo.open(str(path)).read([KEY]).to_arrow().column(KEY).to_pylist()
     assert {key.startswith("id:") for key in keys} == {not is_bare(name)}
     if "upgraded" not in name:
         wrong = {ENCODING: str(not is_bare(name)).lower()}

@@ -33,7 +33,7 @@ def test_all_tables_are_listed(golden_home: Path) -> None:
 @pytest.mark.parametrize("name", READ)
 def test_newest(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
     path = golden(name)
-    same(hoodoo.open(str(path)).read().to_arrow(), oracle(path), "newest")
+    same(hoodoo.open(str(path)).read(meta=True).to_arrow(), oracle(path), "newest")
 
 
 @pytest.mark.parametrize("name", READ)
@@ -49,7 +49,7 @@ def test_each_older_instant(
     instants = write_instants(path)
     assert instants == [i.requested for i in table.timeline().writes()]
     for instant in ["20000101000000000", *instants]:
-        found = table.read(as_of=instant).to_arrow()
+        found = table.read(as_of=instant, meta=True).to_arrow()
         expected = oracle(path, instant)
         if expected is not None and name in CHANGED:
             at = expected.schema.get_field_index(CHANGED[name])
@@ -70,7 +70,7 @@ def test_the_past_has_its_own_types(name: str, golden: Golden) -> None:
 @pytest.mark.parametrize("name", READ)
 def test_read_optimized(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
     path = golden(name)
-    found = hoodoo.open(str(path)).read(mode="read_optimized").to_arrow()
+    found = hoodoo.open(str(path)).read(mode="read_optimized", meta=True).to_arrow()
     same(found, oracle(path, read_optimized=True), "newest")
 
 
@@ -81,7 +81,7 @@ def test_read_optimized_at_each_older_instant(
     path = golden(name)
     table = hoodoo.open(str(path))
     for write in table.timeline().writes():
-        found = table.read(as_of=write.requested, mode="read_optimized").to_arrow()
+        found = table.read(as_of=write.requested, mode="read_optimized", meta=True).to_arrow()
         same(found, oracle(path, write.requested, read_optimized=True), str(write))
 
 
@@ -101,7 +101,7 @@ def test_lance_is_refused(name: str, golden: Golden) -> None:
 def test_filters_prune_without_losing_rows(name: str, golden: Golden) -> None:
     """For every column and some of its values: the filter on it finds the rows that have it."""
     table = hoodoo.open(str(golden(name)))
-    everything = table.read().to_arrow()
+    everything = table.read(meta=True).to_arrow()
     for column in everything.schema:
         if pa.types.is_nested(column.type) or column.name in META_COLUMNS[:2]:
             continue
@@ -109,7 +109,7 @@ def test_filters_prune_without_losing_rows(name: str, golden: Golden) -> None:
         for value in [*values.unique().drop_null()[:3], None]:
             field = pc.field(column.name)
             where: Any = field.is_null() if value is None else field == value
-            scan = table.read(where=where)
+            scan = table.read(where=where, meta=True)
             assert scan.to_arrow().equals(everything.filter(where)), str(where)
             assert scan.count() == everything.filter(where).num_rows, str(where)
 

@@ -31,7 +31,7 @@ def test_newest(
     spark: Any,
 ) -> None:
     path = golden(name)
-    scan = hoodoo.open(str(path)).read()
+    scan = hoodoo.open(str(path)).read(meta=True)
     same(collected(scan.to_spark(spark)), oracle(path), "newest")
 
 
@@ -40,7 +40,7 @@ def test_who_reads_what(name: str, golden: Golden) -> None:
     from hoodoo_spark.dataframe import split_slices
 
     table = hoodoo.open(str(golden(name)))
-    scan = table.read()
+    scan = table.read(meta=True)
     split = split_slices(scan.step, scan.plan.slices)
     assert {*split.native, *split.merged} == set(scan.plan.slices)
     with_logs = [s for s in scan.plan.slices if s.log_files]
@@ -57,7 +57,7 @@ def test_each_older_instant(
 ) -> None:
     table = hoodoo.open(str(golden(name)))
     for instant in table.timeline().writes()[:-1]:
-        scan = table.read(as_of=instant.requested)
+        scan = table.read(as_of=instant.requested, meta=True)
         same(collected(scan.to_spark(spark)), scan.to_arrow(), str(instant))
 
 

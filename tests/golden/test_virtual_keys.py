@@ -137,4 +137,4 @@ def test_stored_keys_become_virtual(name: str, copy: Golden, oracle: Oracle, sam
     table.upsert(before)
     same(own(table), oracle(path), "all rows again")
     assert own(table).num_rows == before.num_rows
-    assert set(META_COLUMNS) & set(table.read().schema.names) == {COMMIT_TIME}
+    assert set(META_COLUMNS) & set(table.read(meta=True).schema.names) == {COMMIT_TIME}

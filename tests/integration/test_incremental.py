@@ -38,14 +38,14 @@ def test_every_range_of_a_random_history(tmp_path: Path, kind: Kind, seed: int) 
         for since in range(until + 1):
             first, end = history.point(since), history.point(until)
             expected = history.written(since, until)
-            scan = history.table.incremental(first, end)
+            scan = history.table.incremental(first, end, meta=True)
             assert rows_of(scan.to_arrow()) == expected, f"({since}, {until}]"
             if until and since:
                 other = theirs(history.path, first, end)
                 if kind.merged and kind.ordered:  # it gives rows of logs that lost, besides
                     other = {key: row for key, row in other.items() if key in expected}
                 assert other == expected, f"hudi: ({since}, {until}]"
-    newest = history.table.incremental(history.point(last - 1))
+    newest = history.table.incremental(history.point(last - 1), meta=True)
     assert rows_of(newest.to_arrow()) == history.written(last - 1, last)
 
 
@@ -167,8 +167,12 @@ def test_a_state_that_was_cleaned_is_an_error(tmp_path: Path, version: int, merg
         with pytest.raises(ConfigError, match="clean") as raised:
             history.table.incremental("earliest", history.point(until))
         assert "hoodie.clean.commits.retained" in str(raised.value)
-    assert rows_of(pa.table(history.table.incremental(history.point(1)))) == history.written(1, 5)
-    assert rows_of(pa.table(history.table.incremental(history.point(4), history.point(5))))
+    assert rows_of(
+        pa.table(history.table.incremental(history.point(1), meta=True))
+    ) == history.written(1, 5)
+    assert rows_of(
+        pa.table(history.table.incremental(history.point(4), history.point(5), meta=True))
+    )
 
 
 @VERSIONS
@@ -235,7 +239,7 @@ def test_as_a_dataframe(
     last = len(history.states) - 1
     for since, until in ((0, last), (1, 3), (last, last)):
         first, end = history.point(since), history.point(until)
-        frame = history.table.incremental(first, end).to_spark(spark)
+        frame = history.table.incremental(first, end, meta=True).to_spark(spark)
         assert rows_of(collected(frame)) == history.written(since, until)
     changes = history.table.changes(history.point(1))
     key = [("instant", "ascending"), ("op", "ascending")]

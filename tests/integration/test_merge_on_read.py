@@ -338,9 +338,9 @@ def wide(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("where", FILTERS, ids=str)
 def test_filters_see_merged_rows(wide: hoodoo.Table, where: Any) -> None:
-    everything = wide.read().to_arrow()
+    everything = wide.read(meta=True).to_arrow()
     expected = everything.filter(where)
-    scan = wide.read(where=where)
+    scan = wide.read(where=where, meta=True)
     order = [("_hoodie_record_key", "ascending")]
     assert scan.to_arrow().sort_by(order).equals(expected.sort_by(order).cast(scan.schema))
     assert scan.count() == expected.num_rows
@@ -368,7 +368,7 @@ def test_row_groups_are_skipped_only_where_no_stored_row_could_win(
 
 
 def test_projections(wide: hoodoo.Table) -> None:
-    everything = wide.read().to_arrow()
+    everything = wide.read(meta=True).to_arrow()
     assert everything.num_rows == wide.read().count() == 118
     for columns in (
         ["ts"],

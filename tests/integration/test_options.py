@@ -61,7 +61,7 @@ def test_fault_a10_flags_count_in_any_spelling(tmp_path: Path, spelt: str, on: b
     )
     moves.upsert(ROWS)
     moves.upsert(pa.table([[1], ["rome"], [2]], schema=SCHEMA))
-    paths = moves.read().to_arrow()["_hoodie_partition_path"].to_pylist()
+    paths = moves.read(["_hoodie_partition_path"]).to_arrow()["_hoodie_partition_path"].to_pylist()
     assert ("oslo" not in paths) is on
 
 

@@ -64,7 +64,7 @@ def test_the_default_is_unchanged(tmp_path: Path, options: dict[str, str]) -> No
     assert all(None not in values for values in meta.values())
     assert sorted(meta[RECORD_KEY]) == ["0", "1", "2", "3"]
     assert footers(table) == ABOUT_KEYS
-    assert [*META_COLUMNS, *SCHEMA.names] == table.read().schema.names
+    assert [*SCHEMA.names, *META_COLUMNS] == table.read(meta=True).schema.names
 
 
 def files(path: Path) -> dict[str, bytes]:

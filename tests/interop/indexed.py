@@ -118,7 +118,7 @@ def check(both: Both, where: str, spark: bool = True, keys: Sequence[str] = ()) 
     live key and none of any other of ``keys``; Spark said nothing of doing without its metadata table."""
     opened = both.hoodoo()
     assert set(opened.config.metadata_partitions) == partitions_of(both), where
-    ours = opened.read().to_arrow()
+    ours = opened.read(meta=True).to_arrow()
     both.model.expect(ours, f"{where}, read by Hoodoo")
     theirs = wheel(both.path)
     assert theirs is not None or not ours.num_rows, where

@@ -88,12 +88,14 @@ def check(both: Both, where: str, others: bool = True) -> None:
     """Hoodoo and Spark see what the model says; ``others``: and ``hudi`` the same, with meta columns."""
     both.check(where)
     if others:
-        _agrees(both.hoodoo().read().to_arrow(), wheel(both.path), f"{where}, read by hudi")
+        _agrees(
+            both.hoodoo().read(meta=True).to_arrow(), wheel(both.path), f"{where}, read by hudi"
+        )
 
 
 def check_optimized(both: Both, where: str) -> pa.Table:
     """All three readers see the same without the log files; the rows."""
-    ours = both.hoodoo().read(mode="read_optimized").to_arrow()
+    ours = both.hoodoo().read(mode="read_optimized", meta=True).to_arrow()
     same_rows(ours, both.spark_read(**READ_OPTIMIZED), f"{where}, read-optimized by Spark")
     _agrees(ours, wheel(both.path, read_optimized=True), f"{where}, read-optimized by hudi")
     return ours
@@ -101,7 +103,7 @@ def check_optimized(both: Both, where: str) -> pa.Table:
 
 def check_travel(both: Both, instant: str, others: bool = True) -> pa.Table:
     """All three readers see the same as of an instant; the rows. ``others``: as in :func:`check`."""
-    ours = both.hoodoo().read(as_of=instant).to_arrow()
+    ours = both.hoodoo().read(as_of=instant, meta=True).to_arrow()
     same_rows(ours, both.spark_read(as__of__instant=instant), f"as of {instant}, read by Spark")
     if others:
         _agrees(ours, wheel(both.path, as_of=instant), f"as of {instant}, read by hudi")

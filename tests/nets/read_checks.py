@@ -122,7 +122,7 @@ class Read:
 def reads(table: Source, rng: random.Random, most: int) -> list[Read]:
     """The newest state, and others of the table, ``most`` in all. Raises what a read of all rows raises."""
     t = hoodoo.open(table.path)
-    found = [Read.of("snapshot", "read({})", table, lambda c, w: t.read(c, w))]
+    found = [Read.of("snapshot", "read({})", table, lambda c, w: t.read(c, w, meta=c is None))]
     points = list(table.writes)
     kinds = ["as_of"] * 3 + ["incremental"] * 3
     # Images have no meta columns, which the identity may be one of.
@@ -143,18 +143,24 @@ def _other(
     at = rng.choice(points)
     if kind == "as_of":
         return Read.of(
-            kind, f"read({{}}, as_of={at!r})", table, lambda c, w: t.read(c, w, as_of=at)
+            kind,
+            f"read({{}}, as_of={at!r})",
+            table,
+            lambda c, w: t.read(c, w, as_of=at, meta=c is None),
         )
     if kind == "read_optimized":
         return Read.of(
-            kind, f"read({{}}, mode={kind!r})", table, lambda c, w: t.read(c, w, mode=kind)
+            kind,
+            f"read({{}}, mode={kind!r})",
+            table,
+            lambda c, w: t.read(c, w, mode=kind, meta=c is None),
         )
     since = rng.choice(["earliest", *points])
     last = [p for p in points if since == "earliest" or p > since]
     until = rng.choice([None, *last])
     text = f"{kind}({since!r}, {until!r}, {{}})"
     if kind == "incremental":
-        return Read.of(kind, text, table, lambda c, w: t.incremental(since, until, c, w))
+        return Read.of(kind, text, table, lambda c, w: t.incremental(since, until, c, w, c is None))
     return Read.of(kind, text, table, lambda c, w: t.changes(since, until, c, w), changes=True)
 
 

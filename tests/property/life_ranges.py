@@ -66,7 +66,7 @@ class Ranges:
         model = self.points.at_place(end)
         must = newest or (self.is_there(end) and (model is end.seen))
         try:
-            found = self.table.incremental(since, until).to_arrow()
+            found = self.table.incremental(since, until, meta=True).to_arrow()
         except ConfigError as error:
             self._refused(error, must, "incremental")
             return

@@ -58,8 +58,8 @@ class _Landed:
     table: hoodoo.Table
     commit: Commit
 
-    def read(self) -> Any:
-        return self.table.read()
+    def read(self, **wanted: Any) -> Any:
+        return self.table.read(**wanted)
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_: self.commit
@@ -428,7 +428,7 @@ class Life(Trial):
         where = f"{where}: as of {point.instant}"
         must = self._is_there(point)
         try:
-            found = self.table.read(as_of=point.instant).to_arrow()
+            found = self.table.read(as_of=point.instant, meta=True).to_arrow()
         except ConfigError as error:
             assert not must, f"{where}: {error}"
             assert "clean" in str(error) or "archived" in str(error), f"{where}: {error}"

@@ -565,7 +565,7 @@ class History:
             if instant > newest and instant >= self.wrote:
                 self.past.append((instant, self.model.copy(), self.schema))
         try:
-            check_rows(self.table.read().to_arrow(), self.schema, self.model, where)
+            check_rows(self.table.read(meta=True).to_arrow(), self.schema, self.model, where)
             self._locate(where)
             looks = [self._point, self._count, self._travel, self._since]
             for look in self.draw.sample(looks, 2):
@@ -615,7 +615,7 @@ class History:
             return
         instant, model, schema = self.draw.choice(self.past)
         try:
-            found = self.table.read(as_of=instant).to_arrow()
+            found = self.table.read(as_of=instant, meta=True).to_arrow()
         except ConfigError as error:
             assert self._forgets(), error
             assert "clean" in str(error) or "archived" in str(error), error

@@ -37,7 +37,7 @@ def compare(
     own = [n for n in found.schema.names if n not in META_COLUMNS]
     shown = model.setup.shown_meta
     if exact:
-        assert found.schema.names == [*(META_COLUMNS if shown is None else shown), *schema.names], (
+        assert found.schema.names == [*schema.names, *(META_COLUMNS if shown is None else shown)], (
             where
         )
         assert found.select(own).schema.equals(schema), where

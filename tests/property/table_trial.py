@@ -152,7 +152,7 @@ class Trial:
             report = self.table.verify()
             assert report.ok, [str(f) for f in report.findings]
         for instant, schema, model in self.done:
-            found = self.table.read(as_of=instant).to_arrow()
+            found = self.table.read(as_of=instant, meta=True).to_arrow()
             compare(found, schema, model, f"as of {instant}")
             self._check_key(instant, model)
             self._compare_theirs(schema, model, f"`hudi` as of {instant}", instant)
@@ -260,7 +260,7 @@ class Trial:
     def _check_newest(self, where: str) -> None:
         """Both readers show the rows of the model."""
         assert self.table.schema.equals(self.schema), where
-        compare(self.table.read().to_arrow(), self.schema, self.model, where)
+        compare(self.table.read(meta=True).to_arrow(), self.schema, self.model, where)
         if self.setup.shown_meta is not None:
             keys = self.table.read(columns=["_hoodie_record_key"]).to_arrow()
             assert keys.column(0).null_count == keys.num_rows == len(self.model.rows), where
@@ -281,7 +281,7 @@ class Trial:
             return table.delete_partitions(chosen), model.delete_partitions(chosen)
         if op.kind == draws.REWRITE:
             # Everything that was read, meta columns included; a tie of the ordering: it wins.
-            found = table.read().to_arrow()
+            found = table.read(meta=True).to_arrow()
             rows = [Row(r.values, r.rank) for r in model.rows.values()]
             return table.upsert(found), model.upsert(rows, "")
         if op.kind == draws.DELETE_KEYS and len(self.setup.key) == 1:

@@ -121,8 +121,8 @@ class HandTable:
         loaded = timeline.load(self.storage, config)
         return ReadSource(self.storage, config, loaded, ParquetFormat(), PathIsCity())
 
-    def read(self, **wanted: Any) -> Scan:
-        return Scan.of(self.source, **wanted)
+    def read(self, meta: bool = False, **wanted: Any) -> Scan:
+        return Scan.of(self.source, meta=meta, **wanted)
 
 
 @pytest.fixture

@@ -9,7 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.errors import ConfigError, CorruptTableError, SchemaError, UnsupportedTableError
+from hoodoo.errors import (
+    ConfigError,
+    CorruptTableError,
+    HoodooError,
+    SchemaError,
+    UnsupportedTableError,
+)
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.testing.stores import RecordingStorage
 
@@ -40,8 +46,30 @@ def ids(scan: Any) -> list[str]:
 def test_newest_snapshot(two_cities: Any) -> None:
     scan = two_cities.read()
     assert scan.plan.instant == T2
-    assert scan.schema.names[:5] == list(META_COLUMNS)
     assert ids(scan) == ["k0", "k1", "k2", "k3"]
+
+
+def test_meta_columns_come_where_they_are_wanted(two_cities: Any) -> None:
+    own = two_cities.read().schema.names
+    assert not set(own) & set(META_COLUMNS)
+    both = two_cities.read(meta=True)
+    assert both.schema.names == [*own, *META_COLUMNS]
+    assert both.to_arrow().select(own) == two_cities.read().to_arrow()
+    named = two_cities.read(columns=["_hoodie_record_key", "n"])
+    assert named.to_arrow().column_names == ["_hoodie_record_key", "n"]
+    some = two_cities.read(columns=["_hoodie_record_key", "n"], meta=True).schema.names
+    assert some[:2] == ["_hoodie_record_key", "n"] and sorted(some[2:]) == sorted(
+        set(META_COLUMNS) - {"_hoodie_record_key"}
+    )
+    where = pc.field("_hoodie_commit_time") == T2
+    assert (
+        two_cities.read(columns=["id"], where=where).count()
+        == two_cities.read(where=where).count()
+        > 0
+    )
+    for wrong in ("id", ["id", "id"], ["nothing"]):
+        with pytest.raises(HoodooError):
+            two_cities.read(columns=wrong, meta=True)
 
 
 def test_planning_opens_no_base_file(two_cities: Any) -> None:
@@ -137,7 +165,7 @@ def test_no_commit_has_a_schema(hand: Make, rows: Make) -> None:
     table = hand()
     table.file(rows("paris", [1]), "paris", "f-1", T1)
     table.commit(T1, schema=None)
-    assert table.read().schema.names[5:] == rows("paris", []).schema.names
+    assert table.read().schema.names == rows("paris", []).schema.names
     assert table.read().count() == 1
 
 
@@ -149,7 +177,7 @@ def test_nothing_tells_the_schema(hand: Make) -> None:
 def test_an_empty_table(hand: Make) -> None:
     text = '{"type":"record","name":"r","fields":[{"name":"id","type":["null","string"]}]}'
     scan = hand(hoodie__table__create__schema=text).read()
-    assert scan.schema.names == [*META_COLUMNS, "id"]
+    assert scan.schema.names == ["id"]
     assert scan.to_arrow().num_rows == scan.count() == 0
     assert list(scan.to_batches()) == []
 

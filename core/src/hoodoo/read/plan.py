@@ -131,10 +131,12 @@ def plan_scan(
     *,
     view: FileSystemView | None = None,
     rows: pc.Expression | None = None,
+    meta: bool | None = None,
 ) -> ScanPlan:
     """Decide a read. Lists directories and reads timeline files; opens no base file, except where no
     commit and no property tells the schema, or rows may lie elsewhere than their columns say. ``view``: the
-    files, where they are known. ``rows``: a filter besides ``where``.
+    files, where they are known. ``rows``: a filter besides ``where``. ``meta``: whether the meta columns come with
+    the table's own, behind them; None: as files have them, or those that ``columns`` names.
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
     UnsupportedTableError (a base file format, merger or key generator without a plugin, dropped
@@ -154,7 +156,7 @@ def plan_scan(
     found = _slices(view, mode)
     newest, stored = stored_schema(source, file_format, bound, found)
     null = hidden(config)
-    spec = row_spec(stored, columns, where, null)
+    spec = row_spec(stored, columns if meta is None else shown(stored, columns, meta), where, null)
     if rows is not None:  # after the user's own has been checked, whose errors name only that
         spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
     if source.key_generator is not None and not config.populate_meta_fields:
@@ -180,6 +182,14 @@ def plan_scan(
         in_paths=in_paths,
         rule=merge_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
     )
+
+
+def shown(stored: pa.Schema, columns: Sequence[str] | None, meta: bool) -> Sequence[str]:
+    """``columns``, or those of the table's own; with ``meta`` the meta columns behind them."""
+    if isinstance(columns, str):  # to be refused
+        return columns
+    own = [n for n in stored.names if n not in META_COLUMNS] if columns is None else columns
+    return [*own, *(n for n in stored.names if meta and n in META_COLUMNS and n not in own)]
 
 
 def narrowed(

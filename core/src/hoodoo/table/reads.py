@@ -26,14 +26,18 @@ def read(
     where: Any = None,
     as_of: str | datetime | None = None,
     mode: str = "snapshot",
+    meta: bool = False,
 ) -> Scan:
     """A lazy scan of the newest rows, or of those visible at ``as_of`` (inclusive).
 
-    ``where`` is a pyarrow compute expression. Raises SchemaError for unknown columns and
-    ConfigError for a bad point in time.
+    ``columns``: the table's own where none are named; ``meta`` adds Hudi's ``_hoodie_*`` columns behind them, which
+    may also be named. ``where`` is a pyarrow compute expression, over all of them. Raises SchemaError for unknown
+    columns and ConfigError for a bad point in time.
     """
     scan = table.plan_read(
-        lambda source: Scan.of(source, columns=columns, where=where, as_of=as_of, mode=mode)
+        lambda source: Scan.of(
+            source, columns=columns, where=where, as_of=as_of, mode=mode, meta=bool(meta)
+        )
     )
     table.warn_of_stored_keys(scan.plan.slices)
     return scan

@@ -39,8 +39,9 @@ class Incremental:
         until: str | datetime | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
+        meta: bool = False,
     ) -> ScanPlan:
-        return plan_incremental(source, since, until, columns, where)
+        return plan_incremental(source, since, until, columns, where, meta)
 
 
 def plan_incremental(
@@ -49,9 +50,11 @@ def plan_incremental(
     until: str | datetime | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
+    meta: bool = False,
 ) -> ScanPlan:
     """Decide a read of the rows that commits in (``since``, ``until``] wrote and that are in the table
-    at ``until``. Of the file groups that these commits touched, the slices at ``until`` are read.
+    at ``until``. Of the file groups that these commits touched, the slices at ``until`` are read. ``meta``: with
+    Hudi's columns behind those of the table.
 
     Compactions and clusterings keep the commit time of a row, so they are no changes; deleted rows
     and those of replaced groups are no rows. Costs one listing and the metadata of the commits.
@@ -80,7 +83,7 @@ def plan_incremental(
         rows = or_untimed(rows)
     if not window.then.writes():  # no schema of its own: that of the oldest later commit
         then, view = source, evolve(view, slices=())
-    plan = plan_scan(then, columns, where, as_of=None, view=view, rows=rows)
+    plan = plan_scan(then, columns, where, as_of=None, view=view, rows=rows, meta=meta)
     spec = evolve(plan.spec, timed=rows is not None and timed)
     return evolve(
         plan,

@@ -18,15 +18,24 @@ def incremental(
     until: str | datetime | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
+    meta: bool = False,
 ) -> Scan:
     """A lazy scan of the rows that commits after ``since``, up to ``until`` or now, wrote, as they
     stand at the end. Deletes are no rows: see :meth:`changes`.
 
     Points are those of ``as_of``, or ``"earliest"``; commits are ordered by completion, in version
     6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
-    points and where a clean took files away that ``until`` needs.
+    points and where a clean took files away that ``until`` needs. ``columns`` and ``meta``: as of :meth:`read`.
     """
-    found = query(table, "incremental", since=since, until=until, columns=columns, where=where)
+    found = query(
+        table,
+        "incremental",
+        since=since,
+        until=until,
+        columns=columns,
+        where=where,
+        meta=bool(meta),
+    )
     assert isinstance(found, Scan)
     return found
 

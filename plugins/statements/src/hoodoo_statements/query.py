@@ -81,16 +81,16 @@ class Query:
         columns: list[str] | None = None
         if not list(tree.find_all(exp.Star)):
             named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
-            columns = [n for n in found.read().schema.names if n.lower() in named] or schema.names[
-                :1
-            ]
+            columns = [
+                n for n in found.read(meta=True).schema.names if n.lower() in named
+            ] or schema.names[:1]
         else:
             columns = schema.names
         where = tree.args.get("where") if alone and isinstance(tree, exp.Select) else None
         if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
             try:
-                scope = Scope("table", found.read().schema, None, names)
+                scope = Scope("table", found.read(meta=True).schema, None, names)
                 return found.read(
                     columns, implied(checked(where.this, scope, "where").tree, schema)
                 )
