@@ -112,6 +112,29 @@ def test_fault_c_what_is_printed_is_short(table: hoodoo.Table) -> None:
     assert "id, city, day" in repr(table.read())
 
 
+def test_notebooks_show_tables_and_no_html_of_others(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    schema = pa.schema([("id", pa.int64()), ("s", pa.string())])
+    table = hoodoo.create(str(tmp_path / "a<b>c"), schema, record_key="id")
+    commit = table.upsert(pa.table([[1], ["x"]], schema=schema))
+    where = pc.field("s") == evil
+    shown = {
+        "table": table, "scan": table.read(where=where), "commit": commit, "timeline": table.timeline(),
+        "changes": table.changes("earliest"), "limited": table.read().limit(3),
+    }  # fmt: skip
+    for name, one in shown.items():
+        text = one._repr_html_()
+        assert text.startswith("<table>") and "<script" not in text and "<b>" not in text, name
+        assert len(text) < 3000, name
+    assert "&lt;script" in shown["scan"]._repr_html_()
+    assert "a&lt;b&gt;c" in table._repr_html_() or "a%3Cb%3Ec" in table._repr_html_()
+    assert commit.instant in commit._repr_html_() and "1 inserted" in commit._repr_html_()
+    assert commit.instant in shown["timeline"]._repr_html_()
+    for _ in range(16):
+        table.upsert(pa.table([[1], ["x"]], schema=schema))
+    assert "more</td>" in table.timeline()._repr_html_()
+
+
 def test_dir_lists_what_there_is() -> None:
     assert {"create", "open", "Table"} <= set(dir(hoodoo))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sized
+from html import escape
 from itertools import islice
 
 _UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
@@ -35,3 +37,20 @@ def size(number: int) -> str:
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value, unit = value / 1000, unit + 1
     return f"{number} B" if unit == 0 else f"{value:.3g} {_UNITS[unit]}"
+
+
+class Shown:
+    """What notebooks show as a small table: names and values, none of which is HTML."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _facts(self) -> Mapping[str, object]:
+        """What is worth seeing at one look; costs no more than a look at the timeline."""
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><th>{escape(name)}</th><td>{escape(cut(value, 300))}</td></tr>"
+            for name, value in self._facts().items()
+        )
+        return f"<table><caption>{escape(type(self).__name__)}</caption>{''.join(rows)}</table>"

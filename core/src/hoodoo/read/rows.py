@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,10 +12,11 @@ import pyarrow as pa
 from hoodoo.calls import checked_methods
 from hoodoo.errors import CallError
 from hoodoo.kernel.functions import OF_READS, function, function_names
+from hoodoo.model.brief import Shown, some
 
 
 @checked_methods
-class Rows:
+class Rows(Shown):
     """Rows that are read when one of the methods is called, and again at the next call."""
 
     __slots__ = ()
@@ -34,6 +35,11 @@ class Rows:
 
         def __dir__(self) -> list[str]:
             return sorted({*super().__dir__(), *function_names(OF_READS)})
+
+    def _facts(self) -> Mapping[str, object]:
+        plan = getattr(self, "plan", None)
+        what = self if plan is None else plan.brief()
+        return {"read": what, "columns": some((f"{f.name}: {f.type}" for f in self.schema), 20)}
 
     @property
     @abstractmethod

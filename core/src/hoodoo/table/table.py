@@ -16,6 +16,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.registry import kernel
+from hoodoo.model.brief import Shown, some
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
@@ -29,7 +30,7 @@ from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import FOLDER, Timeline
 
 
-class Table:
+class Table(Shown):
     """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
 
     Every call looks at the table as it is then: two objects of one table see each other's commits. What it can
@@ -61,6 +62,18 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<hoodoo.Table {self.config.name} at {self.path}>"
+
+    def _facts(self) -> Mapping[str, object]:
+        config = self.config
+        return {
+            "name": config.name,
+            "path": self.path,
+            "type": f"{config.table_type}, version {config.version}",
+            "record key": ", ".join(config.record_key_fields) or "generated",
+            "partitioned by": ", ".join(config.partition_fields) or "nothing",
+            "columns": some((f"{f.name}: {f.type}" for f in self.schema), 20),
+            "newest": next(reversed(self.timeline().writes()), "no commit"),
+        }
 
     @property
     def path(self) -> str:

@@ -5,12 +5,13 @@ Loading reads names only. Contents are read when asked for, once, and kept with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
 from hoodoo.errors import CorruptTableError
+from hoodoo.model.brief import Shown
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
@@ -25,10 +26,11 @@ from hoodoo.timeline.names import completed_action
 FOLDER = ".hoodie/timeline"
 _USUAL = (".hoodie", FOLDER)
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
+_SHOWN = 15  # in a notebook
 
 
 @frozen(repr=False)
-class Timeline:
+class Timeline(Shown):
     """Instants sorted by requested time, each in the furthest state that its files show.
 
     ``start`` is the first write instant of the *active* timeline (None if there is none), also in a
@@ -58,6 +60,12 @@ class Timeline:
         waits = f", {pending} of them pending" if pending else ""
         last = f", the newest {self.instants[-1]}" if self.instants else ""
         return f"<Timeline: {count} instant{'' if count == 1 else 's'}{waits}{last}>"
+
+    def _facts(self) -> Mapping[str, object]:
+        newest = self.instants[: -_SHOWN - 1 : -1]
+        older = len(self.instants) - len(newest)
+        more = {"before": f"{older} more"} if older else {}
+        return {i.requested: f"{i.action}, {i.state.value.lower()}" for i in newest} | more
 
     # --- selections -------------------------------------------------------------------------------
     def completed(self) -> tuple[Instant, ...]:

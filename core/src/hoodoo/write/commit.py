@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
-from hoodoo.model.brief import listed
+from hoodoo.model.brief import Shown, listed, some
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.outcome import Figures
@@ -14,7 +14,7 @@ from hoodoo.produce.slots import PlannedSlot
 
 
 @frozen
-class Commit:
+class Commit(Shown):
     """The outcome of a write that is on the timeline.
 
     Counts are rows; ``files`` are the paths of the new files, relative to the table. ``notes``
@@ -31,6 +31,16 @@ class Commit:
     files: tuple[str, ...] = field(default=(), repr=listed)
     completed: str | None = None
     notes: tuple[str, ...] = field(default=(), repr=listed, eq=False)
+
+    def _facts(self) -> Mapping[str, object]:
+        counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
+        what = f"{self.operation} ({self.action})"
+        return {
+            "instant": self.instant,
+            "operation": what,
+            "rows": counts,
+            "files": some(self.files),
+        }
 
     @property
     def figures(self) -> Figures:
