@@ -342,12 +342,12 @@ def _(world: World) -> Act:
     return lambda: table.upsert([3, 4])
 
 
-@trial("rows that have not been computed", errors.DataError)
+@trial("one column instead of rows", errors.DataError)
 def _(world: World) -> Act:
     import polars as pl
 
     table = world.table()
-    return lambda: table.upsert(pl.LazyFrame({"id": [3]}))
+    return lambda: table.upsert(pl.Series("id", [3]))
 
 
 @trial("a list of keys to delete, of a table without a key", errors.DataError)

@@ -233,7 +233,7 @@ def test_fault_c_python_rows_and_columns(table: hoodoo.Table) -> None:
         ([ROWS], DataError, "concat_tables"),
         (ROWS.to_batches(), DataError, "Table.from_batches"),
         (ROWS["id"], DataError, "is one column"),
-        (iter([ROWS]), DataError, "RecordBatchReader.from_batches"),
+        (iter([{"id": 1}]), DataError, "RecordBatchReader.from_batches"),
         ("rows.parquet", DataError, "pyarrow.dataset.dataset"),
         (None, DataError, "is no data"),
         (7, DataError, "is not Arrow"),
@@ -252,13 +252,40 @@ def test_fault_c_data_of_other_libraries_says_how(table: hoodoo.Table) -> None:
     import polars as pl
 
     for data, says in (
-        (pl.LazyFrame({"id": [1]}), r"data.collect\(\)"),
         (pl.Series("id", [1]), r"to_frame\(\)"),
         (pd.Series([1]), r"to_frame\(\)"),
         (table, r"table.read\(\)"),
     ):
         with pytest.raises(DataError, match=says):
             table.upsert(data)
+
+
+def test_rows_of_other_libraries_are_taken(table: hoodoo.Table) -> None:
+    import duckdb
+    import polars as pl
+
+    frame = pl.DataFrame({"id": [7, 8], "city": ["bonn", None]})
+    relation = duckdb.sql("SELECT 14::BIGINT AS id, 'rome' AS city")
+    given: list[Any] = [
+        frame,
+        frame.lazy().with_columns(pl.col("id") + 2),
+        frame.lazy().filter(pl.col("id") > 100),
+        (batch for batch in pa.table({"id": [11, 12]}).to_batches(max_chunksize=1)),
+        iter([pa.table({"id": [13]})]),
+        relation,
+        table.read().limit(1),
+        table.read(["id", "city"]).to_dataset(),
+        [{"id": 15, "city": "oslo"}, {"id": 16}],
+    ]
+    for data in given:
+        table.upsert(data)
+    ids = [1, 2, 3, *range(7, 17)]
+    assert sorted(table.read().to_arrow()["id"].to_pylist()) == ids
+    with pytest.raises(DataError, match="list\\(data\\)"):
+        table.upsert(row for row in [{"id": 1}])
+    with pytest.raises(pl.exceptions.PolarsError):
+        table.upsert(frame.lazy().select("nothing"))
+    assert not table.timeline().pending()
 
 
 def test_fault_c_delete_by_keys_without_a_key(tmp_path: Path) -> None:

@@ -30,12 +30,6 @@ def _full(kind: type) -> str:
 
 def _what(data: Any) -> tuple[str, str]:
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
-    if name == "LazyFrame":
-        return (
-            "has not been computed.",
-            "give data.collect(); if that is too large, data.sink_parquet(path) and then "
-            "pyarrow.dataset.dataset(path).",
-        )
     if library == "pyspark":
         return "is of Spark, and no installed engine reads it.", 'pip install "hoodoo[spark]".'
     if name == "Series":
@@ -49,8 +43,8 @@ def _what(data: Any) -> tuple[str, str]:
     if isinstance(data, Iterator):
         return (
             "is an iterator, and its columns are not known.",
-            "give pyarrow.RecordBatchReader.from_batches(schema, data) where it gives record batches, "
-            "list(data) where it gives dictionaries.",
+            "give list(data) where it gives dictionaries, pyarrow.RecordBatchReader.from_batches(schema, data) where "
+            "there may be no batch.",
         )
     if isinstance(data, (list, tuple)) and data:
         if isinstance(data[0], pa.RecordBatch):

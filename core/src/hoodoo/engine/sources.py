@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,7 +27,8 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
 
     Of a pandas frame the levels of its index that have a name are columns, the others are not.
 
-    Raises DataError for anything that neither is Arrow nor speaks ``__arrow_c_stream__``.
+    A polars LazyFrame, and a generator of record batches, are read once, as they come. Raises DataError for anything
+    else that neither is Arrow nor speaks ``__arrow_c_stream__``.
     """
     if isinstance(data, (pa.Table, pa.RecordBatchReader)) or _is_dataset(data):
         return data
@@ -43,7 +45,26 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
                 return pa.RecordBatchReader.from_stream(data)
         except pa.ArrowInvalid as error:  # a stream of one column
             raise not_arrow(data) from error
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(data, polars.LazyFrame):
+        with excused():
+            empty = polars.DataFrame(schema=data.collect_schema())
+        return _in_turn(pa.RecordBatchReader.from_stream(empty).schema, _frames(data))
+    first = next(data, None) if isinstance(data, Iterator) else None
+    if isinstance(first, (pa.RecordBatch, pa.Table)):
+        return _in_turn(first.schema, chain([first], data))
     raise not_arrow(data)
+
+
+def _frames(lazy: Any) -> Iterator[Any]:
+    """What a LazyFrame gives, as polars computes it; at once where it is too old for that."""
+    yield from lazy.collect_batches() if hasattr(lazy, "collect_batches") else [lazy.collect()]
+
+
+def _in_turn(schema: pa.Schema, tables: Iterator[Any]) -> pa.RecordBatchReader:
+    """``tables``, each of which is a stream of ``schema``, as one."""
+    streams = map(pa.RecordBatchReader.from_stream, tables)
+    return pa.RecordBatchReader.from_batches(schema, chain.from_iterable(streams))
 
 
 def partitions(data: pa.Table | pa.RecordBatchReader | ds.Dataset, wanted: int) -> list[Partition]:
@@ -79,7 +100,10 @@ def _table_partitions(table: pa.Table, wanted: int) -> list[Partition]:
 def _dataset_partitions(dataset: ds.Dataset, wanted: int) -> list[Partition]:
     try:
         pieces = [piece for fragment in dataset.get_fragments() for piece in _split(fragment)]
-    except ValueError:  # a dataset with a filter has no fragments: only itself knows its rows
+    except (
+        ValueError,
+        TypeError,
+    ):  # one with a filter, or merged, has none: only itself knows its rows
         return [lambda: dataset.to_batches(batch_size=1 << 17, use_threads=False)]
     groups: list[list[Any]] = [[] for _ in range(max(1, min(wanted, len(pieces))))]
     for number, piece in enumerate(pieces):  # contiguous runs keep the order of the rows
@@ -103,11 +127,8 @@ def _is_pandas(data: Any) -> bool:
 
 
 def _is_dataset(data: Any) -> bool:
-    if not type(data).__module__.startswith("pyarrow"):
-        return False
-    import pyarrow.dataset as ds
-
-    return isinstance(data, ds.Dataset)
+    found = sys.modules.get("pyarrow.dataset")  # who has a dataset has imported it
+    return found is not None and isinstance(data, found.Dataset)
 
 
 def _split(fragment: Any) -> list[Any]:
