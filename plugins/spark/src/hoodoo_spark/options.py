@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hoodoo.hookspecs.registration import Option
-from hoodoo.options import Duration, Whole
+from hoodoo.options import Duration, Size, Whole
 
 _STREAMING = "hoodie.datasource.write.streaming."
 IDENTIFIER = Option(
@@ -20,3 +20,9 @@ PAUSE = Option(
     kind=Duration("ms"),
 )
 STREAMING: tuple[Option, ...] = (IDENTIFIER, RETRIES, PAUSE)
+COMMIT_BYTES = Option(
+    "hoodoo.spark.commit.bytes",
+    "Bytes of rows, in memory, that a write of the data source takes at most: its commit runs in one process.",
+    "1073741824",
+    kind=Size(1),
+)

@@ -7,7 +7,7 @@ from typing import Any
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
-from hoodoo_spark.options import STREAMING
+from hoodoo_spark.options import COMMIT_BYTES, STREAMING
 
 
 @hookimpl
@@ -17,7 +17,7 @@ def hoodoo_engines() -> list[Registration]:
             "spark",
             "hoodoo_spark.engine:from_settings",
             aliases=("pyspark", "source:pyspark"),
-            options=STREAMING,
+            options=(*STREAMING, COMMIT_BYTES),
             summary="Python workers of a Spark cluster, fed with Arrow; needs no jar.",
         )
     ]

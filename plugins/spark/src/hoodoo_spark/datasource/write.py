@@ -1,0 +1,163 @@
+"""Batch writes: tasks stage their rows, the commit writes them by the local engine, within a budget of memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+from attrs import evolve, frozen
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    DataError,
+    NotATableError,
+    SchemaError,
+    TableExistsError,
+)
+from hoodoo.model.meta import META_COLUMNS
+from hoodoo.storage.api import Storage
+from hoodoo.table.settings import open_storage
+from hoodoo.table.table import Table
+from hoodoo.timeline.batches import Batch
+from hoodoo.write.commit import Commit
+
+from hoodoo_spark.datasource.options import Wanted
+from hoodoo_spark.datasource.stage import Staged, Staging
+from hoodoo_spark.options import COMMIT_BYTES, PAUSE, RETRIES
+from hoodoo_spark.session import refuse_unshared
+from hoodoo_spark.types import arrow_schema
+
+OPERATIONS = (
+    "upsert",
+    "insert",
+    "append",
+    "bulk_insert",
+    "delete",
+    "insert_overwrite",
+    "insert_overwrite_table",
+)
+_REPLACING = ("insert_overwrite", "insert_overwrite_table")
+# They take rows as a stream: what does not fit into memory is no matter.
+_STREAMED = ("append", "bulk_insert")
+
+
+@frozen
+class Writing:
+    """A write, decided where Spark plans; pickled for its tasks and for its commit."""
+
+    wanted: Wanted
+    schema: pa.Schema
+    overwrite: bool
+    staging: Staging
+
+    @classmethod
+    def of(cls, wanted: Wanted, struct: Any, overwrite: bool, name: str = "") -> Writing:
+        """Raises ConfigError for an operation that there is not, SchemaError for types that Arrow lacks."""
+        _operation(wanted.operation, overwrite)
+        schema = arrow_schema(struct)
+        storage = open_storage(wanted.path, wanted.hoodie)
+        refuse_unshared(storage)
+        return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
+
+    def commit(self, staged: Sequence[Staged], batch: Batch | None = None) -> Commit:
+        """Make the table if there is none, and write into it what was staged, in one commit."""
+        table, made = opened(self.wanted.path, self.schema, self.wanted.hoodie)
+        operation = self.operation(table)
+        try:
+            self._check_size(staged, operation)
+            return self._written(table, operation, staged, batch)
+        except (DataError, SchemaError, ConfigError):
+            if made:  # of the table that was made for these rows nothing is left either
+                remove(table)
+            raise
+
+    def _written(
+        self, table: Table, operation: str, staged: Sequence[Staged], batch: Batch | None
+    ) -> Commit:
+        write = getattr(table, operation)
+        retries, pause = RETRIES.read(self.wanted.hoodie), PAUSE.read(self.wanted.hoodie) / 1000
+        while True:
+            try:
+                done: Commit = write(self._data(staged, operation), engine="local", batch=batch)
+                return done
+            except CommitConflictError:
+                if batch is None or not retries:
+                    raise
+            time.sleep(pause)
+            retries, pause = retries - 1, pause * 2
+
+    def operation(self, table: Table) -> str:
+        """What is done with the rows: by default upsert, as in Spark Hudi, and insert where rows have no keys."""
+        asked = _operation(self.wanted.operation, self.overwrite)
+        return asked or ("upsert" if table.config.record_key_fields else "insert")
+
+    def _check_size(self, staged: Sequence[Staged], operation: str) -> None:
+        most = COMMIT_BYTES.read(self.wanted.hoodie)
+        size = sum(one.size for one in staged)
+        if size > most and operation not in _STREAMED:
+            raise DataError(
+                f"{operation} of {sum(one.rows for one in staged)} rows, {size >> 20} MiB,",
+                f"is more than the commit of the data source takes at once ({most >> 20} MiB): it runs in one process",
+                f'write them by all workers, table.{operation}(df) with table = hoodoo.open("{self.wanted.path}"); or '
+                f"give option {COMMIT_BYTES.key}.",
+            )
+
+    def _data(self, staged: Sequence[Staged], operation: str) -> Any:
+        batches = self.staging.batches(staged)
+        # Rows that were read with their meta columns are written without.
+        names = [name for name in self.schema.names if name not in META_COLUMNS]
+        schema = pa.schema([self.schema.field(name) for name in names])
+        rows = (batch.select(names) for batch in batches)
+        if operation in _STREAMED:
+            return pa.RecordBatchReader.from_batches(schema, rows)
+        return pa.Table.from_batches(list(rows), schema)
+
+    def discard(self, staged: Sequence[Staged] = ()) -> None:
+        """Remove what was staged, here or by an object before this one."""
+        for prefix in {one.path.rpartition("/")[0] for one in staged if one.path}:
+            evolve(self.staging, prefix=prefix).discard()
+        self.staging.discard()
+
+
+def _operation(asked: str | None, overwrite: bool) -> str | None:
+    name = asked.strip().lower() if asked else None
+    if name is not None and name not in OPERATIONS:
+        raise ConfigError(
+            f"operation {asked!r}",
+            "is not one that rows can be written with",
+            f"take one of {', '.join(OPERATIONS)}.",
+        )
+    if not overwrite:
+        return name
+    if name == "delete":
+        raise ConfigError('operation "delete"', "overwrites nothing", 'use mode("append").')
+    # As in Spark Hudi: what was there before is not there any more, whatever brings the new rows.
+    return name if name in _REPLACING else "insert_overwrite_table"
+
+
+def opened(path: str, schema: pa.Schema, options: Mapping[str, str]) -> tuple[Table, bool]:
+    """The table, and whether it was made here, of Hudi's own options."""
+    try:
+        return hoodoo.open(path, options), False
+    except NotATableError:
+        own = pa.schema([field for field in schema if field.name not in META_COLUMNS])
+        # Rows of today may have no nulls in a column, those of tomorrow have some.
+        fixed = {name.strip() for name in options.get(_KEYS, "").split(",")}
+        own = pa.schema([f if f.name in fixed else f.with_nullable(True) for f in own])
+        try:
+            return hoodoo.create(path, own, options=options), True
+        except TableExistsError:  # another writer was faster
+            return hoodoo.open(path, options), False
+
+
+_KEYS = "hoodie.datasource.write.recordkey.field"
+
+
+def remove(table: Table) -> None:
+    """Take back a table that was made for a write that did not come about."""
+    storage: Storage = table.handle.storage
+    if not table.timeline().writes():
+        storage.delete_prefix(".hoodie")
