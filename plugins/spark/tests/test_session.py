@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import subprocess
 import sys
 import types
@@ -66,18 +68,19 @@ for call in (
     assert done.returncode == 0, done.stderr
 
 
-def connect_frame() -> Any:
-    kind = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
-    return kind()
-
-
-def test_connect_is_refused() -> None:
-    from hoodoo_spark.engine import SparkEngine
-
-    engine = SparkEngine(None)
-    assert engine.accepts(connect_frame())
-    with pytest.raises(EngineError, match="Spark Connect"):
-        engine.source(connect_frame())
+@pytest.mark.spark
+@pytest.mark.trial
+def test_connect(tmp_path: Path) -> None:
+    """In a process of its own: sessions of both kinds do not start in one."""
+    if importlib.util.find_spec("grpc") is None:
+        pytest.skip("Spark Connect needs grpcio")
+    job = Path(__file__).with_name("connect_job.py")
+    given = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
+    given["PYSPARK_PYTHON"] = sys.executable
+    done = subprocess.run(
+        [sys.executable, str(job), str(tmp_path)], capture_output=True, text=True, check=False, env=given
+    )  # fmt: skip
+    assert done.returncode == 0 and "connected" in done.stdout, done.stderr[-4000:]
 
 
 def test_registered() -> None:

@@ -25,7 +25,7 @@ from hoodoo.timeline.view import list_data
 from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
 from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.scan_frame import with_pruning
-from hoodoo_spark.session import check_classic, find, refuse_unshared
+from hoodoo_spark.session import find, is_connect, parallelism, refuse_unshared
 from hoodoo_spark.types import spark_schema
 
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
@@ -41,11 +41,12 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
     """
     if spark is None:
         spark = find()
-    check_classic(spark, "the session")
     refuse_unshared(scan.source.storage)
     if not isinstance(scan, Scan):
         return _of_units(scan, spark)
-    return with_pruning(_of_scan(scan, spark), scan, _of_scan)
+    frame = _of_scan(scan, spark)
+    # Over Connect plans are the server's: filters of the DataFrame leave out row groups alone.
+    return frame if is_connect(spark) else with_pruning(frame, scan, _of_scan)
 
 
 def _of_scan(scan: Scan, spark: Any) -> Any:
@@ -99,7 +100,7 @@ def _of_units(query: Query, spark: Any) -> Any:
 
 
 def _tasks(spark: Any, size: int) -> int:
-    return max(int(spark.sparkContext.defaultParallelism), -(-size // TASK_BYTES))
+    return max(parallelism(spark), -(-size // TASK_BYTES))
 
 
 @frozen

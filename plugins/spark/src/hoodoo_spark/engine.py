@@ -26,9 +26,9 @@ from hoodoo_spark.meter import SparkMeter
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
-from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked, ReadPayloads
-from hoodoo_spark.session import check_classic, find, refuse_unshared
-from hoodoo_spark.stream import Leg, SparkStream, mapped, numbers, own, piece_bytes, run, united
+from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked
+from hoodoo_spark.session import find, is_connect, parallelism, refuse_unshared
+from hoodoo_spark.stream import Leg, SparkStream, mapped, of_payloads, own, piece_bytes, run, united
 from hoodoo_spark.types import arrow_schema, frame_schema
 
 
@@ -47,7 +47,8 @@ def is_dataframe(data: Any) -> bool:
 
 @frozen
 class SparkEngine:
-    """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the classic ``SparkSession`` given."""
+    """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the ``SparkSession`` given, a classic one or one of
+    Spark Connect."""
 
     spark: Any
     name: str = "spark"
@@ -59,7 +60,7 @@ class SparkEngine:
 
     @property
     def parallelism(self) -> int:
-        return int(self.spark.sparkContext.defaultParallelism)
+        return parallelism(self.spark)
 
     def accepts(self, data: Any) -> bool:
         return is_dataframe(data)
@@ -67,11 +68,9 @@ class SparkEngine:
     def source(self, data: Any) -> SparkStream:
         """A stream over a DataFrame, anything Arrow, or a path (or list of paths) of Parquet files.
 
-        Raises EngineError for DataFrames of Spark Connect, SchemaError for types that Arrow lacks,
-        DataError for data that is none of these.
+        Raises SchemaError for types that Arrow lacks, DataError for data that is none of these.
         """
         if is_dataframe(data):
-            check_classic(data, "DataFrame")
             schema = arrow_schema(frame_schema(data))
             return SparkStream(schema, (Leg(data, ReadFrame(schema), None),))
         step, payloads = sources.planned(data, self.parallelism)
@@ -81,9 +80,7 @@ class SparkEngine:
         return self._tasks(payloads)
 
     def _tasks(self, payloads: Iterable[bytes]) -> SparkStream:
-        found = side.payloads(self.spark.sparkContext, payloads)
-        df = numbers(self.spark, found.count)
-        return SparkStream(PAYLOAD, (Leg(df, ReadPayloads(found), found.count),))
+        return SparkStream(PAYLOAD, (of_payloads(self.spark, payloads),))
 
     def map(self, stream: Stream, step: Step) -> SparkStream:
         return mapped(own(stream), step)
@@ -119,7 +116,7 @@ class SparkEngine:
         return united(own(stream) for stream in streams)
 
     def side(self, table: pa.Table) -> side.SparkSide:
-        return side.side(self.spark.sparkContext, table)
+        return side.side(self.spark, table)
 
     def collect(self, stream: Stream) -> pa.Table:
         upstream = own(stream)
@@ -134,6 +131,12 @@ class SparkEngine:
         return pa.Table.from_batches(batches, upstream.schema)
 
     def meter(self) -> SparkMeter:
+        if is_connect(self.spark):
+            raise EngineError(
+                "a meter",
+                "needs accumulators, which Spark Connect does not have.",
+                "Measure in a classic session.",
+            )
         return SparkMeter.on(self.spark.sparkContext)
 
     def check(self, plugins: Sequence[PluginRef]) -> None:

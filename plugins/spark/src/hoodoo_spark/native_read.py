@@ -9,9 +9,9 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.engine import Step
 
-from hoodoo_spark.runner import Link, ReadPayloads, as_function, linked
-from hoodoo_spark.side import payloads as broadcast_payloads
-from hoodoo_spark.stream import numbers
+from hoodoo_spark.runner import Link, Reader, as_function, linked
+from hoodoo_spark.session import functions
+from hoodoo_spark.stream import of_payloads
 from hoodoo_spark.types import spark_schema
 
 
@@ -24,8 +24,7 @@ def read_parquet_paths(
     directories are listed by Spark and filtered by name, because a list of many paths is planned
     path by path: 10,000 of them take 20 s, this way 2 to 3 s. Names are unique below ``root``.
     """
-    from pyspark.sql import functions as F
-
+    F = functions(spark)
     struct = spark_schema(schema) if isinstance(schema, pa.Schema) else schema
     if not file_names or not partition_dirs:
         return spark.createDataFrame([], struct)
@@ -75,7 +74,7 @@ def _literal(path: str) -> str:
 
 @frozen
 class _Scan:
-    read: ReadPayloads
+    read: Reader
     step: Step
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -93,6 +92,5 @@ def arrow_scan(spark: Any, payloads: Sequence[bytes], step: Step, schema: Any = 
     struct = spark_schema(step.out_schema) if schema is None else schema
     if isinstance(struct, pa.Schema):
         struct = spark_schema(struct)
-    found = broadcast_payloads(spark.sparkContext, payloads)
-    scan = _Scan(ReadPayloads(found), step)
-    return numbers(spark, found.count).mapInArrow(as_function(scan), struct)
+    found = of_payloads(spark, payloads)
+    return found.df.mapInArrow(as_function(_Scan(found.read, step)), struct)

@@ -10,6 +10,8 @@ import pyarrow as pa
 from hoodoo.errors import NullKeyError
 from hoodoo.hookspecs.key_generator import KeyGenerator
 
+from hoodoo_spark.session import functions as functions_of
+
 
 def refused_nulls(keys: Any, generator: KeyGenerator, schema: pa.Schema, shape: Any) -> Any:
     """A DataFrame of the columns ``shape`` without any row, that fails where a row of ``keys``, a DataFrame of the
@@ -17,8 +19,7 @@ def refused_nulls(keys: Any, generator: KeyGenerator, schema: pa.Schema, shape: 
 
     Spark's reader leaves out the row groups whose statistics rule nulls out, so that these columns are not read.
     """
-    from pyspark.sql import functions as F
-
+    F = functions_of(keys.sparkSession)
     fields = generator.record_key_fields
     names = [f"`{name}`" if name in schema.names else name for name in fields]
     null = reduce(

@@ -15,6 +15,7 @@ from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.kernel.worker import load
 
 from hoodoo_spark.failures import failure
+from hoodoo_spark.session import application, is_connect, parallelism
 
 FIX = (
     "Give the workers the driver's environment: PYSPARK_PYTHON names the Python they run, "
@@ -26,9 +27,8 @@ _passed: set[tuple[Any, ...]] = set()
 def check(spark: Any, plugins: Sequence[PluginRef]) -> None:
     """Raise EngineError (Python, pyarrow, hoodoo) or PluginError naming what differs; a set of
     plugins that passed is not asked for again in the same Spark application."""
-    context = spark.sparkContext
     key = (
-        context.applicationId,
+        application(spark),
         frozenset((p.family, p.name, p.module, p.distribution, p.version) for p in plugins),
     )
     known = all(p.module for p in plugins)  # objects can't be told apart by name
@@ -37,10 +37,9 @@ def check(spark: Any, plugins: Sequence[PluginRef]) -> None:
     from pyspark import cloudpickle
 
     blobs = [cloudpickle.dumps((plugin, _format(plugin))) for plugin in plugins]
-    tasks = max(1, context.defaultParallelism)
+    tasks = max(1, parallelism(spark))
     try:
-        # Without DataFrame and Arrow: the workers may lack pyarrow, and should say so.
-        found = context.parallelize(range(tasks), tasks).mapPartitions(_probe(blobs)).collect()
+        found = _answers(spark, _probe(blobs), tasks)
     except Exception as error:
         if "PYTHON_VERSION_MISMATCH" in str(error):
             raise EngineError(
@@ -50,6 +49,24 @@ def check(spark: Any, plugins: Sequence[PluginRef]) -> None:
     _raise_first(found, plugins)
     if known:
         _passed.add(key)
+
+
+def _answers(spark: Any, probe: Any, tasks: int) -> list[str]:
+    if not is_connect(spark):
+        # Without DataFrame and Arrow: the workers may lack pyarrow, and should say so.
+        context = spark.sparkContext
+        return list(context.parallelize(range(tasks), tasks).mapPartitions(probe).collect())
+
+    def asked(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for _ in batches:
+            yield pyarrow.RecordBatch.from_arrays(
+                [pyarrow.array(list(probe(iter(()))))], ["answer"]
+            )
+
+    rows = spark.range(0, tasks, 1, tasks).mapInArrow(asked, "answer string").collect()
+    return [row["answer"] for row in rows]
 
 
 def _python() -> str:

@@ -84,9 +84,10 @@ def empty_rows(spark: Any, parts: int, by_id: bool) -> Any:
     Without them an exchange that turns out to have no rows at all is dropped by adaptive execution,
     with its partitions, and the steps after it never run.
     """
-    from pyspark.sql import functions as F
-
     from hoodoo_spark.packed import EMPTY
+    from hoodoo_spark.session import functions
+
+    F = functions(spark)
 
     if by_id:
         base = spark.range(0, parts, 1, 1).select(

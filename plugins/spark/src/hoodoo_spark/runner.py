@@ -87,6 +87,18 @@ class ReadPayloads:
 
 
 @frozen
+class ReadCarried:
+    """Payloads that are rows themselves, with their numbers."""
+
+    def __call__(self, batches: Batches) -> Iterator[tuple[int, Batches]]:
+        for batch in batches:
+            numbers, found = (batch.column(place) for place in range(2))
+            for place, number in enumerate(numbers.to_pylist()):
+                column = found.slice(place, 1).cast(pa.binary())
+                yield number, iter([pa.RecordBatch.from_arrays([column], schema=PAYLOAD)])
+
+
+@frozen
 class Runner:
     """A whole worker-side pipeline. ``attempts`` is how often Spark tries a task."""
 

@@ -24,7 +24,6 @@ def find() -> Any:
 
     session = SparkSession.getActiveSession()
     if session is not None:
-        check_classic(session, "the active session")
         return session
     if SparkContext._active_spark_context is not None:
         # No options: getOrCreate would set them on a session that belongs to the user.
@@ -67,22 +66,47 @@ def refuse_unshared(storage: Storage) -> None:
         )
 
 
-def check_classic(owner: Any, what: str) -> None:
-    """Raise EngineError for objects of Spark Connect."""
-    if ".connect." in type(owner).__module__:
-        raise EngineError(
-            what,
-            "belongs to Spark Connect, whose client has no access to tasks and broadcasts.",
-            "Use a classic session: SparkSession.builder.master(...) without a remote.",
+def is_connect(owner: Any) -> bool:
+    """Whether a session, or a DataFrame, is one of Spark Connect: there is no ``sparkContext``."""
+    return ".connect." in type(owner).__module__
+
+
+def functions(spark: Any) -> Any:
+    """The functions of columns for the session: a process may have sessions of both kinds."""
+    if is_connect(spark):
+        from pyspark.sql.connect import functions as found
+    else:
+        from pyspark.sql import functions as found
+    return found
+
+
+def parallelism(spark: Any) -> int:
+    """How many tasks the session's cluster runs at once."""
+    if not is_connect(spark):
+        return int(spark.sparkContext.defaultParallelism)
+    found = _parallelism.get(spark.session_id)
+    if found is None:  # a range has as many partitions
+        count = (
+            "SELECT count(DISTINCT n) FROM (SELECT spark_partition_id() AS n FROM range(100000))"
         )
+        found = _parallelism[spark.session_id] = int(spark.sql(count).first()[0])
+    return found
+
+
+_parallelism: dict[str, int] = {}
+
+
+def application(spark: Any) -> str:
+    """What tells the workers of the session from those of others."""
+    return str(spark.session_id if is_connect(spark) else spark.sparkContext.applicationId)
 
 
 def start() -> Any:
     """A new session ``local[*]``. Only sessions started here get settings from Hoodoo."""
-    if os.environ.get("SPARK_REMOTE"):
-        raise EngineError(
-            "SPARK_REMOTE", "is set, and Spark Connect is not supported.", "Unset it."
-        )
+    if os.environ.get("SPARK_REMOTE"):  # a server's, which has the Java
+        from pyspark.sql import SparkSession
+
+        return SparkSession.builder.getOrCreate()
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else "java"
     if shutil.which(java) is None:

@@ -1,4 +1,8 @@
-"""What every task can read: broadcast values, decoded once in each worker process."""
+"""What every task can read: broadcast values, decoded once in each worker process.
+
+A session of Spark Connect has no broadcasts: there values travel within the functions that tasks run, and payloads that
+are many as rows of a DataFrame.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
+
+from hoodoo_spark.session import is_connect
 
 BLOCK_BYTES = 16 << 20  # payloads that travel in one broadcast
 KEPT = 8  # decoded tables that a worker process keeps
@@ -37,14 +43,26 @@ class SparkSide:
             return _tables[self.key]
 
 
-def side(context: Any, table: pa.Table) -> SparkSide:
-    """``table`` as a broadcast variable of the SparkContext ``context``."""
+@frozen
+class Enclosed:
+    """A value that is pickled with whoever holds it; read as a broadcast variable is."""
+
+    value: Any
+
+
+def carried(spark: Any, value: Any) -> Any:
+    """``value`` for all tasks of the session, behind an attribute ``value``."""
+    return Enclosed(value) if is_connect(spark) else spark.sparkContext.broadcast(value)
+
+
+def side(spark: Any, table: pa.Table) -> SparkSide:
+    """``table`` where all tasks of the session find it."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     # The name of a cache entry within one Spark application: nothing is stored under it.
-    return SparkSide(uuid.uuid4().hex, context.broadcast(sink.getvalue().to_pybytes()))
+    return SparkSide(uuid.uuid4().hex, carried(spark, sink.getvalue().to_pybytes()))
 
 
 @frozen
@@ -62,7 +80,7 @@ class Payloads:
         return found
 
 
-def payloads(context: Any, values: Iterable[bytes]) -> Payloads:
+def payloads(spark: Any, values: Iterable[bytes]) -> Payloads:
     """``values`` made readable by number in every task; takes them one block at a time."""
     starts: list[int] = []
     blocks: list[Any] = []
@@ -73,7 +91,7 @@ def payloads(context: Any, values: Iterable[bytes]) -> Payloads:
         nonlocal held, held_bytes
         if held:
             starts.append(count - len(held))
-            blocks.append(context.broadcast(held))
+            blocks.append(carried(spark, held))
             held, held_bytes = [], 0
 
     for value in values:

@@ -12,8 +12,21 @@ from attrs import evolve, frozen
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import Step, Stream
 
+from hoodoo_spark import side
 from hoodoo_spark.packed import DDL
-from hoodoo_spark.runner import End, Link, Reader, Runner, as_function
+from hoodoo_spark.route import repartitioned
+from hoodoo_spark.runner import (
+    End,
+    Link,
+    ReadCarried,
+    Reader,
+    ReadPayloads,
+    Runner,
+    as_function,
+)
+from hoodoo_spark.session import is_connect
+
+ENCLOSED_BYTES = 4 << 20
 
 
 @frozen
@@ -113,13 +126,33 @@ def numbers(spark: Any, count: int) -> Any:
     return spark.range(0, count, 1, max(1, count))
 
 
+def of_payloads(spark: Any, values: Iterable[bytes]) -> Leg:
+    """One partition, of one row, for each of ``values``."""
+    if not is_connect(spark):
+        found = side.payloads(spark, values)
+        return Leg(numbers(spark, found.count), ReadPayloads(found), found.count)
+    held = list(values)
+    if sum(map(len, held)) <= ENCLOSED_BYTES:
+        return Leg(numbers(spark, len(held)), ReadPayloads(side.payloads(spark, held)), len(held))
+    # The functions of a plan go to every task, and a message to the server has a limit: rows go in pieces.
+    rows = pa.table(
+        {"route": pa.array(range(len(held)), pa.int32()), "payload": pa.array(held, pa.binary())}
+    )
+    return Leg(repartitioned(spark.createDataFrame(rows), len(held)), ReadCarried(), len(held))
+
+
 def attempts(spark: Any) -> int:
     """How often Spark tries a task before it gives up."""
-    context = spark.sparkContext
-    if context.master.startswith("local") and not context.master.startswith("local-cluster"):
-        found = re.fullmatch(r"local\[[^,]+,\s*(\d+)\s*\]", context.master)
+    if is_connect(spark):
+        master = spark.conf.get("spark.master", "")
+        failures = spark.conf.get("spark.task.maxFailures", "4")
+    else:
+        master = spark.sparkContext.master
+        failures = spark.sparkContext.getConf().get("spark.task.maxFailures", "4")
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        found = re.fullmatch(r"local\[[^,]+,\s*(\d+)\s*\]", master)
         return int(found[1]) if found else 1
-    return int(context.getConf().get("spark.task.maxFailures", "4"))
+    return int(failures)
 
 
 def piece_bytes(spark: Any) -> int:

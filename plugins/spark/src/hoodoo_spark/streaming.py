@@ -15,7 +15,7 @@ from typing import Any
 
 import hoodoo
 from attrs import field, frozen
-from hoodoo.errors import CommitConflictError, ConfigError
+from hoodoo.errors import CommitConflictError, ConfigError, EngineError
 from hoodoo.log import get_logger
 from hoodoo.options.judge import as_text
 from hoodoo.table.table import Table
@@ -24,7 +24,7 @@ from hoodoo.write.commit import Commit
 
 from hoodoo_spark.engine import SparkEngine
 from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES, STREAMING
-from hoodoo_spark.session import check_classic
+from hoodoo_spark.session import is_connect
 
 OPERATIONS = (
     "upsert",
@@ -65,7 +65,12 @@ class Sink:
         this batch through another sink of the same identifier; else what the operation raises.
         CommitConflictError (another writer was faster) only after ``retries`` more attempts.
         """
-        check_classic(frame, "DataFrame")
+        if is_connect(frame):
+            raise EngineError(
+                f"batch {number} for {self.table.path}",
+                "comes over Spark Connect, where a function for foreachBatch is not told of which query it is.",
+                'Write the stream with .writeStream.format("hoodoo"), which is as exact.',
+            )
         session = frame.sparkSession
         query = session.sparkContext.getLocalProperty(_QUERY) or ""
         run = session.sparkContext.getLocalProperty(_RUN) or ""
