@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import hoodoo
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark.sql.datasource")
@@ -110,3 +111,23 @@ def test_a_stream_from_table_to_table_exactly_once(spark: Any, tmp_path: Path) -
     assert table.read().count() == 60
     assert len(table.timeline().writes()) == 4
     assert not [*(tmp_path / "u/.hoodie/.temp").glob("hoodoo-rows-*")]
+
+
+def test_a_view_by_name_shows_the_newest_commits(spark: Any, tmp_path: Path) -> None:
+    session = spark.newSession()
+    table = hoodoo.create(
+        str(tmp_path / "t"), session.range(0).selectExpr(*COLUMNS).schema, record_key="id", partition_by="city"
+    )  # fmt: skip
+    view = hoodoo.spark_view("seen", table, session)
+    first = table.insert(
+        pa.table({"id": [1, 2], "city": ["c1", "c2"], "fare": [1.0, 2.0], "ts": [1, 1]})
+    )
+    hoodoo.spark_view("then", str(tmp_path / "t"), session, as_of=first.instant)
+    assert session.sql("SELECT sum(fare) FROM seen").first()[0] == 3.0
+    table.delete([2])
+    assert session.table("seen").columns == ["id", "city", "fare", "ts"]
+    counts = "SELECT (SELECT count(*) FROM seen), (SELECT count(*) FROM then)"
+    assert tuple(session.sql(counts).first()) == (1, 2)
+    view.drop()
+    with pytest.raises(Exception, match="seen"):
+        session.sql("SELECT * FROM seen")

@@ -24,6 +24,17 @@ def hoodoo_engines() -> list[Registration]:
 
 
 @hookimpl
+def hoodoo_functions() -> list[Registration]:
+    return [
+        Registration(
+            "spark_view",
+            "hoodoo_spark.views:spark_view",
+            summary="A table as a view for Spark's SQL, which shows the newest commits.",
+        )
+    ]
+
+
+@hookimpl
 def hoodoo_arrow_schema(schema: Any) -> Any:
     if not type(schema).__module__.startswith("pyspark."):
         return None
