@@ -1,4 +1,4 @@
-"""Object stores for the tests: memory, and a server of S3 on loopback."""
+"""Object stores for the tests: memory, and a server on loopback."""
 
 from __future__ import annotations
 
@@ -12,22 +12,30 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from servers import Server, moto, versitygw
+from servers import SERVERS, Server
 
-SERVERS = {"moto": moto, "versitygw": versitygw}
+CHOSEN = os.environ.get("HOODOO_STORE", "moto")
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """HOODOO_S3_SERVER says which one; moto needs no tool chain."""
+    """HOODOO_STORE says which one; moto needs no tool chain."""
     folder = tmp_path_factory.mktemp("server")
-    with SERVERS[os.environ.get("HOODOO_S3_SERVER", "moto")](folder) as started:
+    with SERVERS[CHOSEN](folder) as started:
         yield started
 
 
 @pytest.fixture
+def s3_server(server: Server) -> Server:
+    """One that speaks S3."""
+    if server.scheme != "s3":
+        pytest.skip(f"{server.name} does not speak S3")
+    return server
+
+
+@pytest.fixture
 def place(request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
-    """``(URI of an empty place, options)``; parametrize it indirectly with ``memory`` or ``s3``."""
+    """``(URI of an empty place, options)``; parametrize it indirectly with ``memory`` or ``server``."""
     name = f"b-{uuid4().hex}"
     if request.param == "memory":
         return f"memory://{name}/a table", {}

@@ -120,12 +120,12 @@ class Line:
                 await writer.drain()
                 return False
             found = await _answer_head(up_reader)
+            bodiless = method == b"HEAD" or found.split(b" ", 2)[1] in (b"204", b"304")
             if trouble is None:
                 writer.write(found)
             elif trouble.half:
-                await self._half(found, writer, up_reader)
+                await self._half(found, writer, up_reader, bodiless)
                 return False
-            bodiless = method == b"HEAD" or found.split(b" ", 2)[1] in (b"204", b"304")
             if not bodiless:
                 async for piece in _body(up_reader, found, answer=True):
                     if trouble is None:
@@ -142,10 +142,14 @@ class Line:
             self._now -= 1
 
     async def _half(
-        self, head: bytes, writer: asyncio.StreamWriter, reader: asyncio.StreamReader
+        self,
+        head: bytes,
+        writer: asyncio.StreamWriter,
+        reader: asyncio.StreamReader,
+        bodiless: bool,
     ) -> None:
-        size = int(_header(head, b"content-length") or 0)
-        writer.write(head)
+        size = 0 if bodiless else int(_header(head, b"content-length") or 0)
+        writer.write(head if size or not bodiless else head[: len(head) // 2])
         writer.write(await reader.readexactly(size // 2))
         await writer.drain()
 

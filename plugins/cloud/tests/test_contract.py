@@ -41,9 +41,9 @@ if MORE:
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n"])
-def test_each_scheme_of_s3(server: Server, scheme: str) -> None:
-    uri = server.bucket(f"b-{uuid4().hex}").replace("s3:", f"{scheme}:") + "/t"
-    storage: Any = open_storage(uri, server.options)
+def test_each_scheme_of_s3(s3_server: Server, scheme: str) -> None:
+    uri = s3_server.bucket(f"b-{uuid4().hex}").replace("s3:", f"{scheme}:") + "/t"
+    storage: Any = open_storage(uri, s3_server.options)
     assert storage.root == uri
     assert storage.put_if_absent("x", b"1")
     assert storage.get("x") == b"1"

@@ -20,7 +20,7 @@ from small_tables import created, opened, rows, texts
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 OLD, NEW = {1: "a", 2: "a"}, {1: "b", 2: "a", 3: "b"}
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
-PLACES = ["memory", "s3"] if MORE else ["memory"]
+PLACES = ["memory", "server"] if MORE else ["memory"]
 Place = tuple[str, dict[str, str]]
 
 
@@ -138,7 +138,7 @@ def test_an_answer_lost_on_the_line(
     assert at > 4
 
 
-@pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)
+@pytest.mark.parametrize("place", ["memory", "server"], indirect=True)
 def test_whose_an_object_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal bytes of two writers: each knows its own."""
     store = open_storage(*place)
@@ -187,7 +187,7 @@ def test_what_cannot_be_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         store.put_if_absent("y", b"1")
 
 
-@pytest.mark.parametrize("place", ["s3"], indirect=True)
+@pytest.mark.parametrize("place", ["server"], indirect=True)
 @pytest.mark.parametrize(
     ("broken", "said"),
     [("ignores", "ignores the condition"), ("forgets", "does not keep metadata")],
@@ -211,7 +211,7 @@ def test_a_server_that_is_not_safe_is_refused(
     assert list(obstore.list(clients.client(open_storage(*place).place)).collect()) == []  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("place", ["s3"], indirect=True)
+@pytest.mark.parametrize("place", ["server"], indirect=True)
 def test_a_probe_is_sent_once_and_leaves_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def line(server: Server) -> Iterator[Line]:
 
 def _place(server: Server, line: Line) -> tuple[str, dict[str, str]]:
     uri = f"{server.bucket(f'b-{uuid4().hex}')}/t"
-    return uri, {**server.options, "endpoint": line.endpoint}
+    return uri, server.through(line.port)
 
 
 @pytest.mark.parametrize("kind", KINDS)

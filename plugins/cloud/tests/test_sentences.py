@@ -122,7 +122,7 @@ def test_an_endpoint_that_is_silent() -> None:
 
 
 def test_a_bucket_that_is_not_there(server: Server) -> None:
-    uri = f"s3://b-{uuid4().hex}/t"
+    uri = f"{server.scheme}://b-{uuid4().hex}/t"
     with pytest.raises(StorageError, match="there is no bucket"):
         hoodoo.open(uri, server.options)
     with pytest.raises(StorageError, match="there is no bucket"):

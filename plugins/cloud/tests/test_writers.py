@@ -19,7 +19,7 @@ LIMIT = 300.0  # seconds
 
 
 @pytest.mark.skipif(not MORE, reason="environments `cloud` and `trials`")
-@pytest.mark.parametrize("place", ["s3"], indirect=True)
+@pytest.mark.parametrize("place", ["server"], indirect=True)
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_contention(place: tuple[str, dict[str, str]], kind: str) -> None:
     count, writes = 8, 6

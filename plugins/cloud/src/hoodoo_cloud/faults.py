@@ -20,7 +20,7 @@ from hoodoo_cloud.places import Place
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>|\"code\": ?\"?(\w+)")
 _MESSAGE = re.compile(r"<Message>([^<]*)</Message>", re.DOTALL)
-CREATING = "creating"
+CREATING, LISTING = "creating", "listing"
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "specified bucket does not exist")
 _REGION = (
     "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint",
@@ -108,7 +108,7 @@ def explained(
     def has(texts: tuple[str, ...]) -> bool:
         return any(one in text for one in texts)
 
-    if has(_NO_BUCKET):
+    if has(_NO_BUCKET) or (status == 404 and doing in (CREATING, LISTING)):
         return made(f"there is no bucket {place.bucket!r} at {where}", "Create it, or correct the URI.")  # fmt: skip
     if has(_REGION) or status in (301, 307):
         region = said.get("region", "us-east-1")

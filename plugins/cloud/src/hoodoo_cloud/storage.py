@@ -23,7 +23,7 @@ from obstore.exceptions import PreconditionError
 from hoodoo_cloud import creation, places, reading
 from hoodoo_cloud import scratch as local_places
 from hoodoo_cloud.clients import client, tried
-from hoodoo_cloud.faults import Fate, explained, fate, no_bucket
+from hoodoo_cloud.faults import LISTING, Fate, explained, fate, no_bucket
 from hoodoo_cloud.places import Place
 from hoodoo_cloud.remembering import remembering
 
@@ -186,7 +186,7 @@ class ObjectStorage:
         key, store = self._below(prefix.removesuffix("/")), client(self.place)
         cut = len(self.prefix) + 1 if self.prefix else 0
         folders: builtins.list[Entry] = []
-        with self._guard("listing", prefix):
+        with self._guard(LISTING, prefix):
             if recursive:
                 objects: Any = tried(
                     self.place, lambda: obstore.list(store, key or None, chunk_size=1000).collect()
@@ -263,14 +263,17 @@ class _Ranges:
         if self.tag:
             options["if_match"] = self.tag  # type: ignore[assignment]
         try:
-            store: Any = client(self.storage.place)
-            return tried(
-                self.storage.place,
-                lambda: obstore.get(store, self.key, options=options).bytes().to_bytes(),  # type: ignore[arg-type]
-            )
+            tag, found = tried(self.storage.place, lambda: self._answered(options))
+            if self.tag and tag != self.tag:  # of a server that knows no conditions of reads
+                raise FileNotFoundError
+            return found
         except (FileNotFoundError, PreconditionError):
             raise OSError(
                 f"{uri}: it was deleted or replaced while it was read. Fix: read the table again."
             ) from None
         except Exception as error:
             raise OSError(str(explained(error, self.storage.place, uri, "reading"))) from None
+
+    def _answered(self, options: Any) -> tuple[str | None, bytes]:
+        found = obstore.get(client(self.storage.place), self.key, options=options)
+        return found.meta["e_tag"], found.bytes().to_bytes()
