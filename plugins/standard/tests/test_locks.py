@@ -8,13 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hoodoo.errors import ConfigError, HoodooWarning, StorageError
+from hoodoo.errors import ConfigError, StorageError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.lock import Lock
@@ -28,7 +27,6 @@ from hoodoo_standard.lock.in_process import InProcessLock
 from hoodoo_standard.lock.waiting import poll
 from hoodoo_standard.storage.local import LocalStorage
 
-PROVIDER = "hoodie.write.lock.provider"
 PATH = "hoodie.write.lock.filesystem.path"
 EXPIRE = "hoodie.write.lock.filesystem.expire"
 RENEW = "hoodie.write.lock.storage.renew.interval.secs"
@@ -91,11 +89,11 @@ class TestConditionalPut(LockContract):
     [
         ("in_process", "InProcessLockProvider", InProcessLock),
         ("filesystem", "FileSystemBasedLockProvider", FilesystemLock),
-        ("conditional_put", "StorageBasedLockProvider", ConditionalPutLock),
     ],
 )
 def test_names(name: str, java: str, kind: type) -> None:
     assert named(name) == named(JAVA + java) == kind()
+    assert named("conditional_put") == ConditionalPutLock()  # Hudi has none like it
 
 
 def test_options() -> None:
@@ -120,16 +118,6 @@ def test_options_that_are_none(name: str, key: str, value: str) -> None:
     with pytest.raises(ConfigError, match=key) as caught:
         named(name, **{key: value})
     assert caught.value.fix
-
-
-def test_hudis_lock_of_the_store_is_another_one() -> None:
-    """Under Hudi's name one could think that Spark's writers are excluded."""
-    name = JAVA + "StorageBasedLockProvider"
-    with pytest.warns(HoodooWarning, match="excludes Hoodoo's writers only"):
-        named(name, **{PROVIDER: name})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        named("conditional_put", **{PROVIDER: "conditional_put"})
 
 
 # --- waiting --------------------------------------------------------------------------------------

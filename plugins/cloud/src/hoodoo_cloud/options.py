@@ -6,7 +6,7 @@ variables say (``AWS_*``, ``GOOGLE_*``, ``AZURE_*``).
 
 from __future__ import annotations
 
-from hoodoo.options import FLAG, TEXT, Duration, Option
+from hoodoo.options import FLAG, TEXT, Choice, Duration, Option, Whole
 
 
 def _text(key: str, summary: str, *aliases: str) -> Option[str]:
@@ -40,15 +40,15 @@ S3_PATH_STYLE: Option[bool] = Option(
 S3_SETTINGS = {
     "access_key_id": _text(
         "hoodoo.s3.access_key_id", "Access key.",
-        "aws_access_key_id", "access_key_id", "fs.s3a.access.key",
+        "aws_access_key_id", "access_key_id", "fs.s3a.access.key", "hoodie.aws.access.key",
     ),
     "secret_access_key": _text(
         "hoodoo.s3.secret_access_key", "Secret of the access key.",
-        "aws_secret_access_key", "secret_access_key", "fs.s3a.secret.key",
+        "aws_secret_access_key", "secret_access_key", "fs.s3a.secret.key", "hoodie.aws.secret.key",
     ),
     "session_token": _text(
         "hoodoo.s3.session_token", "Token of temporary credentials.",
-        "aws_session_token", "session_token", "fs.s3a.session.token",
+        "aws_session_token", "session_token", "fs.s3a.session.token", "hoodie.aws.session.token",
     ),
     "region": _text(
         "hoodoo.s3.region", "Region of the bucket.",
@@ -112,3 +112,39 @@ AZURE_SETTINGS = {
     ),
 }  # fmt: skip
 AZURE: tuple[Option, ...] = tuple(AZURE_SETTINGS.values())
+
+# --- Hudi's lock in a DynamoDB table --------------------------------------------------------------
+_LOCK = "hoodie.write.lock.dynamodb."
+LOCK_TABLE = _text(
+    f"{_LOCK}table", "The DynamoDB table of the lock dynamodb; it is created if it is not there."
+)
+LOCK_KEY = _text(
+    f"{_LOCK}partition_key",
+    "What names the table's lock in the DynamoDB table, the same for all its writers; by default the table's name.",
+)
+LOCK_REGION = _text(
+    f"{_LOCK}region", "Region of the DynamoDB table; by default that of the store, else us-east-1."
+)
+LOCK_ENDPOINT = _text(
+    f"{_LOCK}endpoint_url", "URL of the server of the DynamoDB table, where it is not Amazon's."
+)
+LOCK_BILLING = Option(
+    f"{_LOCK}billing_mode", "How a DynamoDB table that is created is billed.", "PAY_PER_REQUEST",
+    kind=Choice("PAY_PER_REQUEST", "PROVISIONED"),
+)  # fmt: skip
+LOCK_READS = Option(
+    f"{_LOCK}read_capacity", "Units of reads of a DynamoDB table that is created PROVISIONED.", "20",
+    kind=Whole(1),
+)  # fmt: skip
+LOCK_WRITES = Option(
+    f"{_LOCK}write_capacity", "Units of writes of a DynamoDB table that is created PROVISIONED.", "10",
+    kind=Whole(1),
+)  # fmt: skip
+LOCK_CREATION = Option(
+    f"{_LOCK}table_creation_timeout",
+    "Milliseconds within which a DynamoDB table that is created has to be there.", "600000",
+    kind=Duration("ms"),
+)  # fmt: skip
+DYNAMO: tuple[Option, ...] = (
+    LOCK_TABLE, LOCK_KEY, LOCK_REGION, LOCK_ENDPOINT, LOCK_BILLING, LOCK_READS, LOCK_WRITES, LOCK_CREATION,
+)  # fmt: skip

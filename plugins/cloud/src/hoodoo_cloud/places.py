@@ -46,7 +46,7 @@ _SETTINGS: dict[str, Mapping[str, Option[str]]] = {
     "azure": options.AZURE_SETTINGS,
     "memory": {},
 }
-_CLOUDS = {
+CLOUDS = {
     "s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "memory": "memory",
     "abfs": "azure", "abfss": "azure", "az": "azure", "wasbs": "azure",
 }  # fmt: skip
@@ -76,7 +76,7 @@ def find(settings: Settings) -> tuple[str, str, Place]:
     """``(root, prefix, place)`` of the table that the option ``hoodoo.storage.uri`` names."""
     uri = STORAGE_URI.read(settings.options).rstrip("/")
     scheme, rest = split(uri)
-    cloud = _CLOUDS[scheme]
+    cloud = CLOUDS[scheme]
     bucket, _, prefix = rest.partition("/")
     if not bucket:
         raise StorageError(uri, "names no bucket.", f"Write {scheme}://bucket/path/of/the/table.")
@@ -98,6 +98,11 @@ def find(settings: Settings) -> tuple[str, str, Place]:
         cloud, bucket, tuple(sorted(found.items())), options.TIMEOUT.read(settings.options),
         endpoint.lower().startswith("http://"),
     )  # fmt: skip
+
+
+def aws(settings: Settings) -> dict[str, str]:
+    """Keys, token, region and endpoint for Amazon's services, by the names of obstore's settings."""
+    return _settings("s3", settings)
 
 
 def _settings(cloud: str, settings: Settings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What hoodoo-cloud offers: stores for the URI schemes of object stores."""
+"""What hoodoo-cloud offers: stores for the URI schemes of object stores, and Hudi's locks of the cloud."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
+from hoodoo_standard.options import LOCK_RENEW, LOCK_VALIDITY
 
 from hoodoo_cloud import options
 
@@ -29,5 +30,21 @@ def hoodoo_storages() -> Iterable[Registration]:
         Registration(
             "memory", _STORAGE, (), options.COMMON,
             "Memory of this process: for trying things out. It ends with the process.",
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def hoodoo_locks() -> Iterable[Registration]:
+    return [
+        Registration(
+            "dynamodb", "hoodoo_cloud.locks.dynamodb:DynamoLock.from_settings",
+            ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider",),
+            (*options.DYNAMO, *options.S3), "Hudi's item in a DynamoDB table, beside Spark writers",
+        ),
+        Registration(
+            "storage_based", "hoodoo_cloud.locks.table_lock:StorageLock.from_settings",
+            ("org.apache.hudi.client.transaction.lock.StorageBasedLockProvider",),
+            (LOCK_RENEW, LOCK_VALIDITY), "Hudi's lock file on an object store, beside Spark writers",
         ),
     ]  # fmt: skip

@@ -236,8 +236,7 @@ def hoodoo_locks() -> Iterable[Registration]:
         ),
         Registration(
             "conditional_put", f"{module}.conditional_put:ConditionalPutLock.from_settings",
-            (f"{_TRANSACTION}lock.StorageBasedLockProvider",),
-            (options.LOCK_RENEW, options.LOCK_VALIDITY), "numbered files, taken over from the dead",
+            (), (options.LOCK_RENEW, options.LOCK_VALIDITY), "numbered files, taken over from the dead",
             default=True,
         ),
     ]  # fmt: skip

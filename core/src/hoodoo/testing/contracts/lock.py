@@ -51,6 +51,10 @@ class LockContract:
     def storage(self, tmp_path: Path) -> Storage:
         return DirectoryStorage(str(tmp_path / "table"))
 
+    def other(self, tmp_path: Path) -> Storage:
+        """Another table's store."""
+        return DirectoryStorage(str(tmp_path / "other"))
+
     def age(self, storage: Storage) -> None:
         """Make every holder look as if it had not renewed its lock for ten days."""
         assert isinstance(storage, DirectoryStorage)
@@ -99,7 +103,7 @@ class LockContract:
         held.release()
 
     def test_names_and_tables_are_apart(self, lock: Lock, tmp_path: Path, storage: Storage) -> None:
-        other = DirectoryStorage(str(tmp_path / "other"))
+        other = self.other(tmp_path)
         all_held = [self.has(lock, storage, "table", 0), self.has(lock, storage, "turn", 0)]
         if not getattr(lock, "path", ""):  # a lock with a place of its own is one for all tables
             all_held.append(self.has(lock, other, "table", 0))

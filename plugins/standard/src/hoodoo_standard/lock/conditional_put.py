@@ -4,7 +4,7 @@
 epoch after one that says it is free, or whose holder is dead: its process has ended, or has not renewed
 the file for the time that the holder promised, by the store's clock. Epochs only grow, so a holder
 that was taken over sees it. Hudi's StorageBasedLockProvider does the same with one file and etags, which
-not every store has; the two don't see each other.
+not every store has (hoodoo-cloud offers it); the two don't see each other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ import json
 import re
 import threading
 import time
-import warnings
 from contextlib import suppress
 
 from attrs import define, field, frozen
-from hoodoo.errors import ConfigError, HoodooWarning, StorageError
+from hoodoo.errors import ConfigError, StorageError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.log import get_logger
-from hoodoo.options.write import LOCK as PROVIDER
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held
 from hoodoo.timeline.heartbeat import store_time
@@ -53,14 +51,6 @@ class ConditionalPutLock:
                 f"option {options.LOCK_VALIDITY.key}",
                 f"is {validity:g}, less than twice {options.LOCK_RENEW.key} = {renew:g}.",
                 "Make it ten times as long, as Hudi does.",
-            )
-        wanted = PROVIDER.given(settings.options) or ""
-        if wanted.lower().startswith("org.apache."):
-            warnings.warn(
-                f"lock {wanted}: Hoodoo's conditional_put is used, which excludes Hoodoo's writers only. "
-                "Fix: where Spark Hudi writes at the same time, give both the lock filesystem.",
-                HoodooWarning,
-                stacklevel=2,
             )
         return cls(renew, validity)
 
