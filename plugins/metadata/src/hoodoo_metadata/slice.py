@@ -41,10 +41,11 @@ class Layer:
     # Values are given in the schema that this version writes, whatever they were written with.
     recoded: bool = False
 
-    def get(self, keys: pa.Array, how: str = "auto") -> pa.Table:
-        """The entries of ``keys``; of deleted ones with a null value."""
+    def get(self, keys: pa.Array, how: str = "auto", apart: bool = False) -> pa.Table:
+        """The entries of ``keys``; of deleted ones with a null value. ``how``, ``apart``: see
+        :meth:`~hoodoo_metadata.hfile.HFile.get`."""
         if self.hfile is not None:
-            return self._coded(self.hfile.get(keys, how))
+            return self._coded(self.hfile.get(keys, how, apart))
         assert self.deleted is not None
         found = keys.filter(pc.is_in(keys, value_set=self.deleted))
         return pa.table([found, pa.nulls(len(found), pa.binary())], schema=ENTRIES)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, SchemaError
 from hoodoo_metadata.hfile import ENTRIES, Checksum, FileWindow, HFile, write_hfile
+from hoodoo_metadata.hfile.format import SUFFIX
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,8 @@ def test_against_a_dictionary(
     matching = [(k, v) for k, v in expected if k in set(wanted)]
     for how in ("seek", "scan", "auto"):
         assert made.pairs(file.get(made.keys(wanted), how)) == matching
+    if not any(SUFFIX in value for value in model.values()):
+        assert made.pairs(file.get(made.keys(wanted), "seek", apart=True)) == matching
     begin = [(k, v) for k, v in expected if k.startswith(tuple(prefixes))]
     assert made.pairs(file.get_prefixes(made.keys(prefixes))) == (begin if prefixes else [])
     if len(wanted) > 1:
@@ -85,6 +88,33 @@ def test_many_entries(made: Any, values: Any, block_bytes: int) -> None:
     for how in ("seek", "scan"):
         found = made.pairs(file.get(made.keys(some), how))
         assert found == sorted((k, model[k]) for k in some)
+    more = made.keys([*some, *(key + b"x" for key in some), b"", b"zz", b"z" * 70_000])
+    assert made.pairs(file.get(more, "seek", apart=True)) == found
+
+
+def test_keys_of_another_writer(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it stores behind keys is something else: they are not looked for by Hudi's bytes."""
+    monkeypatch.setattr("hoodoo_metadata.hfile.pack.SUFFIX", SUFFIX[:-1] + b"\x05")
+    model = {b"%08d" % i: b"v%d" % i for i in range(3000)}
+    file = made.open(made.data(model, block_bytes=1 << 12))
+    some = [b"00000007", b"00002999", b"none"]
+    found = made.pairs(file.get(made.keys(some), "seek", apart=True))
+    assert found == [(k, model[k]) for k in some[:2]]
+
+
+def test_keys_that_contain_each_other(made: Any) -> None:
+    """The length before a key, and the bytes behind it, tell it from the end or the beginning of another one."""
+    model = {b"k" * i: b"%d" % i for i in range(1, 300)} | {b"a" + b"k" * 9: b"a"}
+    file = made.open(made.data(model, block_bytes=1 << 11))
+    some = [*model, b"a" + b"k" * 8, b"k" * 300]
+    assert made.pairs(file.get(made.keys(some), "seek", apart=True)) == sorted(model.items())
+
+
+def test_values_that_look_like_keys(made: Any) -> None:
+    """Whoever looks for keys by their bytes says that there are none; what is no entry is seen all the same."""
+    inner = (5).to_bytes(2, "big") + b"00003" + SUFFIX
+    file = made.open(made.data({b"%05d" % i: inner for i in range(9)}, block_bytes=64))
+    assert made.pairs(file.get(made.keys([b"00003"]), "seek", apart=True)) == [(b"00003", inner)]
 
 
 def test_values_that_look_like_entries(made: Any) -> None:

@@ -32,6 +32,7 @@ def answers(made: Any, file: HFile) -> Iterator[Callable[[], Any]]:
     yield lambda: made.pairs(file.scan())
     yield lambda: made.pairs(file.scan(b"key-0050", b"key-0101"))
     yield lambda: made.pairs(file.get(some, "seek"))
+    yield lambda: made.pairs(file.get(some, "seek", apart=True))
     yield lambda: made.pairs(file.get(some, "scan"))
     yield lambda: made.pairs(file.get_prefixes(made.keys([b"key-01", b"key-0002"])))
     yield lambda: file.meta_block("bloomFilter")

@@ -27,6 +27,15 @@ def blocks_of_keys(index: Index, keys: pa.Array) -> Mask:
     return _between(len(known), low, high)
 
 
+def spans_of_keys(index: Index, keys: pa.Array) -> tuple[list[int], list[int]]:
+    """The first and the last block that each of ``keys`` may be in; the last one comes before the first where there is
+    none."""
+    known, wanted = _heads(index, keys)
+    low = np.searchsorted(known, wanted, "left") - 1
+    high = np.searchsorted(known, wanted, "right") - 1
+    return np.maximum(low, 0).tolist(), np.minimum(high, len(known) - 1).tolist()
+
+
 def blocks_of_prefixes(index: Index, prefixes: pa.Array) -> Mask:
     """The blocks that keys which begin with one of ``prefixes`` may be in."""
     known, first = _heads(index, prefixes)

@@ -63,10 +63,12 @@ class Bucket:
 
 
 def _looked_up(found: Sequence[tuple[Layer, pa.Array]], how: str) -> list[pa.Table]:
+    # Values of the index are texts and numbers, each behind a byte that says which: none of them holds the bytes 00 7F
+    # FF .. FF 04, which are stored behind each key.
     if len(found) < 2:
-        return [layer.get(keys, how) for layer, keys in found]
+        return [layer.get(keys, how, apart=True) for layer, keys in found]
     with ThreadPoolExecutor(min(_AT_ONCE, len(found)), "hoodoo-lookup") as pool:
-        return list(pool.map(lambda one: one[0].get(one[1], how), found))
+        return list(pool.map(lambda one: one[0].get(one[1], how, apart=True), found))
 
 
 def decoded(table: pa.Table, layer: Layer) -> pa.Table:
