@@ -137,6 +137,12 @@ def test_spark_undoes(both: Both, kind: str) -> None:
     both.model = before
     name = f"undone_{both.spark.worker.version}_{kind}".replace(".", "_").lower()
     both.spark.worker.sql(f"CREATE TABLE {name} USING hudi LOCATION '{both.path}'")
+    if kind == COW:
+        # Hudi 0.15 stores the properties anew, and a payload class only where tables are merged on read
+        # (``HoodieTableMetaClient.PropertyBuilder.build``): from here on its own last write of a key counts, whatever
+        # that has in the ordering column. Hudi 1.2 and Hoodoo go on by the column.
+        assert "hoodie.compaction.payload.class" not in both.hoodoo().config.properties
+        both.model.ordering = before.ordering = None
     session = {k: v for k, v in {**KEPT, **KEPT_BY_0_15}.items() if "metadata" in k}
     both.spark.worker.set(session)  # else it takes away what it does not ask for
     found = both.spark.worker.call(
