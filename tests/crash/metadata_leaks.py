@@ -16,8 +16,9 @@ from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.definitions import PATH as DEFINITIONS
+from hoodoo_metadata.layout import is_own
 from hoodoo_metadata.log_places import time_of_day
-from hoodoo_metadata.table import FOLDER, MetadataTable
+from hoodoo_metadata.table import FOLDER, MetadataTable, mark_of
 
 
 def is_metadata(path: str) -> bool:
@@ -59,5 +60,9 @@ def metadata_leaks(storage: Storage, timeline: Timeline, services: bool = False)
         if isinstance(file, LogFile) and file.write_token.endswith(tuple(endings)):
             continue
         usual = entry.path == properties.PATH or entry.name.startswith(PARTITION_FILE)
+        if is_own(folder):  # commits say nothing of it, as Hudi reads them
+            usual = entry.path == mark_of(folder) or (
+                file is not None and mine.contains_or_before_start(file.instant)
+            )
         if entry.path not in named and not usual:
             yield f"file {entry.path} of the metadata table"

@@ -21,11 +21,18 @@ from crash_trials import (
 from effort import MORE
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties
+from hoodoo_metadata.layout import GROWING_INDEX
+from hoodoo_metadata.table import listed
 from merge_on_read import with_options
 
 KINDS = ("on-write", "on-read")
 # The same in table version 6.
 KINDS_6 = tuple(f"{kind}-6" for kind in KINDS)
+# The same with a growing record index, whose buckets are full soon. It does not bring the other partitions.
+KINDS_GROWING = tuple(f"{kind}-growing" for kind in KINDS)
+GROWING = {
+    "hoodie.metadata.enable": "true", "hoodoo.index.buckets": "2", "hoodoo.index.bucket.cap": "1",
+}  # fmt: skip
 FILES = {
     "hoodie.metadata.record.level.index.min.filegroup.count": "1",
     "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
@@ -38,9 +45,11 @@ CLEANING = {"hoodie.clean.parallelism": "1"}
 
 
 def create(path: Path, kind: str, **more: str) -> Table:
+    if kind in KINDS_GROWING:
+        more = {**GROWING, **more}
     return hoodoo.create(
         str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
-        index="record_index",
+        index="growing_record_index" if kind in KINDS_GROWING else "record_index",
         table_type="MERGE_ON_READ" if kind.startswith("on-read") else "COPY_ON_WRITE",
         table_version=6 if kind in KINDS_6 else 9, options={**FILES, **more},
     )  # fmt: skip
@@ -97,7 +106,9 @@ OPERATIONS: dict[str, Operation] = {
     "rollback_compacted": lambda t: t.rollback(_newest(t)),
     "restore": lambda t: t.restore(_second(t)),
     "rebuild_index": lambda t: t.rebuild_index(),
-    "rebuild_records": lambda t: t.rebuild_index("record_index"),
+    "rebuild_records": lambda t: t.rebuild_index(
+        "growing_record_index" if GROWING_INDEX in listed(t.config) else "record_index"
+    ),
     "compact_metadata": lambda t: t.compact_metadata(),
     "inline_compaction": lambda t: _upsert(
         with_options(t, {"hoodie.metadata.compact.max.delta.commits": "2"})
@@ -110,16 +121,17 @@ CHANGING = frozenset({
 })  # fmt: skip
 
 
-# Of version 6 in each run.
-_FEW_6 = frozenset(
-    {("upsert", "on-read-6"), ("compact_metadata", "on-write-6"), ("rollback", "on-write-6")}
-)
+# Of version 6, and with a growing index, in each run.
+_FEW = frozenset(
+    {("upsert", "on-read-6"), ("compact_metadata", "on-write-6"), ("rollback", "on-write-6"),
+     ("upsert", "on-write-growing"), ("compact_metadata", "on-read-growing")}
+)  # fmt: skip
 
 
 def cases() -> list[tuple[str, str]]:
-    found = [(n, k) for n in OPERATIONS for k in (*KINDS, *KINDS_6)]
+    found = [(n, k) for n in OPERATIONS for k in (*KINDS, *KINDS_6, *KINDS_GROWING)]
     found = [(n, k) for n, k in found if n != "compaction" or k.startswith("on-read")]
-    return found if MORE else [case for case in found if case[1] in KINDS or case in _FEW_6]
+    return found if MORE else [case for case in found if case[1] in KINDS or case in _FEW]
 
 
 def some(what: str) -> list[tuple[str, str]]:
@@ -171,6 +183,6 @@ def check_whole(path: Path, where: str) -> None:
     """What the metadata table says is what the files say."""
     config = opened(path).config
     count = 4 if config.version == 6 else 5
-    assert len(config.metadata_partitions) == count, f"{where}: {config.metadata_partitions}"
+    assert len(listed(config)) == count, f"{where}: {listed(config)}"
     report = opened(path).verify()
     assert report.ok, f"{where}: {[str(f) for f in report.findings]}"

@@ -86,9 +86,13 @@ def test_as_hudi_writes_it() -> None:
     assert decode_filter(encode_filter(row)) == row
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_action_keeps_it(tmp_path: Path, kind: str) -> None:
-    table = made(tmp_path / "t", kind, options={"hoodie.metadata.compact.max.delta.commits": "4"})
+@pytest.mark.parametrize(
+    ("kind", "version"), [(KINDS[0], 9), (KINDS[1], 9), (KINDS[0], 6), (KINDS[1], 6)]
+)
+def test_every_action_keeps_it(tmp_path: Path, kind: str, version: int) -> None:
+    often = {"hoodie.metadata.compact.max.delta.commits": "4"}
+    table = made(tmp_path / "t", kind, options=often, table_version=version)
+    assert "bloom_filters" in hoodoo.open(table.path).config.metadata_partitions
     table.upsert(rows(range(40), 1))
     right(table)
     table.upsert(rows(range(30, 60), 2))

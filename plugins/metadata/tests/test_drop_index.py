@@ -21,6 +21,7 @@ FILTERS = {
     "hoodie.metadata.index.bloom.filter.enable": "true",
 }
 ALL = ["bloom_filters", "column_stats", "files", "partition_stats"]
+ALL_6 = ["bloom_filters", "column_stats", "files"]
 
 
 def rows(ids: Any, ts: int) -> pa.Table:
@@ -28,10 +29,10 @@ def rows(ids: Any, ts: int) -> pa.Table:
     return pa.table([[f"k{n}" for n in ids], cities, [ts] * len(ids)], schema=SCHEMA)
 
 
-def made(path: Path, index: str = "simple") -> Any:
+def made(path: Path, index: str = "simple", version: int = 9) -> Any:
     table = hoodoo.create(
         str(path), SCHEMA, record_key="id", partition_by="city", ordering="ts", index=index,
-        options=FILTERS,
+        table_version=version, options=FILTERS,
     )  # fmt: skip
     table.upsert(rows(range(20), 1))
     return table
@@ -79,6 +80,26 @@ def test_one_of_hoodoos_own(tmp_path: Path) -> None:
     assert table.drop_index("growing_record_index") == ("hoodoo_record_index",)
     assert OWN_MADE not in hoodoo.open(table.path).config.properties
     left(table, *ALL)
+
+
+def test_of_version_6(tmp_path: Path) -> None:
+    """By a call, the global record index among them, and before a write; each is made again."""
+    table = made(tmp_path / "t", version=6)
+    table.rebuild_index("record_index")
+    with pytest.raises(ConfigError, match="switch_index"):
+        table.drop_index("record_index")
+    table.switch_index("global_simple")
+    assert table.drop_index("record_index") == ("record_index",)
+    left(table, *ALL_6)
+    assert table.drop_index("column_stats") == ("column_stats",)
+    left(table, "bloom_filters", "files")
+    hoodoo.open(table.path, {"hoodie.metadata.index.drop": "bloom_filters"}).upsert(rows([3], 2))
+    left(table, "files")
+    for partition in ("bloom_filters", "column_stats", "record_index"):
+        assert partition in hoodoo.open(table.path).rebuild_index(partition)
+    left(table, "record_index", *ALL_6)
+    with pytest.raises(ConfigError, match="needed by the others"):
+        hoodoo.open(table.path).drop_index("files")
 
 
 def test_before_a_write(tmp_path: Path) -> None:
