@@ -496,7 +496,8 @@ def test_a_write_under_way_is_preferred(tmp_path: Path) -> None:
 
 
 def test_writers_go_on_while_it_runs(tmp_path: Path) -> None:
-    """Every row that was written is there, once; some clusterings gave way, some did not."""
+    """Every row that was written is there, once; some clusterings gave way, some did not. Who reads meanwhile sees all
+    rows of a moment, each once."""
     table = filled(tmp_path, files=6, rows=20, days="ab")
     stop, failed, written = threading.Event(), [], dict[int, int]()
 
@@ -514,8 +515,18 @@ def test_writers_go_on_while_it_runs(tmp_path: Path) -> None:
         finally:
             stop.set()
 
+    def read() -> None:
+        try:
+            while not stop.is_set():
+                ids = [(row["id"], row["day"]) for row in rows(opened(tmp_path))]
+                assert len(set(ids)) == len(ids) and {n for n, _ in ids}.issuperset(range(240))
+        except BaseException as error:
+            failed.append(error)
+
     thread = threading.Thread(target=write)
+    reader = threading.Thread(target=read)
     thread.start()
+    reader.start()
     done = 0
     while not stop.is_set():
         try:
@@ -523,6 +534,7 @@ def test_writers_go_on_while_it_runs(tmp_path: Path) -> None:
         except CommitConflictError:
             pass
     thread.join()
+    reader.join()
     done += bool(opened(tmp_path).cluster(columns="x").instant)  # on a busy machine, the only one
     assert not failed and done
     found = rows(table)

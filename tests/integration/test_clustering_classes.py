@@ -201,3 +201,14 @@ def test_as_many_files_come_out_as_were_planned(
         assert len(sizes) >= group.outputs - 1 and max(sizes) <= 1.1 * target
         if sum(sizes) <= group.outputs * target:
             assert len(sizes) <= group.outputs + 1, (target, columns)
+
+
+def test_classes_that_run_other_programs_are_refused(tmp_path: Path) -> None:
+    """Hudi's is a frame for classes that have each file made by another program: nothing of it is planned."""
+    table = filled(tmp_path / "t")
+    name = f"{JAVA}run.strategy.SparkExternalFileClusteringExecutionStrategy"
+    options = {"hoodie.clustering.execution.strategy.class": name}
+    with pytest.raises(HoodooError, match="SparkExternalFile"):
+        table.schedule_clustering(columns="x", options=options)
+    assert not table.clusterings()
+    assert table.cluster(columns="x").files

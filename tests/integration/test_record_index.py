@@ -13,6 +13,7 @@ import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooWarning, OptionConflictError
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index.index import Bucket, RecordIndex
+from hoodoo_metadata.slice import layers
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
@@ -43,6 +44,23 @@ def test_a_bucket_answers_for_its_own_keys(tmp_path: Path) -> None:
             assert row["record_key"] not in found  # a key has one bucket
             found[row["record_key"]] = (row["partition_path"], row["file_id"])
     assert found == where
+
+
+@pytest.mark.parametrize("partition_by", ["part", ()])
+def test_each_batch_makes_an_hfile(tmp_path: Path, partition_by: object) -> None:
+    """One in a log file of its own, in each bucket that gets keys; buckets are as many as ever."""
+    table = create(tmp_path / "t", partition_by=partition_by)
+    for batch in range(3):
+        table.upsert(rows(range(batch * 60, batch * 60 + 60), 1))
+    index = index_of(tmp_path / "t")
+    assert len(index.buckets) == 10
+    for (slice_,) in index.buckets:
+        assert len(slice_.log_files) == 3
+        found = layers(index.storage, slice_)
+        assert len(found) == len(slice_.log_files) + (slice_.base_file is not None)
+        assert all(layer.hfile is not None for layer in found)
+    where = lying(tmp_path / "t")
+    assert len(where) == 180 and told(tmp_path / "t", where) == where
 
 
 @pytest.mark.parametrize("how", ["auto", "seek", "scan"])

@@ -8,7 +8,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, PluginError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.metered import MeteredEngine
@@ -142,6 +142,26 @@ def test_a_partial_update_sends_the_changed_columns_alone(tmp_path: Path) -> Non
     assert few.total().rows == whole.rows == 20 and few.total().bytes < whole.bytes / 2
     names = {field.name for field in few.exchanges[0].schema.field("row_data").type}
     assert "small" in names and "large" not in names
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_read_exchanges_nothing(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = create(tmp_path, kind)
+    table.upsert(ROWS)
+    table.upsert(changed(40))
+
+    def refuse(*_given: Any) -> Any:
+        raise AssertionError("rows are exchanged")
+
+    monkeypatch.setattr(LocalEngine, "exchange", refuse)
+    assert rows(table).num_rows == 40
+    since = table.timeline().writes()[0].requested
+    assert table.incremental(since).to_arrow().num_rows == 20
+    assert table.read(where=pa.compute.field("key") == 3).to_arrow().num_rows == 1
+    with pytest.raises(PluginError, match="exchanged"):  # as a write would
+        table.upsert(changed(40))
 
 
 def test_a_compaction_exchanges_nothing(tmp_path: Path) -> None:
