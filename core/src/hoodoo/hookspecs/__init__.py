@@ -97,6 +97,7 @@ _BRINGS = {
 USUAL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FAMILIES, ("hoodoo-standard",)),
     **{family: (name,) for name, families in _BRINGS.items() for family in families},
+    "action": ("hoodoo-services", "hoodoo-statements"),
     "engine": ("hoodoo-standard", "hoodoo-spark"),
     "storage": ("hoodoo-standard", "hoodoo-cloud"),
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from hoodoo.errors import CallError, DataError
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.kernel.resolve import in_role
 from hoodoo.options import write as options
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
@@ -87,7 +88,8 @@ def delete(
             "Say which rows: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
         )  # fmt: skip
     if where is not None:
-        found: Commit = table.run("delete", where=where, engine=engine, batch=batch)
+        action = in_role("action", "deletes_where")
+        found: Commit = table.run(action, where=where, engine=engine, batch=batch)
         return found
     keys = as_keys(data, table.config.record_key_fields, table.schema)
     return write(table, operation.DELETE, keys, engine, batch)

@@ -78,7 +78,7 @@ class Binder:
         if isinstance(given, exp.Expression):
             return checked(given, scope, what, now=self.now)
         if is_column(given):
-            given = text_of(given, what)
+            given = text_of(given, what, scope.target, scope.source)
         if isinstance(given, bool):
             given = str(given)
         if isinstance(given, pc.Expression):

@@ -17,6 +17,7 @@ def hoodoo_actions() -> Iterable[Registration]:
             "delete",
             "hoodoo_statements.actions:DeleteAction.from_settings",
             summary="rows that a condition is true of are deleted",
+            roles=("deletes_where",),
         ),
         Registration(
             "update",
@@ -30,6 +31,12 @@ def hoodoo_actions() -> Iterable[Registration]:
             options=(options.SOURCE_LIMIT,),
             summary="rows of a source change those that they belong to, or come in",
             verbs={"merge": "hoodoo_statements.verbs:merge"},
+        ),
+        Registration(
+            "alter",
+            "hoodoo_statements.alter:AlterAction.from_settings",
+            summary="columns are added, widened, made nullable; no row changes",
+            verbs={"alter": "hoodoo_statements.verbs:alter"},
         ),
     ]
 

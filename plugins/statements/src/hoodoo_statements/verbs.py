@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hoodoo.hookspecs.engine import Engine
@@ -28,6 +28,34 @@ def update(
     changed. Raises ConfigError, SchemaError and DataError.
     """
     found: Commit = table.run("update", values=set, where=where, engine=engine, batch=batch)
+    return found
+
+
+def alter(
+    table: TableHandle,
+    add: Any = None,
+    *,
+    widen: Mapping[str, Any] | None = None,
+    nullable: str | Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    drop: str | Sequence[str] = (),
+    reorder: str | Sequence[str] = (),
+    comments: Mapping[str, str] | None = None,
+    engine: str | Engine | None = None,
+) -> Commit:
+    """Change the table's schema in one commit that has no rows; files from before are read as they are.
+
+    ``add``: columns, or fields of structs (``"place.zone"``), -> types: pyarrow's, or Spark's by name (``"bigint"``,
+    ``"decimal(9, 2)"``); they come last, and are null in rows from before. ``widen``: types that grow: int to bigint,
+    float or double, float to double, decimals in precision. ``nullable``: columns that take nulls from now on.
+    ``rename``, ``drop``, ``reorder`` and ``comments`` are refused: they need Hudi's schema evolution on read.
+
+    Raises SchemaError, ConfigError. The instant of the commit is empty where all is so already.
+    """
+    found: Commit = table.run(
+        "alter", add=add, widen=widen, nullable=nullable, rename=rename, drop=drop, reorder=reorder,
+        comments=comments, engine=engine,
+    )  # fmt: skip
     return found
 
 

@@ -1,0 +1,75 @@
+"""Statements on Spark: DataFrames as sources, Columns as conditions; tasks compute them where they read files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import ConfigError, DataError
+
+sys.path.append(str(Path(__file__).parents[2] / "plugins/statements/tests"))
+from statement_trial import Trial
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+
+
+def stored(table: Any) -> list[tuple[Any, ...]]:
+    found = table.read(["id", "city", "fare"]).to_arrow().to_pylist()
+    return sorted(tuple(row.values()) for row in found)
+
+
+def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    table = hoodoo.create(
+        str(tmp_path / "t"),
+        SCHEMA,
+        record_key="id",
+        partition_by="city",
+        table_type="MERGE_ON_READ",
+    )
+    table.upsert([{"id": i, "city": ("oslo", "rome")[i % 2], "fare": float(i)} for i in range(6)])
+    source = spark.createDataFrame(
+        [(1, "rome", -1.0), (2, "oslo", 20.0), (9, "kyiv", 9.0)],
+        "id long, city string, fare double",
+    )
+    commit = (
+        table.merge(source, on="target.id = source.id")
+        .when_matched_delete("source.fare < 0")
+        .when_matched_update({"fare": F.col("source.fare") + F.col("target.fare")})
+        .when_not_matched_insert_all()
+        .execute()
+    )
+    assert (commit.inserted, commit.updated, commit.deleted) == (1, 1, 1)
+    where = (F.col("fare") > 3) & ~F.col("city").isin("kyiv", "rome")
+    assert (
+        table.update({"fare": F.col("fare") * 2, "city": F.lit("bonn")}, where=where).updated == 2
+    )
+    assert stored(table) == [
+        (0, "oslo", 0.0), (2, "bonn", 44.0), (3, "rome", 3.0), (4, "bonn", 8.0), (5, "rome", 5.0), (9, "kyiv", 9.0),
+    ]  # fmt: skip
+    names = {"t": table, "s": source}
+    assert (
+        hoodoo.sql("DELETE FROM t WHERE city = 'rome' AND fare < 4", names, spark=spark).deleted
+        == 1
+    )
+    found = hoodoo.sql(
+        "SELECT t.city, s.fare FROM t JOIN s ON t.id = s.id ORDER BY 1", names, spark=spark
+    )
+    assert [tuple(row) for row in found.collect()] == [("bonn", 20.0), ("kyiv", 9.0)]
+    with pytest.raises(DataError, match="more than one row of the source"):
+        table.merge(source.union(source), on="id").when_matched_update({"fare": "1"}).execute()
+    with pytest.raises(ConfigError, match="function of Python"):
+        table.delete(where=F.udf(lambda x: True, "boolean")(F.col("id")))
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("seed", range(1000, 1020))
+def test_random_statements_on_spark(spark: Any, tmp_path: Path, seed: int) -> None:
+    Trial(seed, tmp_path / "t", "spark", 3).run()
