@@ -61,10 +61,10 @@ class AlterAction:
         _refuse_on_read(table, rename, drop, reorder, comments)
         asked = Altered.of(table, add, widen, nullable)
         schema = table.schema
-        wanted = asked.incoming(schema)
         grown = {**table.options, WIDEN_INTEGERS.key: "true"}
         generator, config = table.key_generator(), table.config
         fixed = (*generator.record_key_fields, *generator.partition_fields)
+        wanted = asked.incoming(schema, fixed)
         after = target_schema(schema, wanted, fixed, (), grown, config.ordering_fields)
         asked.check(schema, after, table.config.name)
         if after == schema:
@@ -97,13 +97,17 @@ class Altered:
             )  # fmt: skip
         return cls(added, widened, listed)
 
-    def incoming(self, schema: pa.Schema) -> pa.Schema:
+    def incoming(self, schema: pa.Schema, fixed: Sequence[str]) -> pa.Schema:
         """What rows would have that make the table's schema so when they are written."""
         fields = list(schema)
         for name in self.nullable:
             column = named(schema, name)
             if column is None:
                 raise unknown_column(name, "nullable=", schema.names, "the table")
+            if column.name in fixed:
+                raise SchemaError(
+                    f"column {column.name}", "is of the key or the partition path.", "Leave it out."
+                )
         for name, kind in self.widen.items():
             fields = _changed(fields, name.split("."), kind, name)
         for name, kind in self.add.items():
