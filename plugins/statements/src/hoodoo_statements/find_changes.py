@@ -88,16 +88,16 @@ class _Work:
 
     def changes(self, rows: pa.Table, slice_: FileSlice) -> Iterator[pa.Table]:
         clauses = self.step.clauses
-        rest = np.arange(rows.num_rows)
+        alone = np.ones(rows.num_rows, bool)
         if self.source is not None and clauses.join is not None:
             at, of = self._pairs(rows, clauses.join)
-            rest = np.setdiff1d(rest, at)
+            alone[at] = False
             if clauses.marks and len(of):
-                yield self._marks(np.unique(of))
+                yield self._marks(_distinct(of, self.source.num_rows))
             if clauses.matched and len(at):
                 yield from self._matched(rows, at, of, slice_)
-        if clauses.unmatched and len(rest):
-            lone = rows if len(rest) == rows.num_rows else rows.take(pa.array(rest))
+        if clauses.unmatched and alone.any():
+            lone = rows if alone.all() else rows.filter(pa.array(alone))
             taken = self._first(clauses.unmatched, lone, None)
             for number, clause in enumerate(clauses.unmatched):
                 chosen = lone.filter(pa.array(taken == number))
@@ -125,12 +125,13 @@ class _Work:
         matched = self.step.clauses.matched
         mine, theirs = rows.take(pa.array(at)), self.source.take(pa.array(of))
         taken = self._first(matched, mine, theirs)
-        places, times = np.unique(at[taken >= 0], return_counts=True)
-        if (times > 1).any():
+        places = at[taken >= 0]  # in order
+        again = places[1:][places[1:] == places[:-1]]
+        if len(again):
             if len(matched) > 1 or matched[0].condition is not None or not matched[0].deletes:
-                keys = self._keys(rows.slice(int(places[times > 1][0]), 1))
-                raise ambiguous(keys[0].as_py(), int((times > 1).sum()))
-            _, firsts = np.unique(at, return_index=True)  # deleted once or twice is the same
+                keys = self._keys(rows.slice(int(again[0]), 1))
+                raise ambiguous(keys[0].as_py(), len(_distinct(again, rows.num_rows)))
+            firsts = np.flatnonzero(np.diff(at, prepend=-1))  # deleted once or twice is the same
             mine, theirs, taken = mine.take(firsts), theirs.take(firsts), taken[firsts]
         for number, clause in enumerate(matched):
             chosen = pa.array(taken == number)
@@ -278,6 +279,13 @@ class _Work:
         made = {OP: pa.array(np.full(count, MARK, np.int8)), SEQ: pa.array(places, pa.int64())}
         columns = [made[f.name] if f.name in made else pa.nulls(count, f.type) for f in out]
         return pa.Table.from_arrays(columns, schema=out)
+
+
+def _distinct(places: Places, of: int) -> Places:
+    """The distinct ``places``, in order, of rows that are numbered below ``of``."""
+    there = np.zeros(of, bool)
+    there[places] = True
+    return np.flatnonzero(there)
 
 
 def new_columns(
