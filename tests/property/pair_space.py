@@ -272,8 +272,6 @@ def properties(config: Config) -> dict[str, Any]:
         found |= {
             "hoodoo.index.scaling": config["index scaling"], "hoodoo.index.buckets": 2, "hoodoo.index.bucket.cap": 3,
         }  # fmt: skip
-    if config["virtual by Hoodoo"] == "true":
-        found["hoodoo.recordkey.virtual.by.hoodoo"] = True
     if config["change data"] != OFF:
         found["hoodie.table.cdc.enabled"] = True
         found["hoodie.table.cdc.supplemental.logging.mode"] = config["change data"]
@@ -299,6 +297,8 @@ def writer(config: Config) -> dict[str, Any]:
     moves = config["update.partition.path"]
     if moves != DEFAULT:
         found["hoodie.record.index.update.partition.path"] = moves
+    if config["virtual by Hoodoo"] == "true":
+        found["hoodoo.recordkey.virtual.by.hoodoo"] = True
     if config["threads"] != DEFAULT:
         found["hoodoo.local.threads"] = config["threads"]
     if config["log blocks"] != DEFAULT:
