@@ -126,7 +126,7 @@ SCENARIOS = {
     ),
     "rebuild": Scenario({"A": _upsert({1: "a", 9: "b"}, "A"), "B": _rebuild}),
 }  # fmt: skip
-SHORT = [("same-key", COW9), ("rebuild", COW_RECORDS)]
+SHORT = [("sleeps", COW9), ("rebuild", COW_RECORDS)]
 LONGER = [
     (name, kind)
     for name in SCENARIOS

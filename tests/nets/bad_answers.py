@@ -481,6 +481,7 @@ NO_ANSWER = {
     ("StoreTraits", "sweep"): "answers nothing",
     ("StoreTraits", "recall"): "asked as a truth: any answer is one",
     ("StoreTraits", "forget"): "answers nothing",
+    ("StoreTraits", "discard"): "answers nothing",
     ("StoreTraits", "keeps"): "how large a file may be that is read ahead: a matter of speed",
 }
 

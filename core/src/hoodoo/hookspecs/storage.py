@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from hoodoo.hookspecs.family import Family, Optional
@@ -30,6 +30,9 @@ class StoreTraits(Protocol):
 
     def sweep(self) -> None:
         """Remove what processes that are dead left in its scratch places."""
+
+    def discard(self, paths: Sequence[str]) -> None:
+        """Delete what is there of them, without saying what was. All in one operation."""
 
     @property
     def keeps(self) -> int:

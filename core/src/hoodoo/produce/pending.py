@@ -25,8 +25,8 @@ from hoodoo.timeline.timeline import Timeline
 class Pending:
     """``requested`` is the instant that tasks write for, ``path`` its inflight file, which is there
     from before the first file until the instant is rolled back or archived. ``door``: of a write
-    whose tasks name files themselves. ``watched``: the instant is looked at here; else the caller does so
-    (:meth:`check`) when all its files are put, and deletes them where it raises."""
+    whose tasks name files themselves. ``watched``: the instant is looked at after the put; else the caller does
+    so when all its files are put, and deletes them where it does not stand any more."""
 
     requested: str
     path: str

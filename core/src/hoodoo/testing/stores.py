@@ -99,8 +99,8 @@ class Delegating:
         return at_once(self.inner)
 
     def __getattr__(self, name: str) -> Any:
-        """How the store remembers looks, if it does."""
-        if name in ("recall", "forget"):
+        """How the store remembers looks and files, if it does."""
+        if name in ("recall", "forget", "keeps"):
             return getattr(self.inner, name)
         raise AttributeError(name)
 

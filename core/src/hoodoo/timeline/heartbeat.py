@@ -13,6 +13,7 @@ import json
 import os
 import threading
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +22,7 @@ from hoodoo.log import get_logger
 from hoodoo.storage import processes
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.processes import process_lives
+from hoodoo.storage.together import discard
 
 FOLDER = ".hoodie/.heartbeat"
 # Hudi's defaults: hoodie.client.heartbeat.interval_in_ms, .tolerable.misses.
@@ -61,11 +63,11 @@ class Beating:
     def __exit__(self, *exc: object) -> None:
         self.end()
 
-    def end(self) -> None:
-        """Stop now. Harmless if repeated."""
+    def end(self, left: Sequence[str] = ()) -> None:
+        """Stop now, and delete what is ``left`` of the instants besides. Harmless if repeated."""
         added, self._added = self._added, []
-        for requested in added:
-            _beats().stop(self._storage, requested)
+        if added or left:
+            _beats().stop(self._storage, added, left)
 
 
 class Liveness:
@@ -161,10 +163,11 @@ class _Beats:
                 self._forget(storage, requested)
         return ours
 
-    def stop(self, storage: Storage, requested: str) -> None:
-        self._forget(storage, requested)
+    def stop(self, storage: Storage, stopped: Sequence[str], left: Sequence[str] = ()) -> None:
+        for requested in stopped:
+            self._forget(storage, requested)
         with suppress(StorageError):  # it says nothing without its process
-            storage.delete(f"{FOLDER}/{requested}")
+            discard(storage, [*left, *(f"{FOLDER}/{requested}" for requested in stopped)])
 
     def has(self, storage: Storage, requested: str) -> bool:
         with self._lock:

@@ -6,14 +6,14 @@ under one instant; publishing is the caller's (write/publish.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, DuplicateKeyError
-from hoodoo.hookspecs.engine import Stream, Workspace
+from hoodoo.hookspecs.engine import Stream, Workspace, runs_once
 from hoodoo.hookspecs.index import (
     BucketPlace,
     ComputedIndex,
@@ -23,6 +23,7 @@ from hoodoo.hookspecs.index import (
 )
 from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.kernel.answers import check_asked, check_groups
+from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import IS_DELETED, RECORD_KEY, with_meta
@@ -30,11 +31,13 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.write import DUPLICATES, duplicates
 from hoodoo.produce.key_changes import WriteResult, collect_written
 from hoodoo.produce.log_names import LogPlan
+from hoodoo.produce.markers import CREATE, MERGE, marker
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.produce.stats import read_stats
 from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
+from hoodoo.storage.together import at_once
 from hoodoo.write.clustered import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo.write.located import compare_computed, context_of, living, locate, tag
@@ -199,7 +202,7 @@ def write(
         stats = read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
         door.close(target.storage, (stat.path for stat in stats))
         return WriteResult(stats, direct=True)
-    pending = Pending.of(target.timeline, instant)
+    pending = evolve(Pending.of(target.timeline, instant), watched=not alone(target))
     if not planned.slots:
         return WriteResult(())
     exchanged = target.exchange(planned.routed, planned.parts)
@@ -220,6 +223,25 @@ def write(
     if not step.tells_keys:
         return WriteResult(read_stats(target.engine.collect(written)))
     return collect_written(target.engine, written, target.workspace(f"{instant.requested}/keys"))
+
+
+def alone(target: WriteTarget) -> bool:
+    """Whether the files of a write are put once, by this process, across a network: what is known of them needs no look
+    at the store. Whether the instant stood when they were put, its decision sees: who is undone undoes again."""
+    return at_once(target.storage) > 1 and runs_once(target.engine)
+
+
+def markers_of(target: WriteTarget, requested: str, stats: Iterable[WriteStat]) -> list[str]:
+    """The markers of the files that ``stats`` name."""
+    found = []
+    for stat in stats:
+        kind = CREATE if stat.prev_commit == "null" else MERGE
+        if stat.log_version is not None:
+            kind = target.logs.marker if target.logs is not None else CREATE
+        for path in stat.paths:
+            of_file = kind if path == stat.path else CREATE  # of change data
+            found.append(marker(requested, *path.rpartition("/")[::2], of_file))
+    return found
 
 
 def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:

@@ -20,7 +20,7 @@ from hoodoo.errors import (
     StorageError,
 )
 from hoodoo.hookspecs.conflict import ConflictStrategy, Group
-from hoodoo.hookspecs.engine import Workspace, runs_once, uses_workspace
+from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, action_events, running
 from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
@@ -44,7 +44,16 @@ from hoodoo.write.clustered import refuse_clustered
 from hoodoo.write.commit import Commit, profile, replaced_groups
 from hoodoo.write.conflicts import CommitCheck
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.pipeline import Planned, Prepared, plan, prepare, replaced_partitions, write
+from hoodoo.write.pipeline import (
+    Planned,
+    Prepared,
+    alone,
+    markers_of,
+    plan,
+    prepare,
+    replaced_partitions,
+    write,
+)
 from hoodoo.write.target import WriteTarget
 from hoodoo.write.writer_queue import WriterQueue
 
@@ -464,7 +473,7 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
     for path in touched:
         if path not in known:
             partitions.ensure(target.storage, path, life.requested)
-    if not direct and at_once(target.storage) > 1 and runs_once(target.engine):
+    if not direct and alone(target):
         return  # of each file there is one, and its stat
     named = {path for stat in stats for path in stat.paths}
     # A direct write learns its partition paths from the rows: another attempt may have seen others.
@@ -507,9 +516,11 @@ def _publish(
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read
     )
-    left = leftovers(life.storage, life.requested, staged=staged)
+    left, end = leftovers(life.storage, life.requested, staged=staged), beats.end
+    if not staged and alone(target):
+        left, end = [], partial(beats.end, markers_of(target, life.requested, metadata.stats))
     outcome = life.complete(
-        content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, beats.end)
+        content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, end)
     )
     if noted:
         target.timeline.note(outcome.instant, noted[-1])

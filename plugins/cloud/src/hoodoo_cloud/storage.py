@@ -6,7 +6,7 @@ import builtins
 import mmap
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
@@ -106,6 +106,18 @@ class ObjectStorage:
             kind = StorageError if fate(error) is Fate.REFUSED else StorageUnknownError
             raise explained(error, self.place, self._uri(path), "deleting", kind) from None
         return True
+
+    def discard(self, paths: Sequence[str]) -> None:
+        """One request, where the store takes many names at once."""
+        keys = [self._key(path) for path in paths]
+        try:
+            obstore.delete(client(self.place), keys)
+        except FileNotFoundError as error:
+            if no_bucket(error):
+                raise explained(error, self.place, self._uri(paths[0]), "deleting") from None
+        except Exception as error:
+            kind = StorageUnknownError
+            raise explained(error, self.place, self._uri(paths[0]), "deleting", kind) from None
 
     def delete_prefix(self, prefix: str) -> int:
         """A thousand at a time, where the store takes so many; else side by side."""
