@@ -215,7 +215,7 @@ def test_pages_have_code() -> None:
     assert {"docs/plugins/guide.md", "docs/errors.md", "contrib/keep-first/README.md"} <= local
     on_spark = {name_of(page) for page in with_python(spark=True)}
     pages = {"README.md", "docs/spark.md", "docs/streaming.md", "docs/plugins/guide.md"}
-    pages.add("docs/spark-source.md")
+    pages |= {"docs/spark-source.md", "docs/from-spark-hudi.md"}
     assert on_spark == pages
 
 

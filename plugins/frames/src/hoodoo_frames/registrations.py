@@ -17,6 +17,11 @@ def hoodoo_functions() -> Iterable[Registration]:
             summary="A table as a polars LazyFrame: columns, filters and limits reach the files.",
         ),
         Registration(
+            "convert",
+            "hoodoo_frames.convert.call:convert",
+            summary="Parquet files, a Delta Lake or an Iceberg table, copied into a new table.",
+        ),
+        Registration(
             "Scan.to_dataset",
             "hoodoo_frames.dataset:to_dataset",
             summary="A read as a pyarrow Dataset: DuckDB and others push columns and filters into it.",

@@ -1,0 +1,1 @@
+"""Tables of others become Hudi tables."""

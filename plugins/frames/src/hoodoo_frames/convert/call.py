@@ -1,0 +1,114 @@
+"""``hoodoo.convert``: what lies at a path, as a new Hudi table beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+from hoodoo.errors import CallError, DuplicateKeyError, SchemaError
+from hoodoo.model.schema.normalize import plain_schema
+
+from hoodoo_frames.convert.sources import Source, found_at
+
+# Appended to the path of the source where no other is given.
+SUFFIX = "_hudi"
+
+
+def convert(
+    source: Any,
+    to: str | os.PathLike[str] | None = None,
+    *,
+    record_key: str | Sequence[str] | None = None,
+    partition_by: str | Sequence[str] | None = None,
+    as_of: int | str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **table: Any,
+) -> hoodoo.Table:
+    """Copy a directory of Parquet files, a Delta Lake or an Iceberg table into a new Hudi table, and return that.
+
+    ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow Dataset; it is only read.
+    ``to`` is where the new table goes: beside a path, with ``_hudi`` behind its name, where nothing is said.
+    ``record_key`` has to be said: names of columns whose values tell rows apart, or () for keys that are made.
+    ``partition_by`` are the source's own partition columns where nothing is said. ``as_of`` is a version of Delta Lake or
+    a snapshot of Iceberg. ``options`` and the other arguments are those of :func:`hoodoo.create`.
+
+    One commit has all rows; where reading or writing fails, the new table is there and empty, and can be deleted.
+    Raises DuplicateKeyError where two rows have one key and no ``ordering`` says which is the newest, ConfigError for what can't be converted, and what
+    :func:`hoodoo.create` and writes raise.
+    """
+    if record_key is None:
+        raise CallError(
+            "hoodoo.convert", "lacks record_key, and nothing in the source says which columns tell its rows apart.",
+            'Give record_key="id", or several names; record_key=() makes keys, and rows can be appended then, and '
+            "changed by predicate.",
+        )  # fmt: skip
+    keys = (record_key,) if isinstance(record_key, str) else tuple(record_key)
+    found = found_at(source, as_of)
+    path = _target(found, to)
+    parts = found.partition_by if partition_by is None else partition_by
+    schema = plain_schema(found.schema)
+    for name in keys:
+        if name not in schema.names:
+            raise SchemaError(
+                f"column {name!r}", "is to be of the record key, and is not in the source.",
+                f"It has {', '.join(schema.names)}.",
+            )  # fmt: skip
+    made = hoodoo.create(
+        path, schema, record_key=keys or None, partition_by=parts, options=options, **table
+    )
+    count = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal count
+        for batch in found.batches():
+            count += batch.num_rows
+            yield from _plain(batch, schema)
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    if not keys:
+        made.bulk_insert(reader)
+        return made
+    # An upsert makes one row of each key, on whichever engine and of however many rows: what is fewer, came twice.
+    commit = made.upsert(reader)
+    twice = count - commit.inserted
+    if twice and not made.config.ordering_fields:
+        made.rollback(commit.instant)
+        raise DuplicateKeyError(
+            f"record key {', '.join(keys)}", f"does not tell the rows apart: {twice} of {count} have the key of another.",
+            "Name more columns; or say by ordering=... which row of a key is the newest. The new table "
+            f"{made.path} is empty: delete it.",
+        )  # fmt: skip
+    return made
+
+
+def _target(found: Source, to: str | os.PathLike[str] | None) -> str:
+    if to is not None:
+        return os.fspath(to)
+    if not found.path:
+        raise CallError(
+            "hoodoo.convert", "lacks the path of the new table: the source has none beside which it could lie.",
+            "Give to=....",
+        )  # fmt: skip
+    return found.path.rstrip("/") + SUFFIX
+
+
+def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """``batch`` in the types of the new table: dictionaries and large texts become plain."""
+    table = pa.Table.from_batches([batch])
+    columns = [_cast(table.column(f.name), f) for f in schema]
+    yield from pa.table(columns, schema=schema).to_batches()
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    if column.type == field.type:
+        return column
+    try:
+        return column.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SchemaError(
+            f"column {field.name}", f"is of {column.type} in some files, which does not become {field.type} ({error}).",
+            "Cast it while reading: hoodoo.convert(pyarrow.dataset.dataset(path, schema=...), to=...).",
+        ) from error  # fmt: skip

@@ -1,0 +1,190 @@
+"""hoodoo.convert: Parquet directories, Delta Lake and Iceberg tables become Hudi tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from hoodoo.errors import (
+    CallError,
+    ConfigError,
+    DuplicateKeyError,
+    NotATableError,
+    NullKeyError,
+    SchemaError,
+    TableExistsError,
+    UnsupportedTableError,
+)
+
+UTC = dt.timezone.utc
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()), ("name", pa.string()), ("fare", pa.float64()), ("price", pa.decimal128(10, 2)),
+        ("at", pa.timestamp("us", "UTC")), ("day", pa.date32()), ("tags", pa.list_(pa.string())),
+        ("place", pa.struct([("x", pa.int32())])), ("city", pa.string()),
+    ]
+)  # fmt: skip
+
+
+def rows(seed: int, count: int = 50) -> pa.Table:
+    rng = random.Random(seed)
+
+    def some(value: Any) -> Any:
+        return None if rng.random() < 0.1 else value
+
+    made = [
+        {
+            "id": 1000 * seed + n,
+            "name": some(f"name {n}"),
+            "fare": some(rng.choice([float("nan"), -0.0, n / 3])),
+            "price": some(Decimal(n) / 4),
+            "at": some(dt.datetime(2024, 1, 1, 0, 0, n % 60, n, tzinfo=UTC)),
+            "day": some(dt.date(2024, 1, 1 + n % 28)),
+            "tags": some(["a", "b"][: n % 3]),
+            "place": some({"x": some(n)}),
+            "city": rng.choice(["oslo", "rome", "bonn"]),
+        }
+        for n in range(count)
+    ]
+    return pa.Table.from_pylist(made, SCHEMA)
+
+
+def same(table: hoodoo.Table, expected: pa.Table) -> None:
+    names = expected.column_names
+    found = table.read(names).to_arrow()
+    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, expected.to_pylist()))
+    assert not table.verify().findings
+    assert len(table.timeline().writes()) == 1
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_hive_partitions(tmp_path: Path, kind: str) -> None:
+    for n in range(2):
+        ds.write_dataset(
+            rows(n), tmp_path / "old", format="parquet", partitioning=["city"], partitioning_flavor="hive",
+            basename_template=f"{n}-{{i}}.parquet", existing_data_behavior="overwrite_or_ignore",
+        )  # fmt: skip
+    before = sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "old").rglob("*"))
+    table = hoodoo.convert(tmp_path / "old", record_key="id", table_type=kind)
+    assert table.path.endswith("/old_hudi")
+    assert table.config.partition_fields == ("city",)
+    assert table.config.table_type == kind
+    same(table, pa.concat_tables([rows(0), rows(1)]))
+    assert before == sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "old").rglob("*"))
+    table.upsert(rows(1, 3))
+    assert table.read().count() == 100
+
+
+def test_files_whose_columns_differ(tmp_path: Path) -> None:
+    home = tmp_path / "old"
+    home.mkdir()
+    pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "a": ["x"]}), home / "1.parquet")
+    pq.write_table(
+        pa.table({"id": [2**40], "b": pa.array(["y"]).dictionary_encode()}), home / "2.parquet"
+    )
+    table = hoodoo.convert(str(home), tmp_path / "new", record_key=["id"])
+    assert table.schema.field("id").type == pa.int64()
+    assert sorted(map(repr, table.read().to_pylist())) == sorted(
+        map(repr, [{"id": 1, "a": "x", "b": None}, {"id": 2**40, "a": None, "b": "y"}])
+    )
+    pq.write_table(pa.table({"id": [[1]]}), home / "3.parquet")
+    with pytest.raises(UnsupportedTableError, match="nothing in common"):
+        hoodoo.convert(str(home), tmp_path / "other", record_key="id")
+    assert not (tmp_path / "other").exists()
+
+
+def test_keys(tmp_path: Path) -> None:
+    home = tmp_path / "old"
+    home.mkdir()
+    data = pa.table({"id": [1, 1, 2], "n": [1, 2, 3], "k": ["a", None, "c"]})
+    pq.write_table(data, home / "1.parquet")
+    with pytest.raises(CallError, match="lacks record_key"):
+        hoodoo.convert(home)
+    with pytest.raises(SchemaError, match="'ID'"):
+        hoodoo.convert(home, record_key="ID")
+    assert not (tmp_path / "old_hudi").exists()
+    with pytest.raises(DuplicateKeyError, match="1 of 3"):
+        hoodoo.convert(home, tmp_path / "twice", record_key="id")
+    assert hoodoo.open(str(tmp_path / "twice")).read().count() == 0
+    with pytest.raises(NullKeyError):
+        hoodoo.convert(home, tmp_path / "null", record_key="k")
+    assert hoodoo.convert(home, tmp_path / "both", record_key=("id", "n")).read().count() == 3
+    newest = hoodoo.convert(home, tmp_path / "newest", record_key="id", ordering="n")
+    assert sorted(newest.read(["id", "n"]).to_arrow()["n"].to_pylist()) == [2, 3]
+    made = hoodoo.convert(home, tmp_path / "made", record_key=())
+    assert made.read().count() == 3
+    with pytest.raises(TableExistsError):
+        hoodoo.convert(home, tmp_path / "made", record_key="id")
+
+
+def test_what_cannot_be_converted(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "hudi"), SCHEMA, record_key="id")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/a.txt").write_text("x")
+    pq.write_table(rows(0), tmp_path / "one.parquet")
+    for wrong, error, said in (
+        (table.path, ConfigError, "Hudi table already"),
+        (tmp_path / "nothing", NotATableError, "there is nothing"),
+        (tmp_path / "empty", NotATableError, "no Parquet files"),
+        (tmp_path / "text", NotATableError, "not all files"),
+        (5, CallError, "nothing that can be converted"),
+    ):
+        with pytest.raises(error, match=said):
+            hoodoo.convert(wrong, tmp_path / "to", record_key="id")
+        assert not (tmp_path / "to").exists()
+    with pytest.raises(CallError, match="has no past"):
+        hoodoo.convert(tmp_path / "one.parquet", tmp_path / "to", record_key="id", as_of=1)
+    with pytest.raises(CallError, match="lacks the path"):
+        hoodoo.convert(ds.dataset(rows(0)), record_key="id")
+    same(hoodoo.convert(tmp_path / "one.parquet", tmp_path / "a", record_key="id"), rows(0))
+    same(hoodoo.convert(ds.dataset(rows(0)), tmp_path / "b", record_key="id"), rows(0))
+
+
+def test_delta_lake(tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    path = str(tmp_path / "delta")
+    deltalake.write_deltalake(path, rows(0), partition_by=["city"])
+    deltalake.write_deltalake(path, rows(1), mode="append")
+    deltalake.DeltaTable(path).delete("id % 10 = 3")
+    left = pa.concat_tables([rows(0), rows(1)])
+    ids = left["id"].to_pylist()
+    left = left.filter(pa.array([i % 10 != 3 for i in ids]))
+    table = hoodoo.convert(path, record_key="id")
+    assert table.config.partition_fields == ("city",)
+    same(table, left)
+    same(hoodoo.convert(path, tmp_path / "then", record_key="id", as_of=0), rows(0))
+    opened = deltalake.DeltaTable(path)
+    same(hoodoo.convert(opened, tmp_path / "flat", record_key="id", partition_by=()), left)
+
+
+def test_iceberg(tmp_path: Path) -> None:
+    catalogs = pytest.importorskip("pyiceberg.catalog")
+    from pyiceberg.transforms import IdentityTransform
+
+    home = f"file://{tmp_path}/warehouse"
+    catalog = catalogs.load_catalog(
+        "mine", type="sql", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=home
+    )
+    catalog.create_namespace("db")
+    made = catalog.create_table("db.trips", SCHEMA, location=f"{home}/trips")
+    with made.update_spec() as spec:
+        spec.add_field("city", IdentityTransform(), "city")
+    made.append(rows(0))
+    first = made.current_snapshot().snapshot_id
+    made.append(rows(1))
+    made.delete("id >= 1040")
+    left = pa.concat_tables([rows(0), rows(1, 40)])
+    table = hoodoo.convert(f"{tmp_path}/warehouse/trips", record_key="id")
+    assert table.config.partition_fields == ("city",)
+    assert sorted(table.read(["id"]).to_arrow()["id"].to_pylist()) == sorted(left["id"].to_pylist())
+    again = hoodoo.convert(made, tmp_path / "then", record_key="id", as_of=first)
+    same(again, rows(0))
