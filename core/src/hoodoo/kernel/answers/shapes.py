@@ -68,6 +68,9 @@ def items(answer: Any, kind: type, wanted: str) -> tuple[Any, ...]:
 
 def chosen(answer: tuple[Any, ...], given: Iterable[Any], wanted: str) -> tuple[Any, ...]:
     """Some of what was given, each once. Compared by equality: plugins may copy."""
+    given, same = list(given), set(map(id, answer))
+    if len(same) == len(answer) and same.issubset(map(id, given)):
+        return answer  # nobody has copied: what has many parts is slow to compare
     left = set(given)
     for item in answer:
         if item not in left:
