@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hoodoo.errors import ConfigError, StorageError
@@ -123,3 +126,77 @@ def test_sources_are_not_mixed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         _settings("s3://b/t", aws_profile="sso")
     with pytest.raises(ConfigError, match="is in no file of profiles"):
         _settings("s3://b/t", aws_profile="nowhere")
+
+
+class _Session:
+    """As much of Spark's as is asked."""
+
+    def __init__(self, said: dict[str, str]) -> None:
+        self.said = said
+        self.sparkContext = self
+
+    def getConf(self) -> Any:
+        return self
+
+    def getAll(self) -> list[tuple[str, str]]:
+        return [(f"spark.hadoop.{key}", value) for key, value in self.said.items()]
+
+
+def _session(monkeypatch: pytest.MonkeyPatch, **said: str) -> None:
+    given = {key.replace("_", "."): value for key, value in said.items()}
+    kind = types.SimpleNamespace(getActiveSession=lambda: _Session(given))
+    module: Any = types.ModuleType("pyspark.sql")
+    module.SparkSession = kind
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+
+
+def test_a_spark_session_says_what_nobody_else_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "credentials").write_text(
+        "[default]\naws_access_key_id = d\naws_secret_access_key = ds\n"
+    )
+    _session(
+        monkeypatch, fs_s3a_access_key="s", fs_s3a_secret_key="ss", fs_s3a_session_token="st",
+        fs_s3a_endpoint="localhost:9000", fs_s3a_connection_ssl_enabled="false",
+        fs_s3a_path_style_access="true", fs_s3a_bucket_mine_access_key="m",
+    )  # fmt: skip
+    assert _settings("s3a://b/t") == {
+        "access_key_id": "s", "secret_access_key": "ss", "session_token": "st",
+        "endpoint": "http://localhost:9000", "virtual_hosted_style_request": "false",
+    }  # fmt: skip
+    assert _settings("s3a://mine/t")["access_key_id"] == "m"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "v")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "vs")
+    found = _settings("s3a://b/t")
+    assert (found["access_key_id"], found["endpoint"]) == ("v", "http://localhost:9000")
+    assert "session_token" not in found
+    found = _settings("s3a://b/t", aws_access_key_id="o", aws_secret_access_key="os")
+    assert found["secret_access_key"] == "os"
+    assert "session_token" not in found
+    _session(
+        monkeypatch,
+        fs_s3a_aws_credentials_provider="org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider",
+    )
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    assert _settings("s3a://b/t") == {"skip_signature": "true"}
+
+
+def test_a_spark_session_of_other_clouds(monkeypatch: pytest.MonkeyPatch) -> None:
+    uri = "abfss://c@acc.dfs.core.windows.net/t"
+    _session(monkeypatch, fs_azure_account_key_acc_dfs_core_windows_net="a2V5")
+    assert _settings(uri) == {"account_name": "acc", "account_key": "a2V5"}
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sas")
+    assert _settings(uri) == {"account_name": "acc", "sas_key": "sas"}
+    monkeypatch.delenv("AZURE_STORAGE_SAS_TOKEN")
+    _session(
+        monkeypatch, fs_azure_account_oauth2_client_id="id",
+        fs_azure_account_oauth2_client_secret="secret",
+        fs_azure_account_oauth2_client_endpoint="https://login.microsoftonline.com/tenant/oauth2/token",
+    )  # fmt: skip
+    assert _settings(uri) == {
+        "account_name": "acc", "client_id": "id", "client_secret": "secret", "tenant_id": "tenant",
+    }  # fmt: skip
+    _session(monkeypatch, fs_gs_auth_service_account_json_keyfile="/key.json")
+    assert _settings("gs://b/t") == {"service_account": "/key.json"}

@@ -13,7 +13,7 @@ from hoodoo.options import Option
 from hoodoo.options.table import STORAGE_URI
 from hoodoo.storage.uri import split
 
-from hoodoo_cloud import options, profiles
+from hoodoo_cloud import options, profiles, spark_settings
 
 # Variables of the clouds that obstore does not read, or not under this name: setting -> their names.
 _VARIABLES = {
@@ -51,7 +51,12 @@ CLOUDS = {
     "abfs": "azure", "abfss": "azure", "az": "azure", "wasbs": "azure",
 }  # fmt: skip
 _HOST = re.compile(r"([^@/]+)@([a-z0-9]+)\.(?:dfs|blob)\..+")
-_KEYS = ("access_key_id", "secret_access_key")
+_KEYS, _TOKEN, _UNSIGNED = ("access_key_id", "secret_access_key"), "session_token", "skip_signature"
+_SECRETS = {
+    "gs": {"application_credentials", "service_account", "service_account_key"},
+    "azure": {"account_key", "sas_key", "client_id", "client_secret", "tenant_id"},
+    "memory": set[str](),
+}
 
 
 @frozen
@@ -82,8 +87,8 @@ def find(settings: Settings) -> tuple[str, str, Place]:
         raise StorageError(uri, "names no bucket.", f"Write {scheme}://bucket/path/of/the/table.")
     if any(part in ("", ".", "..") for part in prefix.split("/")) and prefix:
         raise StorageError(uri, "has an empty part, '.' or '..'.", "Leave it out.")
-    found = _settings(cloud, settings)
     host = _HOST.fullmatch(bucket)
+    found = _settings(cloud, settings, *(_of_host(bucket) if host else (bucket, "")))
     if cloud == "azure":
         if host:
             bucket, found["account_name"] = host[1], host[2]
@@ -105,8 +110,15 @@ def aws(settings: Settings) -> dict[str, str]:
     return _settings("s3", settings)
 
 
-def _settings(cloud: str, settings: Settings) -> dict[str, str]:
-    """What options say, else the profile that they name, else variables, else the default profile."""
+def _of_host(bucket: str) -> tuple[str, str]:
+    """The container and the host of ``container@host``."""
+    container, _, host = bucket.partition("@")
+    return container, host
+
+
+def _settings(cloud: str, settings: Settings, bucket: str = "", host: str = "") -> dict[str, str]:
+    """What options say, else the profile that they name, else variables, else the Spark session of this process, else
+    the default profile."""
     given = settings.options
     said = {
         name: text for name, option in _SETTINGS[cloud].items() if (text := option.given(given))
@@ -114,18 +126,31 @@ def _settings(cloud: str, settings: Settings) -> dict[str, str]:
     if options.ANONYMOUS.given(given):
         said["skip_signature"] = "true"
     told = _variables(cloud)
+    session = spark_settings.said(cloud, bucket, host, _SETTINGS[cloud])
     if cloud != "s3":
-        return {**told, **said}
+        keys = _SECRETS[cloud]
+        if keys & (told.keys() | said.keys()):  # keys are never of two sources
+            session = {n: t for n, t in session.items() if n not in keys}
+        return {**session, **told, **said}
     style = options.S3_PATH_STYLE.given(given)
     if style is not None:
         said["virtual_hosted_style_request"] = "false" if style else "true"
     wanted = options.S3_PROFILE.given(given)
     profile = profiles.read(wanted or os.environ.get("AWS_PROFILE"), bool(wanted))
-    if _KEYS[0] in said or (_KEYS[0] in told and not wanted):  # keys are never of two sources
+    if wanted or os.environ.get("AWS_PROFILE") or told.keys() & set(_KEYS):
+        session = {n: t for n, t in session.items() if n not in (*_KEYS, _TOKEN, _UNSIGNED)}
+    if (
+        _KEYS[0] in said
+        or (_KEYS[0] in told and not wanted)
+        or _KEYS[0] in session
+        or _UNSIGNED in session
+    ):  # keys are never of two sources
         profile = {name: text for name, text in profile.items() if name in ("region", "endpoint")}
+    if _KEYS[0] in said:
+        session = {n: t for n, t in session.items() if n not in (*_KEYS, _TOKEN, _UNSIGNED)}
     if _KEYS[0] in said or _KEYS[0] in profile:
-        told = {n: t for n, t in told.items() if n not in (*_KEYS, "session_token")}
-    found = {**profile, **told, **said}
+        told = {n: t for n, t in told.items() if n not in (*_KEYS, _TOKEN)}
+    found = {**profile, **session, **told, **said}
     lacking = [name for name in _KEYS if name not in found]
     if len(lacking) == 1:
         raise ConfigError(
