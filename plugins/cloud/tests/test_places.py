@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import hoodoo
 import pytest
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.hookspecs import Settings
@@ -64,6 +65,13 @@ def test_az_needs_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _settings("az://c/t", account_name="mine")["account_name"] == "mine"
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "theirs")
     assert _settings("az://c/t")["account_name"] == "theirs"
+
+
+def test_hdfs_is_refused_with_the_reason() -> None:
+    for uri in ("hdfs://name:8020/t", "viewfs://cluster/t"):
+        with pytest.raises(ConfigError, match="lies on HDFS, .* only if it is absent") as caught:
+            hoodoo.open(uri)
+        assert uri in str(caught.value)
 
 
 @pytest.mark.parametrize("uri", ["s3:///t", "s3://b/a//t", "s3://b/../t"])

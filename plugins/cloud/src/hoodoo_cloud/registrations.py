@@ -31,6 +31,10 @@ def hoodoo_storages() -> Iterable[Registration]:
             "memory", _STORAGE, (), options.COMMON,
             "Memory of this process: for trying things out. It ends with the process.",
         ),
+        Registration(
+            "hdfs", "hoodoo_cloud.hdfs:refuse", ("viewfs", "webhdfs"),
+            summary="Refused, with the reason: nothing there is created only if it is absent.",
+        ),
     ]  # fmt: skip
 
 
