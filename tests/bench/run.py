@@ -3,7 +3,7 @@
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
-                                                            cluster,plans,beside]
+                                                            cluster,plans,beside,far]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -24,7 +24,7 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside",
+    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far",
 )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ def main() -> None:
         clustered,
         contention,
         data,
+        far,
         growing,
         growth,
         hfiles,
@@ -127,6 +128,8 @@ def main() -> None:
             plans.run(report, folder, chosen.files, chosen.runs)
         if "beside" in parts:
             beside.run(report, folder)
+        if "far" in parts:
+            far.run(report, folder, chosen.runs)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

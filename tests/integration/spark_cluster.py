@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -26,14 +27,16 @@ def home(folder: Path) -> Path:
     return target
 
 
-def environment(folder: Path, path: str = "") -> dict[str, str]:
-    """``path`` is a PYTHONPATH, for the driver and (they inherit it) the workers."""
+def environment(folder: Path, path: str = "", own: Path | None = None) -> dict[str, str]:
+    """``path`` is a PYTHONPATH, for the driver and (they inherit it) the workers. ``own``: a folder for what the
+    process keeps for a time."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     return {
         **kept,
         "SPARK_HOME": str(home(folder)),
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": path,
+        **({"TMPDIR": str(own), "SPARK_LOCAL_DIRS": str(own)} if own else {}),
     }
 
 
@@ -44,8 +47,9 @@ def submit(
     *arguments: str,
     conf: Mapping[str, str] | None = None,
     path: str = "",
+    own: Path | None = None,
 ) -> str:
-    """Run ``script`` with spark-submit in ``folder``; its standard output. Fails with Spark's log."""
+    """Run ``script`` with spark-submit in ``folder`` (or ``own``); its standard output. Fails with Spark's log."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -60,7 +64,7 @@ def submit(
     log = folder / "submit.log"
     with log.open("wb") as errors:
         done = subprocess.run(
-            [*command, str(script), *arguments], cwd=folder, env=environment(folder, path),
+            [*command, str(script), *arguments], cwd=own or folder, env=environment(folder, path, own),
             stdout=subprocess.PIPE, stderr=errors, text=True, timeout=2 * PATIENCE,
         )  # fmt: skip
     said = log.read_text()
@@ -70,14 +74,20 @@ def submit(
 
 
 @contextmanager
-def two_hosts(folder: Path, path: str = "") -> Iterator[str]:
+def two_hosts(folder: Path, path: str = "", apart: bool = False) -> Iterator[str]:
     """The URL of a cluster of two workers with one core each, on two addresses of this machine.
 
-    Spark never starts a speculative copy on the host of the original; local-cluster has one host.
+    Spark never starts a speculative copy on the host of the original; local-cluster has one host. ``apart``: each has
+    temporary folders of its own, ``own2`` and ``own3``, and sees neither the other's nor the driver's ``driver``,
+    where this user may hide them (``unshare``).
     """
+    names = ("own2", "own3", "driver")
+    if apart:
+        for name in names:
+            (folder / name).mkdir()
     with ExitStack() as stack:
 
-        def start(name: str, role: str, *arguments: str) -> Path:
+        def start(name: str, role: str, *arguments: str, own: str = "") -> Path:
             log = folder / f"{name}.log"
             file = stack.enter_context(log.open("wb"))
             command = [
@@ -85,9 +95,14 @@ def two_hosts(folder: Path, path: str = "") -> Iterator[str]:
                 f"org.apache.spark.deploy.{role}",
                 *arguments,
             ]
+            if own and can_hide():
+                hide = " && ".join(f"mount -t tmpfs none '{folder / n}'" for n in names if n != own)
+                command = ["unshare", "--mount", "sh", "-c", f'{hide} && exec "$@"', "sh", *command]
+            place = folder / own if own else None
             process = subprocess.Popen(
-                command, cwd=folder, env=environment(folder, path), stdout=file, stderr=file
-            )
+                command, cwd=place or folder, env=environment(folder, path, place),
+                stdout=file, stderr=file,
+            )  # fmt: skip
             stack.callback(process.wait, PATIENCE)
             stack.callback(process.terminate)
             return log
@@ -98,10 +113,19 @@ def two_hosts(folder: Path, path: str = "") -> Iterator[str]:
         for number in (2, 3):
             start(
                 f"worker{number}", "worker.Worker", "--host", f"127.0.0.{number}", *quiet,
-                "--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"w{number}"), url,
+                "--cores", "1", "--memory", "1g", "--work-dir", str(folder / (f"own{number}/work" if apart else f"w{number}")), url,
+                own=f"own{number}" if apart else "",
             )  # fmt: skip
         told(log, lambda text: "both" if text.count("Registering worker") == 2 else "")
         yield url
+
+
+def can_hide() -> bool:
+    """Whether this user may have folders that others do not see."""
+    if shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def told(log: Path, answer: Callable[[str], str]) -> str:
