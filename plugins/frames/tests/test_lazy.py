@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from pathlib import Path
 from typing import Any
 
 import hoodoo
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import CallError, NotATableError
+from hoodoo_frames import lazy
 from hoodoo_frames.polars_predicate import superset
 
 ID = pl.col("id")
@@ -27,8 +30,8 @@ def test_a_lazy_frame_of_a_path_a_table_a_read(table: hoodoo.Table) -> None:
     joined = hoodoo.scan_polars(table).join(hoodoo.scan_polars(table), on="id").collect()
     assert joined.height == 800
     for engine in ("in-memory", "streaming"):
-        lazy = hoodoo.scan_polars(table).filter(ID % 100 == 3).group_by("day").agg(pl.len())
-        assert lazy.collect(engine=engine)["len"].to_list() == [4, 4]  # type: ignore[call-overload]
+        frame = hoodoo.scan_polars(table).filter(ID % 100 == 3).group_by("day").agg(pl.len())
+        assert frame.collect(engine=engine)["len"].to_list() == [4, 4]  # type: ignore[call-overload]
 
 
 def test_moments_and_modes(table: hoodoo.Table) -> None:
@@ -60,6 +63,39 @@ def test_nan_is_the_greatest_number(table: hoodoo.Table) -> None:
     ):  # fmt: skip
         found = hoodoo.scan_polars(table).filter(asked).select("id").collect()["id"]
         assert sorted(found) == sorted(eager.filter(asked)["id"]), str(asked)
+
+
+def test_statistics_say_nothing_of_nan_and_of_signs_of_zero(tmp_path: Path) -> None:
+    """Files of one value, whose row groups have it as minimum and maximum: polars reads them by itself."""
+    nan, x = float("nan"), pl.col("x")
+    for n, values in enumerate([[5.0, nan], [-0.0], [0.0], [nan, nan], [None, 5.0], [None]]):
+        schema = pa.schema([("x", pa.float64())])
+        table = hoodoo.create(str(tmp_path / str(n)), schema)
+        table.append(pa.table([values], schema=schema))
+        eager = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
+        for asked in (
+            x != 5.0, x > 5.0, x >= 5.0, x < 5.0, x == 0.0, x == -0.0, x < 0.0, x >= 0.0, x.is_nan(), x == nan,
+            x != nan, ~(x < 5.0), ~x.is_nan(), x.is_in([0.0, nan]), x.is_null(), x.is_not_null(), x > 6.0,
+            x.is_between(5.0, nan), ~(x == 5.0),
+        ):  # fmt: skip
+            found = hoodoo.scan_polars(table).filter(asked).collect()
+            assert found.equals(eager.filter(asked)), (values, str(asked))
+
+
+def test_plain_files_are_read_by_polars_itself(
+    table: hoodoo.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_itself: list[Any] = []
+    real = lazy._by_itself
+    monkeypatch.setattr(lazy, "_by_itself", lambda *given: by_itself.append(given) or real(*given))
+    expected = table.read(["id", "note"]).to_polars().filter(ID % 9 == 1).sort("id")
+    asked = ID % 9 == 1
+    frame = hoodoo.scan_polars(table).filter(asked).select("id", "note")
+    assert frame.collect().sort("id").equals(expected) and len(by_itself) == 1
+    assert hoodoo.scan_polars(table).head(7).collect().height == 7 and len(by_itself) == 2
+    assert hoodoo.scan_polars(table).collect().height == 800 and len(by_itself) == 3
+    narrow = hoodoo.scan_polars(table.read(where=pc.field("id") < 50)).collect()
+    assert narrow.height == 50 and len(by_itself) == 3  # a filter of the read's own
 
 
 SCHEMA = pa.schema(

@@ -13,6 +13,7 @@ from hoodoo.read.rows import Rows
 
 from hoodoo_frames.eager import absent
 from hoodoo_frames.limited import first, some
+from hoodoo_frames.plain_files import plain_files
 from hoodoo_frames.polars_predicate import superset
 
 
@@ -46,7 +47,16 @@ def scan_polars(
         # The first rows are those before the filter, where both are asked for.
         where = None if predicate is None or n_rows is not None else superset(predicate, schema)
         columns = _needed(schema, with_columns, predicate)
-        found = some(rows, columns, where).to_batches()
+        kept = some(rows, columns, where)
+        wanted = schema.names if with_columns is None else with_columns
+        files = plain_files(some(rows, columns, None), kept) if wanted else None
+        if files is not None:
+            lazy = polars.scan_parquet(files, glob=False, hive_partitioning=False)
+            there = lazy.collect_schema()
+            if all(there.get(name) == types[name] for name in columns or schema.names):
+                yield from _by_itself(lazy, wanted, predicate, n_rows)
+                return
+        found = kept.to_batches()
         for batch in found if n_rows is None else first(found, n_rows):
             frame: Any = polars.from_arrow(batch)
             if predicate is not None:
@@ -54,7 +64,18 @@ def scan_polars(
             yield frame.select(with_columns) if with_columns else frame
 
     empty: Any = polars.from_arrow(schema.empty_table())
-    return register_io_source(batches, schema=empty.schema, is_pure=True)
+    types = empty.schema
+    return register_io_source(batches, schema=types, is_pure=True)
+
+
+def _by_itself(lazy: Any, columns: Any, predicate: Any, n_rows: int | None) -> Iterator[Any]:
+    """What polars' own reader makes of plain files."""
+    if n_rows is not None:
+        lazy = lazy.head(n_rows)
+    if predicate is not None:
+        lazy = lazy.filter(predicate)
+    lazy = lazy.select(columns)
+    yield from lazy.collect_batches() if hasattr(lazy, "collect_batches") else [lazy.collect()]
 
 
 def _rows(source: Any, as_of: Any, mode: str | None, options: Mapping[str, Any] | None) -> Rows:

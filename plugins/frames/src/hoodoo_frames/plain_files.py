@@ -1,0 +1,54 @@
+"""Reads that are those of plain Parquet files, which libraries read by themselves."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hoodoo.hookspecs.file_format import is_plain_parquet
+from hoodoo.read.rows import Rows
+from hoodoo.read.scan import Scan
+from hoodoo.storage.api import has_plain_files
+from hoodoo.storage.uri import local_path, split
+
+
+def plain_files(rows: Rows, some: Rows) -> list[str] | None:
+    """Local paths of Parquet files whose rows, all of them, are those of ``rows`` in the file slices of ``some``, in the
+    same types; None where log files, a filter, virtual keys or an older schema ask for more, or where the files are
+    not plain ones.
+
+    Looks at the footers of the files.
+    """
+    if not isinstance(rows, Scan) or not isinstance(some, Scan) or not some.plan.slices:
+        return None
+    source, spec = rows.source, rows.plan.spec
+    if spec.where is not None or spec.timed or spec.keys is not None or spec.hidden:
+        return None
+    root = source.storage.root
+    if not has_plain_files(source.storage) or not is_plain_parquet(source.file_format):
+        return None
+    if split(root)[0] not in ("", "file"):
+        return None
+    home = local_path(root)
+    found: list[str] = []
+    first: pa.Schema | None = None
+    for slice_ in some.plan.slices:
+        if slice_.log_files or slice_.base_file is None:
+            return None
+        path = f"{home}/{slice_.base_file.path}"
+        try:
+            schema = pq.read_schema(path).remove_metadata()
+        except (OSError, pa.ArrowException):  # the read itself says what is wrong
+            return None
+        if first is None:
+            first = schema
+            if any(_other(schema, field) for field in spec.schema):
+                return None
+        elif schema != first:
+            return None
+        found.append(path)
+    return found
+
+
+def _other(schema: pa.Schema, field: pa.Field) -> bool:
+    at = schema.get_field_index(field.name)
+    return at < 0 or schema.field(at).type != field.type
