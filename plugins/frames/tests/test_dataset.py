@@ -76,8 +76,12 @@ def test_what_a_dataset_answers(table: hoodoo.Table) -> None:
     assert dataset.sort_by([("id", "descending")]).head(1)["id"].to_pylist() == [499]
     joined = dataset.join(table.read(["id", "fare"]).to_dataset(), "id").to_table()
     assert joined.num_rows == 500 and "fare" in joined.schema.names
-    with pytest.raises(CallError, match="merged from several files"):
-        dataset.get_fragments()
+    pieces = list(dataset.get_fragments())
+    assert len(pieces) == 8 and sum(one.count_rows() for one in pieces) == 500
+    mon = list(dataset.get_fragments(where))
+    assert sum(one.count_rows(where) for one in mon) == 149 and len(mon) <= 4
+    with pytest.raises(CallError, match="types of the table"):
+        dataset.replace_schema(plain.schema)
     with pytest.raises(SchemaError, match="not in the table"):
         dataset.to_table(["nothing"])
 
@@ -111,3 +115,19 @@ def test_limit(counted: Any) -> None:
     for wrong in (-1, True, "3"):
         with pytest.raises(CallError, match="number of rows"):
             scan.limit(wrong)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # ibis calls older names of duckdb's
+def test_data_fusion_and_ibis(table: hoodoo.Table) -> None:
+    """Where they are installed."""
+    datafusion = pytest.importorskip("datafusion")
+    ibis = pytest.importorskip("ibis")
+    dataset = table.read().to_dataset()
+    context = datafusion.SessionContext()
+    context.register_dataset("trips", dataset)
+    asked = "SELECT count(*) AS n FROM trips WHERE day = 'tue' AND id < 450"
+    assert context.sql(asked).to_pylist() == [{"n": 50}]
+    con = ibis.duckdb.connect()
+    con.con.register("trips", dataset)
+    trips = con.table("trips")
+    assert trips.filter((trips.day == "tue") & (trips.id < 450)).count().execute() == 50

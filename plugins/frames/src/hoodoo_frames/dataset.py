@@ -9,8 +9,10 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from attrs import evolve
 from hoodoo.errors import CallError
 from hoodoo.read.rows import Rows
+from hoodoo.read.scan import Scan
 
 from hoodoo_frames.limited import first, some
 
@@ -27,8 +29,7 @@ def to_dataset(self: Rows) -> RowsDataset:
 class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
     """A Dataset whose rows are those of a read: of log files too, without deleted ones.
 
-    It has no files of its own to show (``get_fragments``), as rows are merged from several: who asks for
-    scanners, tables, batches or counts gets them.
+    Its fragments are datasets as well, one for each file slice.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -65,12 +66,12 @@ class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
     def head(
         self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any
     ) -> pa.Table:
-        return self.scanner(columns, filter).head(num_rows)
+        return RowsScanner(self, columns, filter).head(num_rows)
 
     def take(
         self, indices: Any, columns: Any = None, filter: Any = None, **options: Any
     ) -> pa.Table:
-        return self.scanner(columns, filter).take(indices)
+        return RowsScanner(self, columns, filter).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         return some(self.rows, [] if filter is not None else None, filter).count()
@@ -88,11 +89,37 @@ class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
         plain = ds.InMemoryDataset(self.to_table())
         return plain.join_asof(_plain(right_dataset), *args, **options)
 
-    def get_fragments(self, filter: Any = None) -> NoReturn:
-        raise _refused("get_fragments", "its rows are merged from several files.")
+    def get_fragments(self, filter: Any = None) -> Iterator[RowsDataset]:
+        """A dataset for each file slice that may have rows of which ``filter`` is true; not all of its rows are such."""
+        if not isinstance(self.rows, Scan):
+            return iter([RowsFragment(self.rows)])
+        kept = some(self.rows, [], filter)
+        slices = kept.plan.slices if isinstance(kept, Scan) else ()
+        plan = self.rows.plan
+        return (RowsFragment(evolve(self.rows, plan=evolve(plan, slices=(s,)))) for s in slices)
 
     def replace_schema(self, schema: pa.Schema) -> NoReturn:
-        raise _refused("replace_schema", "its rows have the types of the table.")
+        raise CallError(
+            "replace_schema of a Hoodoo dataset", "its rows have the types of the table.",
+            "Cast what scanner() or to_table() gives.",
+        )  # fmt: skip
+
+
+class RowsFragment(RowsDataset):
+    """A part of a dataset, which is called as pyarrow's fragments are: with a schema before columns and filter."""
+
+    def __reduce__(self) -> Any:
+        return RowsFragment, (self.rows,)
+
+    def scanner(self, *given: Any, **options: Any) -> RowsScanner:
+        asked = {**dict(zip(("schema", "columns", "filter"), given, strict=False)), **options}
+        return RowsScanner(self, asked.get("columns"), asked.get("filter"))
+
+    def to_table(self, *given: Any, **options: Any) -> pa.Table:
+        return self.scanner(*given, **options).to_table()
+
+    def to_batches(self, *given: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        return self.scanner(*given, **options).to_batches()
 
 
 class RowsScanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types
@@ -159,10 +186,6 @@ class RowsScanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types
 
 def _plain(dataset: Any) -> Any:
     return ds.InMemoryDataset(dataset.to_table()) if isinstance(dataset, RowsDataset) else dataset
-
-
-def _refused(method: str, rule: str) -> CallError:
-    return CallError(f"{method} of a Hoodoo dataset", rule, "Call scanner() or to_table().")
 
 
 __all__ = ["RowsDataset", "RowsScanner", "to_dataset"]
