@@ -37,7 +37,7 @@ history takes one step for sure. Of options among themselves only what is listed
 
 Not compared by `hudi` 0.5, which reads them wrongly or not at all: `CUSTOM` partitions of version 9; with log files also
 two ordering columns, virtual keys with `TIMESTAMP` or `CUSTOM` partitions (also without log files), virtual keys of one column with several partition columns or a concatenator, archived deltacommits, tables of version 6
-under a pending compaction, and bucket indexes beside a metadata table.
+under a pending compaction, and file groups of log files alone beside a metadata table.
 """
 
 

@@ -75,13 +75,14 @@ def readable(history: History) -> bool:
         return True
     if config["ordering"] == space.TWO:
         return False  # it refuses them; of one of them alone other rows win
-    if config["record keys"] != space.STORED and (
-        setup.prefixed or config["key columns"] == space.JOINED
-    ):
+    prefixed = setup.prefixed or (len(setup.key) == 1 and space.generator(config) == "COMPLEX")
+    if virtual and (prefixed or config["key columns"] == space.JOINED):
         return False  # it takes another text for the key than Spark Hudi and Hoodoo do
     if setup.version == 6:
         return not history._pending("compaction")  # it loses the log rows behind it
     there = {instant.requested for instant in history.table.timeline().instants}
     if not all(instant in there for instant in history.known):
         return False  # it asks the active timeline alone when log files were completed
-    return not (config["index"] in ("bucket", space.HASHED) and history._has_metadata())
+    # It does not see file groups of log files alone where a metadata table lists them.
+    alone = any(slice_.base_file is None for slice_ in history.table.file_slices())
+    return not (alone and history._has_metadata())
