@@ -16,7 +16,9 @@ from statement_trial import Trial
 
 pytestmark = pytest.mark.spark
 
-SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("n", pa.int32())]
+)
 
 
 def stored(table: Any) -> list[tuple[Any, ...]]:
@@ -34,10 +36,12 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
         partition_by="city",
         table_type="MERGE_ON_READ",
     )
-    table.upsert([{"id": i, "city": ("oslo", "rome")[i % 2], "fare": float(i)} for i in range(6)])
+    table.upsert(
+        [{"id": i, "city": ("oslo", "rome")[i % 2], "fare": float(i), "n": i} for i in range(6)]
+    )
     source = spark.createDataFrame(
-        [(1, "rome", -1.0), (2, "oslo", 20.0), (9, "kyiv", 9.0)],
-        "id long, city string, fare double",
+        [(1, "rome", -1.0, 0), (2, "oslo", 20.0, 0), (9, "kyiv", 9.0, 0)],
+        "id long, city string, fare double, n int",
     )
     commit = (
         table.merge(source, on="target.id = source.id")
@@ -63,6 +67,10 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
         "SELECT t.city, s.fare FROM t JOIN s ON t.id = s.id ORDER BY 1", names, spark=spark
     )
     assert [tuple(row) for row in found.collect()] == [("bonn", 20.0), ("kyiv", 9.0)]
+    table.alter(add={"tip": "double"}, widen={"n": "bigint"})
+    table.update({"tip": F.lit(0.5)}, where="id = 0")
+    found = table.read(["id", "n", "tip"]).to_spark(spark).where("id in (0, 5)").orderBy("id")
+    assert [tuple(row) for row in found.collect()] == [(0, 0, 0.5), (5, 5, None)]
     with pytest.raises(DataError, match="more than one row of the source"):
         table.merge(source.union(source), on="id").when_matched_update({"fare": "1"}).execute()
     with pytest.raises(ConfigError, match="function of Python"):
