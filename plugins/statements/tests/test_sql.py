@@ -1,0 +1,63 @@
+"""hoodoo.sql: statements that are none, or mean what is not there. What it does is on the page of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import ConfigError, DataError, HoodooError, SchemaError
+
+SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    made = hoodoo.create(str(tmp_path_factory.mktemp("sql") / "t"), SCHEMA, record_key="id")
+    made.upsert([{"id": 1, "city": "oslo", "fare": 1.0}])
+    yield made
+    assert len(made.timeline().instants) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("selec * from t", ConfigError, "is no SQL"),
+        ("drop table t", ConfigError, "of another kind"),
+        ("delete from t; delete from t", ConfigError, "2 statements"),
+        ("delete from u", ConfigError, "table u: is not among tables="),
+        ("delete from s", ConfigError, "no table of Hoodoo"),
+        ("delete from t where idd = 1", SchemaError, "Did you mean id"),
+        ("update t set fare = rand()", ConfigError, "another value each time"),
+        ("update t set fare = (select 1)", ConfigError, "has a query"),
+        ("update t set fare = 1, fare = 2", ConfigError, "twice"),
+        ("update t set s.fare = 1", HoodooError, "fare"),
+        ("insert into t values (1, 'a')", DataError, "2 columns for 3"),
+        ("insert into t (id, nope) values (1, 2)", SchemaError, "nope"),
+        ("insert overwrite t values (1, 'a', 1.0)", ConfigError, "insert_overwrite_table"),
+        ("merge into t using nope on t.id = nope.id when matched then delete", ConfigError, "nope"),
+        ("merge into t using s on id = id when matched then delete", SchemaError, "target.id or source.id"),
+        ("merge into t using s on t.id = s.id when matched then update set *", SchemaError, "lacks columns"),
+        ("merge into t using s on t.id = s.id when not matched then insert (id, fare) values (1)", ConfigError, "1 values for 2"),
+        ("select nope from t", SchemaError, "nope"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_right_is_refused(
+    table: Any, text: str, error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        hoodoo.sql(text, {"t": table, "s": [{"id": 1, "x": 2}]})
+
+
+def test_queries_read_what_they_need(table: Any) -> None:
+    names = {"db.t": table, "s": pa.table({"id": [1, 2], "x": ["a", "b"]})}
+    found = hoodoo.sql(
+        "WITH w AS (SELECT id, x FROM s) SELECT w.x, r.city FROM db.t AS r JOIN w ON r.id = w.id WHERE r.fare <= 1",
+        names,
+    )
+    assert found.to_pylist() == [{"x": "a", "city": "oslo"}]
+    assert hoodoo.sql("SELECT count(*) AS n FROM db.t WHERE city = 'rome'", names).to_pylist() == [
+        {"n": 0}
+    ]
