@@ -19,6 +19,7 @@ from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import open_named
+from hoodoo.storage.together import at_once
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import SIMPLE, BloomFilter
@@ -27,6 +28,8 @@ from hoodoo_formats.bloom import SIMPLE, BloomFilter
 _FOOTER_BYTES = 1 << 30
 # Column chunks are read in pieces of this many bytes, not whole: memory follows the batch.
 _BUFFER_BYTES = 1 << 18
+# Across a network each piece is a request.
+_FAR_BUFFER_BYTES = 4 << 20
 # A batch is about this long. Measured on a TPC-H lineitem file: batches of 131,072 rows are decoded in
 # 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
 _BATCH_BYTES = 32 << 20
@@ -82,7 +85,7 @@ class ParquetReader:
         return pq.ParquetFile(
             self._file,
             pre_buffer=False,
-            buffer_size=_BUFFER_BYTES,
+            buffer_size=_BUFFER_BYTES if at_once(self._storage) < 2 else _FAR_BUFFER_BYTES,
             coerce_int96_timestamp_unit="us",
             thrift_string_size_limit=_FOOTER_BYTES,
             **more,
