@@ -77,3 +77,40 @@ def test_projection_and_filter(
 def test_no_columns_still_count(golden: Golden, spark: Any, where: Any) -> None:
     scan = hoodoo.open(str(golden("cow_v9_txns_complex_nometa"))).read(columns=[], where=where)
     assert scan.to_spark(spark).count() == scan.count()
+
+
+# --- the data source ------------------------------------------------------------------------------
+def through_the_data_source(path: Path) -> pa.Table:
+    """Its rows as Spark's workers make them, with the pickles between, and without Spark."""
+    from hoodoo_spark.datasource.read import task_schema
+    from pyspark import cloudpickle
+    from pyspark.sql.datasource import CaseInsensitiveDict
+    from pyspark_hoodoo import DefaultSource
+
+    source = DefaultSource(CaseInsensitiveDict({"path": str(path), "meta": "true"}))
+    schema = source.schema()
+    reader = source.reader(schema)
+    worker = cloudpickle.loads(cloudpickle.dumps(reader))
+    batches = [b for part in reader.partitions() for b in worker.read(part)]
+    return pa.Table.from_batches(batches, task_schema(schema))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_data_source_has_the_same_rows(name: str, golden: Golden, same: Same) -> None:
+    pytest.importorskip("pyspark.sql.datasource")
+    path = golden(name)
+    scan = hoodoo.open(str(path)).read()
+    rows = scan.to_arrow()
+    same(through_the_data_source(path).select(rows.column_names), rows, name)
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("name", READ)
+def test_the_data_source_in_spark(
+    name: str, golden: Golden, same: Same, collected: Collected, spark: Any
+) -> None:
+    pytest.importorskip("pyspark.sql.datasource")
+    path = golden(name)
+    frame = spark.read.format("hoodoo").option("meta", "true").load(str(path))
+    rows = hoodoo.open(str(path)).read().to_arrow()
+    same(collected(frame).select(rows.column_names), rows, name)

@@ -109,7 +109,7 @@ def test_a_stream_from_table_to_table_exactly_once(spark: Any, tmp_path: Path) -
     stream()
     table = hoodoo.open(target)
     assert table.read().count() == 60
-    assert len(table.timeline().writes()) == 4
+    assert len(table.timeline().writes()) == 3  # not a fourth one for the batch that came again
     assert not [*(tmp_path / "u/.hoodie/.temp").glob("hoodoo-rows-*")]
 
 

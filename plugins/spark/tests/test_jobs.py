@@ -1,0 +1,48 @@
+"""How many jobs of Spark an upsert of 1,000 rows takes, in a session that has written before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pytest
+
+pytestmark = [pytest.mark.spark, pytest.mark.trial]
+
+# Of these one for each shuffle is adaptive execution's, which runs the halves of a shuffle as two jobs.
+MOST = {
+    "BUCKET": 4,
+    "SIMPLE": 6,
+    "BLOOM": 6,
+    "GLOBAL_SIMPLE": 9,
+    "PARTITIONED_RECORD_INDEX": 10,
+    "RECORD_INDEX": 13,
+}
+
+
+def jobs(spark: Any) -> int:
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    return int(context.statusStore().jobsList(spark.sparkContext._jvm.java.util.ArrayList()).size())
+
+
+@pytest.mark.parametrize("index", MOST)
+def test_a_small_upsert_takes_few_jobs(spark: Any, tmp_path: Path, index: str) -> None:
+    rows = spark.range(1000).selectExpr(
+        "id", "CONCAT('c', id % 3) AS city", "id * 0.5D AS fare", "1L AS ts"
+    )
+    table = hoodoo.create(
+        str(tmp_path / "t"), rows.schema, record_key="id", partition_by="city", ordering="ts",
+        options={"hoodie.index.type": index, "hoodie.bucket.index.num.buckets": "4"} if index == "BUCKET"
+        else {"hoodie.index.type": index},
+    )  # fmt: skip
+    table.insert(rows)
+    table.upsert(rows.limit(1))
+    before = jobs(spark)
+    newer = rows.selectExpr(
+        "id + 500 AS id", "CONCAT('c', (id + 500) % 3) AS city", "fare", "2L AS ts"
+    )
+    commit = table.upsert(newer)
+    assert (commit.updated, commit.inserted) == (500, 500)
+    assert 0 < jobs(spark) - before <= MOST[index]
