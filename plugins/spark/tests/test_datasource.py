@@ -84,6 +84,8 @@ def test_hudis_names_say_the_same() -> None:
         "hoodie.datasource.write.recordkey.field": "id",
         "hoodie.datasource.write.table.type": "MERGE_ON_READ",
     }
+    catalog = Wanted.of({"path": "t", "provider": "hoodoo", "numFiles": "3"})
+    assert catalog == Wanted.of({"path": "t"})  # what the catalog itself notes of a table
     mixed = Wanted.of({"path": "t", "HOODIE.fileindex.dataSkippingFailureMode": "x"}).hoodie
     assert mixed == {"hoodie.fileIndex.dataSkippingFailureMode": "x"}  # Spark lowers what it knows
 

@@ -51,6 +51,8 @@ _SPARKS = frozenset(
         "checkpointlocation",
         "queryname",
         "outputmode",
+        "asyncprogresstrackingenabled",
+        "asyncprogresstrackingcheckpointintervalms",
         "provider",
         "comment",
         "owner",
@@ -210,7 +212,7 @@ def _hoodie(lowered: Mapping[str, str]) -> dict[str, str]:
             found[_spelt().get(key, key)] = text
         elif key not in _SPARKS and not key.startswith(("option.", "spark.")):
             unknown.append(key)
-    if unknown:
+    if unknown and "provider" not in lowered:  # a catalog notes more than its users said
         names = [*NAMES, *OF_TABLES]
         near = difflib.get_close_matches(unknown[0], [name.lower() for name in names], 1, 0.6)
         hint = f"Did you mean {next(n for n in names if n.lower() == near[0])}? " if near else ""

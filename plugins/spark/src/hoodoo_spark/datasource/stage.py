@@ -77,6 +77,8 @@ class Staging:
     def discard(self) -> None:
         """Remove all of it; and the directories of a table, where none was made."""
         self.storage.delete_prefix(self.prefix)
+        if self.storage.head(".hoodie/hoodie.properties") is not None:
+            return
         if not self.storage.list(".hoodie", recursive=True):
             self.storage.delete_prefix(".hoodie")
             with suppress(OSError):
