@@ -15,14 +15,8 @@ from hoodoo.kernel.registry import Offer, kernel
 # Names in the family `function` before which this stands are methods of reads.
 OF_READS = "Scan."
 # The distributions that have the usual ones: for errors alone.
-_FRAMES = (
-    "convert",
-    "scan_polars",
-    "Scan.limit",
-    "Scan.to_dataset",
-    "Scan.to_pandas",
-    "Scan.to_polars",
-)
+_READS = ("limit", "to_dataset", "to_pandas", "to_polars")
+_FRAMES = ("convert", "scan_polars", *(OF_READS + name for name in _READS))
 _USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames"), "sql": "hoodoo-statements"}
 
 
