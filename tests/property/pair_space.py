@@ -151,6 +151,10 @@ NOT_DRAWN = (
         "these partitions are what another key generator makes",
     ),
     Left(
+        {"key generator": ("NON_PARTITION",), "index": ("partitioned_record_index",)},
+        "the index is of partitions, which this key generator does not make",
+    ),
+    Left(
         {STEP: ("stored keys again",), "record keys": (RFC, HUDI)},
         "files lack the keys: refused as soon as there is one",
     ),
