@@ -119,7 +119,7 @@ def _of_rows(
             "delete", "has no condition.", 'Say which rows: where="true" are all of them.'
         )
     runner = table.engine(where, engine or table.default_engine)
-    if values and engine is None and table.default_engine is None:
+    if isinstance(values, Mapping) and engine is None and table.default_engine is None:
         for value in (where, *values.values()):  # a Column says that it is Spark's
             if type(value).__module__.split(".")[0] == "pyspark":
                 runner = table.engine(value, None)

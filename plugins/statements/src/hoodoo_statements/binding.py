@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from enum import Enum
 from typing import Any
 
 import pyarrow as pa
@@ -25,14 +26,20 @@ from hoodoo_statements.text.spark_column import is_column, text_of
 ALL = "all"
 
 
+class Fate(Enum):
+    """What becomes of a row that gets no values; None, which a caller may give by mistake, is none."""
+
+    DELETED = "deleted"
+
+
 @frozen
 class Wanted:
-    """A clause as somebody wrote it. ``values``: column -> value, ``"all"``, or None: the row is deleted.
+    """A clause as somebody wrote it. ``values``: column -> value, ``"all"``, or that the row is deleted.
     ``called``: what to call it in errors."""
 
     called: str
     condition: Any = None
-    values: Mapping[str, Any] | str | None = None
+    values: Mapping[str, Any] | str | Fate | None = Fate.DELETED
 
 
 @frozen
@@ -90,12 +97,12 @@ class Binder:
             raise ConfigError(
                 f"{what} {given!r}",
                 f"is a {type(given).__name__}.",
-                "Give SQL as text, or a Column of Spark.",
+                "Give SQL as text, a Column of Spark, or, where there is no source, a pyarrow expression.",
             )
         return parsed(given, scope, what, self.now)
 
     def _values(self, wanted: Wanted, scope: Scope) -> tuple[dict[str, Value] | None, list[str]]:
-        if wanted.values is None:
+        if wanted.values is Fate.DELETED:
             return None, []
         given = self._all(wanted) if wanted.values == ALL else wanted.values
         if not isinstance(given, Mapping):
