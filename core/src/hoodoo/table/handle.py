@@ -180,17 +180,14 @@ class TableHandle:
             )
         self.participants.each.refuse_unanswered(self.config)
 
-    def _is_shown(self, listed: Listed) -> bool:
-        """Whether the timeline is as this handle knows it, with nothing pending."""
-        known, found = self._timeline, listed(self.config.timeline_path)
-        names = (e.name for e in found or () if not e.is_dir)
-        return known is not None and found is not None and known.is_shown_by(names)
-
-    def _has_seen(self, listed: Listed) -> bool:
-        """Whether no write has completed since this handle looked: all files of those that have were there before."""
-        known, found = self._timeline, listed(self.config.timeline_path)
-        names = (e.name for e in found or () if not e.is_dir)
-        return known is not None and found is not None and known.has_writes_of(names)
+    def _stands(self, known: Timeline | None, exactly: bool, listed: Listed) -> bool:
+        """Whether no write has completed since ``known``, what this handle knew when the look began (another thread may
+        know more now): all files of others were there before. ``exactly``: nor is anything else new, or pending."""
+        found = listed(self.config.timeline_path)
+        if known is None or found is None:
+            return False
+        names = [e.name for e in found if not e.is_dir]
+        return known.is_shown_by(names) if exactly else known.has_writes_of(names)
 
     def _asks(self, writes: bool = False) -> list[Asked]:
         """What the first look of this handle asks of the store, where it knows the timeline of a moment before."""
@@ -300,12 +297,15 @@ class TableHandle:
         """What ``plan`` makes of the table as a read sees it; it is called again where another writer deleted files
         while the table was listed. CommitConflictError where that goes on."""
         for left in reversed(range(SNAPSHOT_ATTEMPTS)):
-            with (
-                suppress(CommitConflictError) if left else nullcontext(),
-                looking(self.storage, "read", self._has_seen, self._asks()),
-            ):
+            with suppress(CommitConflictError) if left else nullcontext(), ExitStack() as stack:
+                known = self._timeline
+                seen = partial(self._stands, known, False)
+                shown = stack.enter_context(looking(self.storage, "read", seen, self._asks()))
                 self.refresh()  # the keys may have become virtual: rows that were written since lack them
-                return plan(self.source())
+                source = self.source()
+                if shown and not (known and known.has_writes_like(source.timeline)):
+                    stack.close()  # it has made a commit visible that the listings may lack
+                return plan(source)
         raise AssertionError("not reached")
 
     def _reading(self, family: str, named: Callable[[TableConfig], str | None]) -> Any:
@@ -365,7 +365,9 @@ class TableHandle:
             # Others archived between a listing and its reading: look again.
             with suppress(FileNotFoundError) if left else nullcontext(), ExitStack() as stack:
                 runner = self.engine(data, engine)
-                look_begins = looking(self.storage, "begin", self._is_shown, self._asks(True))
+                known = self._timeline
+                same = partial(self._stands, known, True)
+                look_begins = looking(self.storage, "begin", same, self._asks(True))
                 shown = not looks and stack.enter_context(look_begins)
                 calm = shown and self._recovered
                 if looks or calm:
@@ -379,6 +381,9 @@ class TableHandle:
                     self._recovered = True
                     if repair and self.participants.repair(fresh=listed is not None):
                         listed = None
+                if shown and not (known and listed and known.has_writes_like(listed)):
+                    stack.close()  # what was listed may be older than what is looked at now
+                    shown = False
                 look = partial(self.newest_slices, listed, checked)
                 # Properties that change meanwhile refuse the commit.
                 if shown and listed is not None:

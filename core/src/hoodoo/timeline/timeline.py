@@ -108,11 +108,15 @@ class Timeline(Shown):
     def has_writes_of(self, names: Iterable[str]) -> bool:
         """Whether every completed write that a listing with these names shows is here."""
         shown = self if self._names == (now := frozenset(names)) else from_names(now, self.config)
-        return self._writes.items() >= shown._writes.items()
+        return self.has_writes_like(shown)
 
     def is_shown_by(self, names: Iterable[str]) -> bool:
         """Whether a listing with these names shows the same, nothing of it pending."""
         return not self.pending() and self._names == frozenset(names)
+
+    def has_writes_like(self, other: Timeline) -> bool:
+        """Whether every completed write of ``other`` is here."""
+        return self._writes.items() >= other._writes.items()
 
     def followed_by(self, completed: Instant) -> Timeline:
         """The timeline when ``completed``, which is pending here, is there and nothing else has come."""
