@@ -93,6 +93,7 @@ def test_what_is_so_already_is_no_commit(table: Any) -> None:
         (lambda t: t.alter(nullable="nope"), SchemaError, "nope"),
         (lambda t: t.alter(nullable="id"), HoodooError, "id"),
         (lambda t: t.alter(rename={"n": "m"}), SchemaError, r"can't be renamed.*on.read.*table.update"),
+        (lambda t: t.alter(rename=["n", "m"]), ConfigError, "Give a dictionary"),
         (lambda t: t.alter(drop=["n"]), SchemaError, r"can't be dropped.*on.read"),
         (lambda t: t.alter(reorder=["n"]), SchemaError, "Read them in your order"),
         (lambda t: t.alter(comments={"n": "x"}), SchemaError, "not kept"),

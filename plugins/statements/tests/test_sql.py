@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from hoodoo.errors import ConfigError, DataError, HoodooError, SchemaError
 
@@ -42,13 +44,45 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("merge into t using s on t.id = s.id when matched then update set *", SchemaError, "lacks columns"),
         ("merge into t using s on t.id = s.id when not matched then insert (id, fare) values (1)", ConfigError, "1 values for 2"),
         ("select nope from t", SchemaError, "nope"),
+        ("select id from t timestamp as of '2024-01-01'", ConfigError, "as_of="),
+        ("select x from path", DataError, "is a path"),
+        (None, ConfigError, "is no text"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_right_is_refused(
     table: Any, text: str, error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error, match=says):
-        hoodoo.sql(text, {"t": table, "s": [{"id": 1, "x": 2}]})
+        hoodoo.sql(text, {"t": table, "s": [{"id": 1, "x": 2}], "path": "/tmp/t"})
+
+
+def test_names_without_a_dictionary_are_refused(table: Any) -> None:
+    with pytest.raises(ConfigError, match="Name them"):
+        hoodoo.sql("select * from t", [table])
+
+
+def test_sources_and_inserts_of_values(tmp_path: Path) -> None:
+    made = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    made.upsert([{"id": 1, "city": "oslo", "fare": 1.0}])
+    commit = hoodoo.sql(
+        "MERGE INTO t USING (VALUES (1, 2.5), (2, 3.5)) AS v(ride, fare) ON t.id = v.ride "
+        "WHEN MATCHED THEN UPDATE SET fare = v.fare WHEN NOT MATCHED THEN INSERT VALUES (v.ride, 'rome', v.fare)",
+        {"t": made},
+    )
+    assert (commit.updated, commit.inserted) == (1, 1)
+    rows = sorted(made.read().to_pylist(), key=lambda r: r["id"])
+    assert [tuple(r.values()) for r in rows] == [(1, "oslo", 2.5), (2, "rome", 3.5)]
+
+
+def test_queries_take_lazy_frames_and_datasets(table: Any) -> None:
+    polars = pytest.importorskip("polars")
+    given = {
+        "t": table,
+        "lazy": polars.LazyFrame({"id": [1]}),
+        "ds": ds.dataset(pa.table({"id": [1]})),
+    }
+    found = hoodoo.sql("SELECT t.city FROM t JOIN lazy USING (id) JOIN ds USING (id)", given)
+    assert found.to_pylist() == [{"city": "oslo"}]
 
 
 def test_queries_read_what_they_need(table: Any) -> None:

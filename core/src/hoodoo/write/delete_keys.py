@@ -36,7 +36,7 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise SchemaError(
             f"column {column.name}",
-            f"the table's type is {column.type}, and the keys to delete don't fit it ({error}).",
+            f"the table's type is {column.type}, and the keys don't fit it ({error}).",
             "Give values of that type.",
         ) from error
 

@@ -140,6 +140,12 @@ def _refuse_on_read(
         "files name their columns, and what a column was called when a file was written would be in Hudi's internal "
         "schema (hoodie.schema.on.read.enable), which Hoodoo does not write."
     )
+    if rename and not isinstance(rename, Mapping):
+        raise ConfigError(
+            f"rename= of type {type(rename).__name__}",
+            "does not say what becomes what.",
+            'Give a dictionary: table.alter(rename={"old": "new"}).',
+        )
     if rename:
         old, new = next(iter(rename.items()))
         raise SchemaError(

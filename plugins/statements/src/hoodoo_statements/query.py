@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import field, frozen
+from hoodoo.engine.sources import as_arrow
 from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.table.table import Table
 from hoodoo.write.python_rows import as_rows
@@ -62,6 +63,11 @@ class Query:
                 raise ConfigError(
                     f"table {name}", f"is not among tables= ({', '.join(self.known) or 'none'}).",
                     f'Say what it is: tables={{"{name}": table}}.',
+                )  # fmt: skip
+            if node.args.get("version"):
+                raise ConfigError(
+                    f"table {name}", "is asked for as it was at some time, which is not known here.",
+                    f'Read it so: tables={{"{name}": table.read(as_of=...)}}.',
                 )  # fmt: skip
             called = f"hoodoo_{uuid.uuid4().hex[:12]}"
             found = lower[name.lower()]
@@ -122,4 +128,7 @@ def _arrow(found: Any) -> pa.Table:
         return rows
     if hasattr(rows, "toArrow"):  # a DataFrame of Spark
         return rows.toArrow()
-    return pa.table(rows)
+    plain = as_arrow(rows)
+    if isinstance(plain, pa.RecordBatchReader):
+        return plain.read_all()
+    return plain if isinstance(plain, pa.Table) else plain.to_table()

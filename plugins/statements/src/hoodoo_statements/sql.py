@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlglot
@@ -39,6 +39,16 @@ def sql(
 
     Raises ConfigError for a text that is no such statement, SchemaError and DataError as the methods do.
     """
+    if not isinstance(statement, str):
+        raise ConfigError(
+            f"statement {statement!r}", "is no text.", f"Write SQL: it takes {_KNOWN}."
+        )
+    if tables is not None and not isinstance(tables, Mapping):
+        raise ConfigError(
+            f"tables= of type {type(tables).__name__}",
+            "does not say what they are called.",
+            'Name them: tables={"t": table}.',
+        )
     try:
         found = [tree for tree in sqlglot.parse(statement, read=DIALECT) if tree is not None]
     except sqlglot.errors.SqlglotError as error:
@@ -129,18 +139,19 @@ def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     if isinstance(using, exp.Table):
         source = names.rows(using)
     else:
-        source = Query(names.known, spark).run(using.this)
+        rows = exp.select("*").from_(using) if isinstance(using, exp.Values) else using.this
+        source = Query(names.known, spark).run(rows)
     called = (tree.this.alias_or_name, using.alias_or_name or "source")
     if isinstance(source, Table):
         source = source.read()
     # The builder judges the order of clauses.
     made = MergeBuilder(table.handle, source, tree.args["on"], engine, names=called)
     for when in tree.args["whens"].expressions:
-        made = _clause(made, when)
+        made = _clause(made, when, table.schema.names)
     return made.execute()
 
 
-def _clause(made: MergeBuilder, when: Any) -> MergeBuilder:
+def _clause(made: MergeBuilder, when: Any, columns: Sequence[str]) -> MergeBuilder:
     then, condition = when.args["then"], when.args.get("condition")
     if isinstance(then, exp.Update):
         star = any(isinstance(e, exp.Star) for e in then.expressions)
@@ -149,7 +160,7 @@ def _clause(made: MergeBuilder, when: Any) -> MergeBuilder:
             return made.when_matched_update(values, condition)
         return made.when_not_matched_by_source_update(values, condition)
     if isinstance(then, exp.Insert):
-        return made.when_not_matched_insert(_inserted(then), condition)
+        return made.when_not_matched_insert(_inserted(then, columns), condition)
     if then.name.lower() == "delete":
         if when.args["matched"]:
             return made.when_matched_delete(condition)
@@ -159,13 +170,13 @@ def _clause(made: MergeBuilder, when: Any) -> MergeBuilder:
     )
 
 
-def _inserted(then: Any) -> Mapping[str, Any] | str:
+def _inserted(then: Any, columns: Sequence[str]) -> Mapping[str, Any] | str:
     if isinstance(then.this, exp.Star):
         return ALL
     names = [
         ".".join(p.name for p in c.parts) if isinstance(c, exp.Column) else c.name
-        for c in then.this.expressions
-    ]
+        for c in (then.this.expressions if then.this is not None else ())
+    ] or list(columns)
     values = then.expression.expressions
     if len(names) != len(values):
         raise ConfigError(
