@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, PluginError
 from hoodoo_metadata.layout import GROWING_INDEX
+from hoodoo_metadata.table import mark_of
 from indexed_tables import create, lying, rows, told
 
 SMALL = {
@@ -185,4 +186,14 @@ def test_whoever_dies_while_it_is_made_anew_leaves_it_to_the_next_writer(
     assert {f for f in groups_of(path) if f.endswith("-0")} == {
         f"hoodoo-record-index-v1-000{n}-0" for n in range(3)
     }
+    right(path, partition=GROWING_INDEX)
+
+
+def test_who_retires_it_ends_before_the_properties_say_so(tmp_path: Path) -> None:
+    """The next write makes it anew: its files are there, without what says that they are complete."""
+    path = tmp_path / "t"
+    table = create(path, "growing_record_index", options=SMALL)
+    table.upsert(rows(range(60), 1))
+    (path / ".hoodie/metadata" / mark_of(GROWING_INDEX)).unlink()
+    hoodoo.open(str(path)).upsert(rows(range(50, 70), 2))
     right(path, partition=GROWING_INDEX)

@@ -201,6 +201,14 @@ def retire(storage: Storage, config: TableConfig) -> TableConfig:
     return config
 
 
+def finish_retiring(storage: Storage, config: TableConfig, lacking: Collection[str]) -> TableConfig:
+    """:func:`retire`, of whoever ended half way: the partitions ``lacking`` their mark wait for being made anew."""
+    with suppress(CommitConflictError):  # another one is at it
+        wanted = sorted(lacking)
+        return properties.update(storage, config, lambda now: _retire(now, wanted))
+    return properties.load(storage)
+
+
 def _build(
     storage: Storage,
     mine: Instant,

@@ -29,7 +29,7 @@ from hoodoo_metadata import compact
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.bloom_filters.verify import FiltersCheck, check_filters
 from hoodoo_metadata.bloom_filters.write import refuse_unfiltered
-from hoodoo_metadata.build import build, finish, retire
+from hoodoo_metadata.build import build, finish, finish_retiring, retire
 from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.commit import NEWEST
@@ -54,6 +54,7 @@ from hoodoo_metadata.partition_state import (
     built,
     current_partitions,
     drop_stale_partitions,
+    half_retired,
     unlisted,
     without,
 )
@@ -177,8 +178,10 @@ class MetadataParticipant:
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         storage, config = request.storage, request.config
+        if not self.enabled or not config.traits.writes_metadata:
+            return config
         begun = [p for p in building(config) if p in names()]
-        if not begun or not self.enabled or not config.traits.writes_metadata:
+        if not begun and not half_retired(storage, config):
             return config
         with suppress(HoodooError):  # who may not write goes by what there is
             settle(storage, config)
@@ -186,6 +189,11 @@ class MetadataParticipant:
         living = Liveness(storage)
         if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
             return config
+        lacking = half_retired(storage, config)
+        if lacking:  # still, and nobody is at it
+            config = finish_retiring(storage, config, lacking)
+            timeline = evolve(timeline, config=config)
+            begun = [p for p in building(config) if p in names()]
         done = built(storage, timeline, begun)
         if done:
             columns = columns_of(request.look().schema, config, self.settings.options)

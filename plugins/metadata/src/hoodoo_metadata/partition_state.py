@@ -75,6 +75,27 @@ def _has_begun(slice_: FileSlice) -> bool:
     return slice_.base_file is not None or begun
 
 
+def half_retired(storage: Storage, config: TableConfig) -> list[str]:
+    """Partitions that the properties still call readable, where whoever retired them ended between the marks and the
+    properties. Only Hoodoo's own, which nobody goes by without its mark, tell that: its files are still there then; of
+    another engine, which knows no marks, they go all."""
+    ready = listed(config)
+    if not any(
+        _lost_mark(storage, p) and storage.list(f"{FOLDER}/{p}") for p in filter(is_own, ready)
+    ):
+        return []
+    return [p for p in ready if _lost_mark(storage, p)]
+
+
+def _lost_mark(storage: Storage, partition: str) -> bool:
+    # Read, not looked at: a store that recalls looks asks it with the others.
+    try:
+        storage.get(f"{FOLDER}/{mark_of(partition)}")
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
     """Take partitions that are not kept out of the properties, then their files; the properties as they are
     then. ``wanted``: whether there is to be a metadata table at all."""
