@@ -200,7 +200,7 @@ def _(world: World) -> Act:
 
 @trial("a store that no plugin offers", errors.PluginError)
 def _(world: World) -> Act:
-    return lambda: hoodoo.create("hdfs://host/trips", SCHEMA, record_key="id")
+    return lambda: hoodoo.create("ftp://host/trips", SCHEMA, record_key="id")
 
 
 # --- opening --------------------------------------------------------------------------------------

@@ -58,6 +58,11 @@ ALLOWED = {
         _READS,
     ): "texts, for plugins that declare no type",
     ("core/src/hoodoo/kernel/registry.py", _READS): "its declarations",
+    ("plugins/spark/src/hoodoo_spark/datasource/catalog.py", _READS): "Spark's own word for where",
+    (
+        "plugins/spark/src/hoodoo_spark/datasource/write.py",
+        _READS,
+    ): "columns of keys, of a table that is not there yet",
     ("core/src/hoodoo/model/writer_keys.py", _NAMES): "Hudi's names of what properties say",
     (
         "plugins/standard/src/hoodoo_standard/creation/properties.py",

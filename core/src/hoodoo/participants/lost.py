@@ -8,7 +8,7 @@ commits before these name is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -142,7 +142,19 @@ def named(
     limit = None if as_of is None else order_key(as_of)
     writes = [i for i in timeline.writes() if limit is None or order_key(i.requested) <= limit]
     newest_first = writes[: -MOST_COMMITS - 1 : -1]
-    return list(zip(newest_first, _named(storage, timeline, newest_first), strict=True))
+    todo = [i for i in newest_first if i.requested not in timeline.noted]
+    read = partial(_read, storage, timeline)
+    if len(todo) > 1:
+        with ThreadPoolExecutor(min(_AT_ONCE, len(todo))) as pool:
+            made = list(pool.map(read, todo))
+    else:
+        made = list(map(read, todo))
+    timeline.noted.update((i.requested, one) for i, one in zip(todo, made, strict=True) if one)
+    noted = [timeline.noted.get(i.requested) for i in newest_first]
+    return [
+        (i, one if isinstance(one, Named) else _NOTHING)
+        for i, one in zip(newest_first, noted, strict=True)
+    ]
 
 
 def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
@@ -162,23 +174,6 @@ def _named_after(timeline: Timeline, instant: str) -> bool:
     """Whether log files of the table may be named after ``instant``."""
     pending = {i.requested for i in timeline.pending() if i.traits.begins_slices}
     return timeline.contains_or_before_start(instant) or instant in pending
-
-
-def _named(storage: Storage, timeline: Timeline, instants: Sequence[Instant]) -> Iterator[Named]:
-    """What each of the commits names; those that have not been read are read, several at a time."""
-    todo = [i for i in instants if i.requested not in timeline.noted]
-    read = partial(_read, storage, timeline)
-    if len(todo) > 1:
-        with ThreadPoolExecutor(min(_AT_ONCE, len(todo))) as pool:
-            made = list(pool.map(read, todo))
-    else:
-        made = list(map(read, todo))
-    for instant, one in zip(todo, made, strict=True):
-        if one is not None:
-            timeline.noted[instant.requested] = one
-    for instant in instants:
-        found = timeline.noted.get(instant.requested)
-        yield found if isinstance(found, Named) else _NOTHING
 
 
 def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | None:

@@ -59,10 +59,18 @@ def switch_index(
             "Switch to one of the two.",
         )  # fmt: skip
     other = _with_index(table, found)
+    chosen = index_choice.properties_of(found, table.settings)
+    noted = {key: value for key, value in chosen.items() if value is not None}
 
     def look() -> WriteTarget:
         target = other.write_target(None, engine or table.default_engine)
-        return evolve(target, plugins=evolve(target.plugins, index=found.instance))
+        # It is proven as what it will be: one that is not the table's own may refuse to look keys up.
+        config = evolve(target.config, properties={**target.config.properties, **noted})
+        return evolve(
+            target,
+            plugins=evolve(target.plugins, index=found.instance),
+            snapshot=evolve(target.snapshot, timeline=evolve(target.timeline, config=config)),
+        )
 
     def proven(target: WriteTarget) -> Comparison:
         return steady(target, look, lambda t: prove(t, found.instance, found.ref.name, was_global))
