@@ -153,7 +153,7 @@ class Both:
     # --- both -------------------------------------------------------------------------------------
     def check(self, where: str, spark: bool = True) -> None:
         """Both readers see what the model says, and the same meta columns."""
-        ours = self.hoodoo().read().to_arrow()
+        ours = self.hoodoo().read(meta=True).to_arrow()
         self.model.expect(ours, f"{where}, read by Hoodoo")
         if spark:
             theirs = self.spark_read()
@@ -163,7 +163,7 @@ class Both:
 
 def travel(both: Both, instant: str) -> None:
     """Both readers see the same rows as of an instant."""
-    ours = both.hoodoo().read(as_of=instant).to_arrow()
+    ours = both.hoodoo().read(as_of=instant, meta=True).to_arrow()
     theirs = both.spark_read(**{"as.of.instant": instant})
     same_rows(ours, theirs, f"as of {instant}")
 
