@@ -173,5 +173,5 @@ def test_written_on_spark(both: Both, session: Any, version: int, index: str) ->
     both.spark_delete(rows(range(12, 14), 0))
     both.hoodoo().upsert(frame(both.model.upsert(rows(range(30, 45), 4, "on"))))
     both.check("and on")
-    from_spark = both.hoodoo().read().to_spark(session).toArrow()
-    same_rows(both.hoodoo().read().to_arrow(), from_spark, "read on Hoodoo's Spark engine")
+    from_spark = both.hoodoo().read(meta=True).to_spark(session).toArrow()
+    same_rows(both.hoodoo().read(meta=True).to_arrow(), from_spark, "read on Hoodoo's Spark engine")
