@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hoodoo.kernel.registry import same_plugin
 from hoodoo.model.commit import Operation
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
@@ -14,7 +13,6 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.index_reach import made_at
 from hoodoo_metadata.layout import (
     GROWING_INDEX,
-    INDEX_OF,
     RECORD_INDEX,
     VIRTUAL_INDEX,
     VIRTUAL_PATH_INDEX,
@@ -83,11 +81,10 @@ def is_doubled(config: TableConfig, partition: str) -> bool:
 
 
 def is_refused(config: TableConfig, partition: str) -> bool:
-    """Whether nobody may look keys up in the global index ``partition``: keys have been in two places, and it is not
-    the table's own index, which would have let none come there."""
-    own = config.get(HUDI_INDEX) or config.get(OWN_INDEX)
-    name = INDEX_OF.get(partition, RECORD_INDEX)
-    return is_doubled(config, partition) and (own is None or not same_plugin("index", own, name))
+    """Whether nobody may look keys up in the global index ``partition``: keys have been in two places, and the table
+    notes no index of its own. One that is noted is proven by the switch to it, and a writer that began before a
+    switch repeats its write."""
+    return is_doubled(config, partition) and not (config.get(HUDI_INDEX) or config.get(OWN_INDEX))
 
 
 def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECORD_INDEX) -> bool:
