@@ -23,18 +23,9 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 
 from hoodoo_spark.engine import SparkEngine
+from hoodoo_spark.operations import OPERATIONS
 from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES, STREAMING
 from hoodoo_spark.session import is_connect
-
-OPERATIONS = (
-    "upsert",
-    "insert",
-    "append",
-    "bulk_insert",
-    "delete",
-    "insert_overwrite",
-    "insert_overwrite_table",
-)
 
 # Local properties that Spark sets in the thread of a query (StreamExecution.QUERY_ID_KEY; the job
 # group of a query is the id of its run).

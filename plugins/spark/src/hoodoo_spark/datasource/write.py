@@ -26,19 +26,11 @@ from hoodoo.write.commit import Commit
 
 from hoodoo_spark.datasource.options import Wanted
 from hoodoo_spark.datasource.stage import Staged, Staging
+from hoodoo_spark.operations import OPERATIONS
 from hoodoo_spark.options import COMMIT_BYTES, PAUSE, RETRIES
 from hoodoo_spark.session import refuse_unshared
 from hoodoo_spark.types import arrow_schema
 
-OPERATIONS = (
-    "upsert",
-    "insert",
-    "append",
-    "bulk_insert",
-    "delete",
-    "insert_overwrite",
-    "insert_overwrite_table",
-)
 _REPLACING = ("insert_overwrite", "insert_overwrite_table")
 # They take rows as a stream: what does not fit into memory is no matter.
 _STREAMED = ("append", "bulk_insert")
