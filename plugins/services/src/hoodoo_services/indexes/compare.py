@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from attrs import evolve
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex, PathIndex
 from hoodoo.model.config import OWN_INDEX
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
-from hoodoo_services.indexes.lookup import locations_of, places, stale
+from hoodoo_services.indexes.lookup import locations_of, noting, places, stale
 from hoodoo_services.outcome import Comparison
 
 Compared = LookupIndex | ComputedIndex | PathIndex
@@ -19,7 +18,8 @@ _FOUND = LOCATIONS_SCHEMA.append(pa.field("found_by", pa.int8()))
 
 def compared(target: WriteTarget, one: Compared, other: Compared, keys: Stream) -> Comparison:
     """``keys``: as :data:`hoodoo_services.indexes.lookup.KEYED`; read twice."""
-    target = _noted(target)
+    # Those that are not a table's own may refuse to look keys up, as a writer would go by what they say.
+    target = noting(target, {OWN_INDEX: target.config.get(OWN_INDEX) or "compared"})
     first, second = (locations_of(target, index, keys) for index in (one, other))
     return Comparison((first.num_rows, second.num_rows), different(first, second))
 
@@ -30,15 +30,6 @@ def compared_whole(target: WriteTarget, one: Compared, other: Compared, keys: St
     there = places(target)
     old = [_by(stale(target, index, there), n) for n, index in enumerate((one, other))]
     return Comparison(found.found, found.differences, pa.concat_tables(old))
-
-
-def _noted(target: WriteTarget) -> WriteTarget:
-    """``target`` of a table that notes an index: those of other tables may refuse to look keys up, as a writer would
-    go by what they say."""
-    config = target.config
-    properties = {OWN_INDEX: "compared", **config.properties}
-    timeline = evolve(target.timeline, config=evolve(config, properties=properties))
-    return evolve(target, snapshot=evolve(target.snapshot, timeline=timeline))
 
 
 def _by(rows: pa.Table, number: int) -> pa.Table:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -64,6 +64,14 @@ def all_keys(target: WriteTarget) -> Stream:
     step = _ReadKeys(target.storage, target.file_format, rule)
     tasks = target.engine.tasks([slice_json.pack([slice_]) for slice_ in target.slices])
     return target.engine.map(tasks, step)
+
+
+def noting(target: WriteTarget, properties: Mapping[str, str]) -> WriteTarget:
+    """``target`` of a table whose timeline was looked at with ``properties``, too."""
+    config = target.config
+    config = evolve(config, properties={**config.properties, **properties})
+    timeline = evolve(target.timeline, config=config)
+    return evolve(target, snapshot=evolve(target.snapshot, timeline=timeline))
 
 
 def locations_of(

@@ -24,7 +24,7 @@ from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.write.target import WriteTarget
 
-from hoodoo_services.indexes.lookup import all_keys, locations_of
+from hoodoo_services.indexes.lookup import all_keys, locations_of, noting
 from hoodoo_services.indexes.prove import prove, prove_rows
 from hoodoo_services.indexes.steady import steady
 from hoodoo_services.indexes.stored import stored_index, unstored
@@ -65,12 +65,7 @@ def switch_index(
     def look() -> WriteTarget:
         target = other.write_target(None, engine or table.default_engine)
         # It is proven as what it will be: one that is not the table's own may refuse to look keys up.
-        config = evolve(target.config, properties={**target.config.properties, **noted})
-        return evolve(
-            target,
-            plugins=evolve(target.plugins, index=found.instance),
-            snapshot=evolve(target.snapshot, timeline=evolve(target.timeline, config=config)),
-        )
+        return evolve(noting(target, noted), plugins=evolve(target.plugins, index=found.instance))
 
     def proven(target: WriteTarget) -> Comparison:
         return steady(target, look, lambda t: prove(t, found.instance, found.ref.name, was_global))
