@@ -255,7 +255,8 @@ class Trial:
         assert report.ok, [str(f) for f in report.findings]
         table.upsert(rows({row[0]: row[2] for row in expected}, "all", 9))
         assert [row[0] for row in rows_of(table)] == [row[0] for row in expected]
-        assert list(metadata_leaks(store, table.timeline(), services=True)) == []
+        left = list(metadata_leaks(store, table.timeline(), services=True))
+        assert left == [], left
 
     def _table(self, storage: Storage) -> Table:
         return opened(storage, self.scenario.options)

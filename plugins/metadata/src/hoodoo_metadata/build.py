@@ -239,6 +239,7 @@ def _build(
         {"operationType": "INDEX", "indexPartitionInfos": infos(wanted, target.timeline)},
     )
     own: set[str] = set()
+    late: list[WriteStat] = []
     for _ in range(_ATTEMPTS):
 
         def check(fresh: Timeline, seen: Timeline = target.timeline) -> None:
@@ -246,10 +247,12 @@ def _build(
 
         _sweep_others(table, target.timeline, wanted, own)
         try:
-            life.complete(content, check=check, beside=_beside(table, begun))
+            life.complete(content, check=check, beside=_beside(table, begun, late))
         except Behind:
             now = look()
-            own |= catch_up(target, now, wanted, ids, settings)
+            caught = catch_up(target, now, wanted, ids, settings)
+            own |= caught.keys
+            late += caught.unnamed
             settings.told(-1)  # whether what came is unique was not looked at
             target, life.timeline = now, now.timeline
         else:
@@ -302,8 +305,12 @@ def _begin(
 
 
 def _beside(
-    table: MetadataTable, begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]]
+    table: MetadataTable,
+    begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]],
+    late: Sequence[WriteStat],
 ) -> CoupledCommit:
+    """``late``: of log files that were put when their own instants were completed. The commit of the partition's
+    beginning names them, as no other can."""
     text = record_schema(table.data.config.version)
 
     def newest() -> str | None:
@@ -313,7 +320,9 @@ def _beside(
         found = []
         for instant, stats in begun:
             mine = evolve(instant, state=State.COMPLETED, completed=done.completed)
-            told = tuple(stat for stat in stats if not is_own(stat.partition_path))
+            made = {stat.partition_path for stat in stats}
+            named = (*stats, *(stat for stat in late if stat.partition_path in made))
+            told = tuple(stat for stat in named if not is_own(stat.partition_path))
             metadata = CommitMetadata(Operation.BULK_INSERT_PREPPED, told, extra={"schema": text})
             content = table.timeline.layout.encode_commit(metadata, "deltacommit")
             found.append((f"{FOLDER}/{table.timeline.path(mine)}", content))

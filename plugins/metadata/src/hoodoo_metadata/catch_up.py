@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import evolve
+from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.participant import ActionChange, ChangedKeys, TableState
 from hoodoo.model.commit import Operation, WriteStat
@@ -31,6 +31,15 @@ _CLEAN = "clean"
 def _matters(instant: Instant) -> bool:
     """Whether it changes files or keys."""
     return instant.traits.changes_files or instant.action == "restore"
+
+
+@frozen
+class CaughtUp:
+    """What was put. ``keys``: the log files of record keys; ``unnamed``: the stats of log files whose instant was
+    completed before they came, so that its commit does not name them."""
+
+    keys: frozenset[str] = frozenset()
+    unnamed: tuple[WriteStat, ...] = ()
 
 
 class Behind(HoodooError):
@@ -60,9 +69,9 @@ def catch_up(
     names: Sequence[str],
     ids: dict[str, list[str]],
     size: IndexSize,
-) -> set[str]:
-    """Add to the partitions ``names``, made of the look ``before``, what was completed until ``now``; the log files
-    of record keys that hold it. ``ids``: of the file groups that each began with; new ones come to it.
+) -> CaughtUp:
+    """Add to the partitions ``names``, made of the look ``before``, what was completed until ``now``.
+    ``ids``: of the file groups that each began with; new ones come to it.
 
     Raises CommitConflictError where something was undone meanwhile: that can't be added.
     """
@@ -78,9 +87,11 @@ def catch_up(
             "Build it again.",
         )
     new = sorted((i for i in new if _matters(i)), key=lambda i: order_key(i.completion_order))
-    for instant in new:
-        _add_files(now, instant, names, ids)
-    return _add_keys(before, now, new[-1], names, ids, size) if new else set()
+    unnamed = [stat for instant in new for stat in _add_files(now, instant, names, ids)]
+    if not new:
+        return CaughtUp()
+    keys = _add_keys(before, now, new[-1], names, ids, size)
+    return evolve(keys, unnamed=(*unnamed, *keys.unnamed))
 
 
 def _begun(target: TableState, instant: Instant, names: Sequence[str]) -> PendingDeltaCommit:
@@ -93,9 +104,12 @@ def _begun(target: TableState, instant: Instant, names: Sequence[str]) -> Pendin
     return PendingDeltaCommit.of(table, done, text, names)
 
 
-def _complete(begun: PendingDeltaCommit, stats: Sequence[WriteStat]) -> None:
-    if not begun.instant.is_completed:
-        begun.complete_alone(stats)
+def _complete(begun: PendingDeltaCommit, stats: Sequence[WriteStat]) -> Sequence[WriteStat]:
+    """The stats that its commit can't name any more."""
+    if begun.instant.is_completed:
+        return stats
+    begun.complete_alone(stats)
+    return ()
 
 
 def _work(
@@ -122,7 +136,7 @@ def _add_files(
     instant: Instant,
     names: Sequence[str],
     ids: Mapping[str, Sequence[str]],
-) -> None:
+) -> Sequence[WriteStat]:
     change = ActionChange(
         target.storage, target.timeline, instant, Operation.UNKNOWN, target.schema, engine=target.engine
     )  # fmt: skip
@@ -147,7 +161,7 @@ def _add_files(
     stats = put_deltas(begun.table.storage, begun.pending, deltas, begun.schema_text, begun.places)
     for partition in chosen(names):
         stats += partition.of_files(there)
-    _complete(begun, stats)
+    return _complete(begun, stats)
 
 
 def _still_there(target: TableState, change: FileChange) -> dict[str, dict[str, int]]:
@@ -180,16 +194,15 @@ def _add_keys(
     names: Sequence[str],
     ids: dict[str, list[str]],
     size: IndexSize,
-) -> set[str]:
+) -> CaughtUp:
     """The keys of the file slices that are others now: what they were goes, what they are comes."""
     partitions = [partition for partition in chosen(names) if partition.keys]
     old = {(s.partition_path, s.file_id): s for s in before.slices}
     new = {(s.partition_path, s.file_id): s for s in now.slices}
     went = [s for key, s in old.items() if new.get(key) != s]
     came = [s for key, s in new.items() if old.get(key) != s]
-    own: set[str] = set()
     if not partitions or not (went or came):
-        return own
+        return CaughtUp()
     rows = now.engine.union([now.keys_of(came), now.keys_of(went, len(came), deleted=True)])
     slices = [*came, *went]
     files = {n: (s.partition_path, s.file_id) for n, s in enumerate(slices)}
@@ -197,9 +210,11 @@ def _add_keys(
         now.storage, now.timeline, newest, Operation.UNKNOWN, now.schema, engine=now.engine,
         keys=ChangedKeys(now, rows, files), serializer=now.serializer,
     )  # fmt: skip
+    keys: set[str] = set()
+    unnamed: list[WriteStat] = []
     for partition in partitions:
         work = _work(now, newest, names, ids, FileChange(), change)
         stats = partition.catch_up(Missed(work, slices, size, ids))
-        own |= {stat.path for stat in stats}
-        _complete(work.begun, stats)
-    return own
+        keys |= {stat.path for stat in stats}
+        unnamed += _complete(work.begun, stats)
+    return CaughtUp(frozenset(keys), tuple(unnamed))
