@@ -323,6 +323,24 @@ def test_a_pending_compaction_is_run_first(tmp_path: Path, version: int) -> None
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
+def test_groups_of_a_pending_clustering_are_left_to_it(
+    tmp_path: Path, kind: str, version: int
+) -> None:
+    """Else its plan would name files that are not the newest ones any more."""
+    table = many(tmp_path, kind, version)
+    options = {"hoodoo.clustering.with.log.files": "true"} if kind == MOR else {}
+    planned = table.schedule_clustering(plan="size", order="linear", columns=["id"], options=options)
+    assert planned
+    assert set(table.rewrite_keys().left) == groups(table), "the plan has both"
+    check(table, tmp_path, expected())
+    table.run_clustering(planned)
+    assert not table.rewrite_keys().left
+    assert set(stored(table)[RECORD_KEY]) == {None}
+    check(table, tmp_path, expected())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_restored_to_before(tmp_path: Path, kind: str, version: int) -> None:
     """Files that store keys come back, and these are not looked at."""
     table = create(tmp_path, table_type=kind, table_version=version)

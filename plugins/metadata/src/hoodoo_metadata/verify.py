@@ -22,7 +22,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, told_files
-from hoodoo_metadata.first_commit_not_indexed import is_refused, why_stale
+from hoodoo_metadata.first_commit_not_indexed import is_doubled, why_stale
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.record_index.groups import IndexGroups
@@ -140,10 +140,10 @@ class LocationsCheck:
         key = rows.column("key").combine_chunks().cast(pa.string())
         return pa.table({"key": key, "place": _place(path, file_id)})
 
-    def _is_refused(self, bucket: FileSlice) -> bool:
+    def _is_doubled(self, bucket: FileSlice) -> bool:
         index = bucket.partition_path
         is_global = not is_partitioned(self.storage, index)
-        return is_global and is_refused(self.timeline.config, index)
+        return is_global and is_doubled(self.timeline.config, index)
 
     def _of_bucket(
         self, bucket: FileSlice, keys: pa.Array, places: pa.Array, told: pa.Table
@@ -152,7 +152,7 @@ class LocationsCheck:
         at = pc.index_in(keys, value_set=told.column("key").combine_chunks())
         missing = keys.filter(pc.is_null(at))
         # Of a key that was in two places the last entry may have gone with one of them.
-        if len(missing) and not (self._is_refused(bucket)):
+        if len(missing) and not self._is_doubled(bucket):
             rule = f"it lacks {len(missing)} keys, for example {some(missing[:3].to_pylist())}"
             yield Finding("metadata.keys", obj, f"{rule}; writers then insert them again", _FIX)
         here = _place(

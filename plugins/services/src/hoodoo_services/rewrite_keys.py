@@ -195,12 +195,16 @@ def _work(target: WriteTarget) -> Callable[[Instant], tuple[WriteStat, ...]] | N
 
 
 def rewritable(target: WriteTarget) -> list[FileSlice]:
+    """Without the groups of pending plans: a compaction or a clustering writes them anew without their keys, and a
+    plan whose files are others than it says has to be undone."""
+    planned = {*target.policy.compacting}
+    planned |= {group for plan in target.policy.clusterings for group in plan.groups}
     return [
         s
         for s in target.slices
         if stores_keys(s, target.config)
         and not s.row_logs
-        and (s.partition_path, s.file_id) not in target.policy.compacting
+        and (s.partition_path, s.file_id) not in planned
     ]
 
 

@@ -19,7 +19,7 @@ def rewrite_keys(
     """Rewrite the files that store record keys although these are virtual; where they are not yet, they become so.
 
     The table can be read and written meanwhile, and a run that was cut short is begun again. Exit code 1: files are
-    left that store them, for example those of a pending compaction.
+    left that store them, for example those of a pending compaction or clustering.
     """
     table = arguments.opened(path, options)
     with show.progress() as told:
