@@ -8,6 +8,7 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
@@ -39,14 +40,17 @@ def _delta_merge(path: str, change: pa.Table) -> None:
     assert done["num_target_rows_updated"] == change.num_rows, done
 
 
-def _compare(hoodoo_path: str, delta_path: str) -> None:
-    columns = [*data.KEY, "l_comment"]
+def _compare(hoodoo_path: str, delta_path: str, also: str | None = None) -> None:
+    columns = [*data.KEY, *([also] if also else []), "l_comment"]
     ours = hoodoo.open(hoodoo_path).read(columns=columns).to_arrow()
     theirs = DeltaTable(delta_path).to_pyarrow_table(columns=columns)
     fields = [
         pa.field(f.name, pa.string() if "string" in str(f.type) else f.type) for f in theirs.schema
     ]
     assert data.checksum(ours) == data.checksum(theirs.cast(pa.schema(fields)))
+    if also is not None:
+        sums = [pc.sum(rows.column(also)).as_py() for rows in (ours, theirs)]
+        assert sums[0] == sums[1], sums
 
 
 def _pairs(
@@ -89,6 +93,51 @@ def on_spark(report: Report, spark: Any, folder: str, scale: float, runs: int) -
 
 def locally(report: Report, folder: str, scale: float, runs: int) -> None:
     _pairs(report, folder, scale, runs, "local", 1.0, lambda change, _: change, "local")
+
+
+def statements(report: Report, folder: str, scale: float, runs: int) -> None:
+    """``table.merge`` beside deltalake's: whole rows, and one column of them, computed of both sides. Whose turn it is
+    changes with each run: both get the same changes, so both end with the same rows."""
+    table = data.plain(data.lineitem(scale))
+    ours, theirs = f"{folder}/hoodoo-statements", f"{folder}/delta-statements"
+    _load(ours, table)
+    shutil.rmtree(theirs, ignore_errors=True)
+    write_deltalake(theirs, table)
+    changes = [data.change(table, 0.01, 7000 + run) for run in range(runs)]
+    taxes = [change.select([*data.KEY, "l_tax"]) for change in changes]
+
+    def merge(run: int) -> None:
+        made = hoodoo.open(ours).merge(changes[run], on=data.KEY).when_matched_update_all()
+        done = made.when_not_matched_insert_all().execute()
+        assert (done.updated, done.inserted) == (changes[run].num_rows, 0)
+
+    def merge_column(run: int) -> None:
+        made = hoodoo.open(ours).merge(taxes[run], on=data.KEY)
+        done = made.when_matched_update({"l_tax": "target.l_tax + source.l_tax"}).execute()
+        assert done.updated == taxes[run].num_rows
+
+    def delta_column(run: int) -> None:
+        made = DeltaTable(theirs).merge(taxes[run], MATCH, source_alias="s", target_alias="t")
+        done = made.when_matched_update({"l_tax": "t.l_tax + s.l_tax"}).execute()
+        assert done["num_target_rows_updated"] == taxes[run].num_rows
+
+    report.in_turn(
+        {
+            "deltalake merge of 1 %, whole rows": lambda run: _delta_merge(theirs, changes[run]),
+            "hoodoo table.merge of 1 %, whole rows, bucket index": merge,
+        },
+        runs,
+        1.0,
+    )
+    _compare(ours, theirs)
+    report.in_turn(
+        {
+            "deltalake merge of 1 %, one column": delta_column,
+            "hoodoo table.merge of 1 %, one column, bucket index": merge_column,
+        },
+        runs,
+    )
+    _compare(ours, theirs, "l_tax")
 
 
 def wide(report: Report, folder: str, scale: float, runs: int) -> None:

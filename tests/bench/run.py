@@ -1,6 +1,6 @@
 """`tox -e bench`: every goal as a ratio in one run, on two cores.
 
-    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,wide,memory,
+    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,statements,wide,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
                                                             cluster,plans,beside,far]
@@ -23,7 +23,7 @@ import pyarrow as pa
 from tests.bench.measure import Report
 
 PARTS = (
-    "bulk", "merge", "logs_spark", "serializers", "local", "logs", "reads", "wide", "memory",
+    "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "memory",
     "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far",
 )  # fmt: skip
 
@@ -104,6 +104,8 @@ def main() -> None:
             spark.stop()
         if "local" in parts:
             merges.locally(report, folder, chosen.scale, chosen.runs)
+        if "statements" in parts:
+            merges.statements(report, folder, chosen.scale, chosen.runs)
         if "logs" in parts:
             merged.locally(report, folder, chosen.scale, chosen.runs)
         if "reads" in parts:

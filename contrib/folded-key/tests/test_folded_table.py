@@ -8,7 +8,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, OptionConflictError
+from hoodoo.errors import ConfigError, DuplicateKeyError, OptionConflictError
 
 SCHEMA = pa.schema([("email", pa.string()), ("city", pa.string())])
 VIRTUAL = {"hoodie.recordkey.virtual.enabled": "true"}
@@ -75,3 +75,15 @@ def test_on_spark(tmp_path: Path, spark: Any) -> None:
     commit = table.upsert(late)
     assert (commit.inserted, commit.updated) == (50, 50)
     assert len(cities(table)) == 150
+
+
+def test_a_merge_brings_in_no_key_twice(tmp_path: Path) -> None:
+    """Texts that differ may be one key, and a merge compares texts."""
+    table = hoodoo.create(
+        str(tmp_path / "people"), SCHEMA, record_key="email", key_generator="folded"
+    )
+    table.upsert(rows(("ada@x.org", "London")))
+    merge = table.merge(rows(("ADA@x.org", "Turin")), on="email").when_matched_update_all()
+    with pytest.raises(DuplicateKeyError):
+        merge.when_not_matched_insert_all().execute()
+    assert cities(table) == {"ada@x.org": "London"}

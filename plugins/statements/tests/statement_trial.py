@@ -168,6 +168,8 @@ def drawn_merge(draw: random.Random, partitioned: bool) -> Merge:
     ))  # fmt: skip
     whole = on == "target.id = source.id"
     made = Merge(on)
+    if draw.random() < 0.2 and "source.id = target.id" not in on and "+" not in on:
+        return Merge(on, update=(None, "all"), insert=(None, "all"))  # an upsert, by whole rows
 
     def maybe(sides: Sequence[str]) -> str | None:
         return predicate(draw, sides) if draw.random() < 0.6 else None

@@ -395,6 +395,70 @@ def test_a_merge_by_columns_needs_no_duckdb(table: Any, monkeypatch: pytest.Monk
         table.delete(where="id = 1")
 
 
+@pytest.mark.parametrize(
+    ("index", "partitioned", "on", "looks"),
+    [
+        ("bucket", False, "id", False),
+        ("simple", False, "source.id = target.id", False),
+        ("global_simple", True, "id", False),  # a row moves
+        ("bloom", True, ["id", "city"], False),
+        ("bloom", True, "id", True),  # its key may lie in another partition path
+        ("simple", False, ["id", "city"], True),
+        ("simple", False, "source.id = target.id and target.id > 0", True),
+    ],
+)
+def test_a_merge_of_whole_rows_by_key_is_an_upsert(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: str, partitioned: bool, on: Any, looks: bool
+) -> None:  # fmt: skip
+    """The index finds its rows; the table's are not read."""
+    made = hoodoo.create(
+        str(tmp_path / "u"), SCHEMA, record_key="id", index=index, partition_by="city" if partitioned else (),
+    )  # fmt: skip
+    made.upsert(rows((1, "oslo", 10.0), (2, "oslo", 20.0), (3, "rome", 30.0)))
+    looked = []
+    plan = statements.plan_scan
+    monkeypatch.setattr(statements, "plan_scan", lambda *a: looked.append(1) or plan(*a))
+    source = rows((2, "oslo", 2.0), (3, "rome" if "city" in on else "kyiv", 3.0), (9, "oslo", 9.0))
+    if on == ["id", "city"] and not partitioned:
+        source = source.filter(pc.field("id") != 3)
+    merge = made.merge(source, on=on).when_matched_update_all().when_not_matched_insert_all()
+    done = merge.execute()
+    assert (done.inserted, done.updated, done.deleted) == (1, source.num_rows - 1, 0)
+    assert bool(looked) == looks
+    found = {row[0]: row for row in stored(made)}
+    assert found == {
+        1: (1, "oslo", 10.0), 3: (3, "rome", 30.0),
+        **{r["id"]: (r["id"], r["city"], r["fare"]) for r in source.to_pylist()},
+    }  # fmt: skip
+    assert made.verify().ok
+
+
+def test_a_condition_beside_the_key_brings_in_no_key_twice(plain: Any) -> None:
+    merge = plain.merge(rows((1, "oslo", 1.0)), on="target.id = source.id and target.id > 1")
+    with pytest.raises(DuplicateKeyError, match="in the table already"):
+        merge.when_not_matched_insert_all().execute()
+    assert len(stored(plain)) == 3
+
+
+def test_whole_rows_of_a_key_that_lies_twice_are_refused(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "d"), SCHEMA, record_key="id")
+    table.bulk_insert(rows((1, "oslo", 1.0), (1, "oslo", 2.0), (2, "oslo", 3.0)))
+    merge = table.merge(rows((1, "oslo", 9.0)), on="id").when_matched_update_all()
+    with pytest.raises(DuplicateKeyError, match="share their record key"):
+        merge.when_not_matched_insert_all().execute()
+    assert [fare for _, _, fare in stored(table)] == [1.0, 2.0, 3.0]
+    assert not table.timeline().pending()
+
+
+def test_columns_are_matched_together(plain: Any) -> None:
+    """Rows whose columns are each in the source, but not in one row of it, belong to none."""
+    plain.upsert(rows((4, "oslo", 4.0), (5, "rome", 5.0)))
+    source = rows((1, "rome", 1.0), (3, "rome", -3.0), (4, "oslo", -4.0), (5, "oslo", 1.0))
+    merge = plain.merge(source, on=["city", "id"]).when_matched_update({"fare": "source.fare"})
+    assert merge.execute().updated == 2
+    assert [fare for _, _, fare in stored(plain)] == [10.0, 20.0, -3.0, -4.0, 5.0]
+
+
 def test_a_batch_of_a_stream_is_merged_once(table: Any) -> None:
     from hoodoo.timeline.batches import Batch
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, DuplicateKeyError
+from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Stream, Workspace, runs_once
 from hoodoo.hookspecs.index import (
     BucketPlace,
@@ -73,6 +74,10 @@ class Prepared:
     anywhere: LookupIndex | None = None
     # What somebody who has read the table makes of its rows.
     changes: RowChanges | None = None
+
+    @property
+    def places(self) -> Mapping[Group, int] | None:
+        return None if self.changes is None else self.changes.places
 
 
 @frozen
@@ -175,7 +180,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     looked: tuple[LookupIndex, pa.Table] | None = None
-    if prepared.kind.looks_up and prepared.changes is None:
+    if prepared.kind.looks_up and prepared.places is None:
         by = prepared.anywhere or target.lookup()
         looked = (by, locate(target, by, prepared.keyed, prepared.arriving))
     tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
@@ -360,9 +365,9 @@ def _tagged(
     arriving = prepared.arriving
     new = dict(arriving.puts)
     misplaced = False
-    if prepared.changes is not None:
+    if prepared.places is not None:
         stream: Stream = prepared.keyed
-        for (path, file_id), puts in sorted(prepared.changes.places.items()):
+        for (path, file_id), puts in sorted(prepared.places.items()):
             slots.existing(path, file_id)
             new[path] = new.get(path, 0) - puts
     elif looked is None:
@@ -396,7 +401,7 @@ def _tagged(
     if not prepared.kind.deletes:
         # Estimates may say that nothing is new where a row is: every path keeps a place for it. A
         # table with log files keeps it in a new file group, as filling one means to rewrite it.
-        least = 1 if target.logs is None and prepared.changes is None else 0
+        least = 1 if target.logs is None and prepared.places is None else 0
         weights = {path: max(least, rows) for path, rows in new.items() if max(least, rows)}
         plugins = target.plugins
         layout = plugins.filling_layout if prepared.kind.fills else plugins.new_layout

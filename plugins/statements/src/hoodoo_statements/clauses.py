@@ -57,11 +57,12 @@ class Clause:
 @frozen
 class Join:
     """Which rows of table and source belong together: ``condition`` over flat columns, or where ``equal`` is given,
-    those whose columns of these names (of the table, of the source) are equal; no two rows of the source are."""
+    those whose columns of these names (of the table, of the source) are equal, by pairs; no two rows of the source
+    have the same values."""
 
     condition: str
     reads: tuple[str, ...]
-    equal: tuple[str, str] | None = None
+    equal: tuple[tuple[str, str], ...] = ()
 
 
 @frozen

@@ -186,8 +186,14 @@ def check_written(target: WriteTarget, wanted: Counted, stats: Sequence[WriteSta
         for name in ("num_inserts", "num_updates", "num_deletes")
     ]
     if done != [wanted.coming, wanted.puts, wanted.deletes]:
-        raise DuplicateKeyError(
-            f"table {target.config.name}", f"has rows that share their record key: {wanted.puts} were to be updated and "
-            f"{wanted.deletes} deleted, and {done[1]} and {done[2]} would be.",
-            "Find them with table.verify(), and delete them by their key first.",
+        raise shared_keys(
+            target, f"{wanted.puts} were to be updated and {wanted.deletes} deleted, and {done[1]} and {done[2]} would be"
         )  # fmt: skip
+
+
+def shared_keys(target: WriteTarget, what: str) -> DuplicateKeyError:
+    return DuplicateKeyError(
+        f"table {target.config.name}",
+        f"has rows that share their record key: {what}.",
+        "Find them with table.verify(), and delete them by their key first.",
+    )

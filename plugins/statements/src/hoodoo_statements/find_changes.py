@@ -26,6 +26,7 @@ from hoodoo.read.step import PAYLOAD, ReadSlices
 
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Computed, Constant, Join, Taken, Value
 from hoodoo_statements.evaluate import Evaluator, Places, sql_type
+from hoodoo_statements.plain_join import PlainJoin
 from hoodoo_statements.text.scope import SOURCE, TARGET, flat
 
 # A row that says which row of the source belongs to one of the table (in `__seq`), and nothing else.
@@ -38,7 +39,7 @@ _ROWS, _BYTES = 1 << 19, 64 << 20
 @frozen
 class FindChanges:
     """Step: slices in (as :func:`hoodoo.read.step.payloads` packs them), tagged rows of the table's ``schema`` out, and
-    marks. ``reader`` gives the columns that ``clauses`` need. ``virtual``: record keys are made, not stored.
+    marks. ``reader`` gives the columns that ``clauses`` need. ``virtual``: record keys are made, not read.
     ``moves``: a row may change its partition path. ``source``: in the types that expressions see."""
 
     schema: pa.Schema
@@ -85,6 +86,7 @@ class _Work:
     evaluator: Evaluator
     source: pa.Table | None
     seq: int
+    plain: PlainJoin | None = None
 
     def changes(self, rows: pa.Table, slice_: FileSlice) -> Iterator[pa.Table]:
         clauses = self.step.clauses
@@ -105,13 +107,11 @@ class _Work:
 
     def _pairs(self, rows: pa.Table, join: Join) -> tuple[Places, Places]:
         assert self.source is not None
-        if join.equal is not None:
-            mine, theirs = join.equal
-            column = rows.column(mine)
-            known = one_array(self.source.column(theirs).cast(column.type))
-            found = pc.index_in(column, value_set=known, skip_nulls=True)
-            at = np.flatnonzero(np.asarray(pc.is_valid(found)))
-            return at, np.asarray(one_array(found.drop_null())).astype(np.int64)
+        if join.equal:
+            if self.plain is None:
+                types = [rows.column(mine).type for mine, _ in join.equal]
+                self.plain = PlainJoin.of(self.source, join.equal, types)
+            return self.plain.places(rows)
         seen = [n for n in join.reads if n.startswith(f"{TARGET}.")]
         target = _flat_columns(rows, TARGET, seen)
         theirs_seen = [n for n in join.reads if n.startswith(f"{SOURCE}.")]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from attrs import define, evolve, field
 from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.key_generator import record_key_columns
+from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.columns import SEQ, keyed, tagged
@@ -24,7 +25,7 @@ from hoodoo.write.row_changes import ChangesRows, RowChanges
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_statements.binding import Binder, Wanted, join
-from hoodoo_statements.clauses import Arrow, Clause, Clauses, Insert, Join
+from hoodoo_statements.clauses import Arrow, Clause, Clauses, Insert
 from hoodoo_statements.counting import (
     Counted,
     OnlyMarks,
@@ -32,13 +33,16 @@ from hoodoo_statements.counting import (
     check_written,
     counted,
     refuse_doubles,
+    shared_keys,
 )
 from hoodoo_statements.find_changes import FindChanges
 from hoodoo_statements.inserts import inserted_rows
+from hoodoo_statements.plain_join import PlainJoin, plain
 from hoodoo_statements.source_range import never_matches, within
 from hoodoo_statements.text.parse import Expression
-from hoodoo_statements.text.pruning import equalities, implied
+from hoodoo_statements.text.pruning import implied, only_equal
 from hoodoo_statements.text.scope import SOURCE, TARGET, Scope
+from hoodoo_statements.whole_rows import tells_values, whole_rows
 
 # Tasks for each core: files differ in size.
 _TASKS_PER_CORE = 2
@@ -80,7 +84,12 @@ class Statement(ChangesRows):
 
     def changes(self, target: WriteTarget, workspace: Workspace, instant: str) -> RowChanges:
         """Reads the table as ``target`` shows it. Raises the errors of a statement that can't be right."""
-        bound, source = self.bind(target), evolve(self.table.source(), timeline=target.timeline)
+        bound = self.bind(target)
+        whole = whole_rows(self.source, bound.clauses, bound.inserts, target, instant)
+        if whole is not None:
+            rows = target.engine.stage(target.engine.source(whole), workspace)
+            return RowChanges(rows, None, frozenset(), partial(self._put, target, whole.num_rows))
+        source = evolve(self.table.source(), timeline=target.timeline)
         plan = None if bound.nothing else plan_scan(source, bound.columns, bound.where)
         found = self._found(target, workspace, bound, source, plan)
         schema, engine = tagged(keyed(target.schema)), target.engine
@@ -101,6 +110,16 @@ class Statement(ChangesRows):
         self.inserted, self.updated, self.deleted = coming, done.puts + moved, done.deletes - moved
         read = frozenset((s.partition_path, s.file_id) for s in (plan.slices if plan else ()))
         return RowChanges(rows, done.places, read, partial(_check, target, done))
+
+    def _put(self, target: WriteTarget, rows: int, stats: Sequence[WriteStat]) -> None:
+        """Whole ``rows`` were put, each in the place of one row or of none. Those that moved went from elsewhere."""
+        came, went, stayed = (
+            sum(getattr(s, name) for s in stats)
+            for name in ("num_inserts", "num_deletes", "num_updates")
+        )
+        if came + stayed != rows:
+            raise shared_keys(target, f"{rows} were put, and {came + stayed} would be")
+        self.inserted, self.updated, self.deleted = came - went, stayed + went, 0
 
     def bind(self, target: WriteTarget) -> Bound:
         """The statement over the columns that the table has in ``target``."""
@@ -124,7 +143,7 @@ class Statement(ChangesRows):
         joined, compared = (None, None)
         if self.source is not None:
             joined, compared = join(binder, self.on, target.generator.record_key_fields)
-            joined = self._plain(joined, compared, seen)
+            joined = evolve(joined, equal=self._equal(compared, seen))
         clauses = Clauses(
             tuple(c for c, _ in matched), tuple(c for c, _ in unmatched), joined, bool(inserts)
         )
@@ -132,22 +151,17 @@ class Statement(ChangesRows):
         whole = compared is not None and self._whole_key(compared, target)
         return Bound(clauses, inserts, where, _columns(clauses, target), whole, nothing)
 
-    def _plain(self, found: Join, compared: Expression, seen: pa.Schema) -> Join:
-        """Arrow finds the rows by itself where one column is compared with one, whose values differ in the source."""
-        pairs = list(equalities(compared.tree))
-        if len(pairs) != 1 or len(compared.columns) != 2 or compared.tree.unnest().key != "eq":
-            return found
-        mine, theirs = pairs[0]
-        column, values = seen.field(mine), self._source.column(theirs)
-        plain = (pa.types.is_integer, pa.types.is_string, pa.types.is_date32)
-        if not any(kind(column.type) and kind(values.type) for kind in plain):
-            return found
+    def _equal(self, compared: Expression, seen: pa.Schema) -> tuple[tuple[str, str], ...]:
+        """Arrow finds the rows by itself where columns are compared, whose values together differ in the source."""
+        pairs = only_equal(compared.tree)
+        types = [seen.field(mine).type for mine, _ in pairs]
+        values = [self._source.column(theirs).type for _, theirs in pairs]
+        if not pairs or not all(plain(*both) for both in zip(types, values, strict=True)):
+            return ()
         try:
-            values = values.cast(column.type)
+            return pairs if PlainJoin.of(self._source, pairs, types).distinct else ()
         except pa.ArrowInvalid:
-            return found
-        valid = values.drop_null()
-        return found if len(valid.unique()) < len(valid) else evolve(found, equal=(mine, theirs))
+            return ()
 
     @property
     def _source(self) -> pa.Table:
@@ -178,11 +192,10 @@ class Statement(ChangesRows):
     def _whole_key(self, compared: Expression, target: WriteTarget) -> bool:
         """Whether rows are matched by all columns of the record key, and by nothing that one key may have several of."""
         fields = set(target.generator.record_key_fields)
-        pairs = list(equalities(compared.tree))
-        mine = {name for name, _ in pairs}
+        mine = {name for name, _ in only_equal(compared.tree)}
         if not target.index.is_global:
             mine -= set(target.generator.partition_fields) - fields
-        return bool(fields) and mine == fields and len(compared.columns) == 2 * len(pairs)
+        return bool(fields) and mine == fields and tells_values(target.generator)
 
     def _found(
         self,
@@ -203,7 +216,7 @@ class Statement(ChangesRows):
             bound.clauses,
             target.generator,
             target.merger,
-            target.virtual is not None,
+            _makes_keys(bound.clauses, target),
             not index.is_global or index.moves_partitions,
             None if self.source is None else engine.side(self.source),
         )
@@ -222,7 +235,7 @@ def _columns(clauses: Clauses, target: WriteTarget) -> tuple[str, ...]:
     }
     if clauses.join is not None:
         needed |= {n.partition(".")[2] for n in clauses.join.reads if n.startswith(f"{TARGET}.")}
-    needed |= {RECORD_KEY} if target.virtual is None else set(record_key_columns(generator))
+    needed |= set(record_key_columns(generator)) if _makes_keys(clauses, target) else {RECORD_KEY}
     updates = [c for c in clauses.all if c.values is not None]
     if updates:
         anew = set.intersection(*(set(c.values or ()) for c in updates))
@@ -236,6 +249,18 @@ def _columns(clauses: Clauses, target: WriteTarget) -> tuple[str, ...]:
             needed |= set(schema.names)
     known = stored(schema, target.config)
     return tuple(n for n in known.names if n in needed)
+
+
+def _makes_keys(clauses: Clauses, target: WriteTarget) -> bool:
+    """Whether the keys of rows are made of their columns: they are not stored, or these columns are read anyway. Files
+    that are written say whether such a key is there; log files don't."""
+    if target.virtual is not None:
+        return True
+    read = {mine for mine, _ in clauses.join.equal} if clauses.join is not None else set()
+    columns = set(record_key_columns(target.generator))
+    return (
+        target.logs is None and tells_values(target.generator) and bool(columns) and columns <= read
+    )
 
 
 def _both(one: pc.Expression | None, other: pc.Expression | None) -> pc.Expression | None:

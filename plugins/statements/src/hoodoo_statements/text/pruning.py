@@ -64,6 +64,12 @@ def equalities(tree: exp.Expression) -> Iterator[tuple[str, str]]:
                 yield sides[TARGET], sides[SOURCE]
 
 
+def only_equal(tree: exp.Expression) -> tuple[tuple[str, str], ...]:
+    """These pairs where ``tree`` says nothing else; else none."""
+    pairs = tuple(equalities(tree))
+    return pairs if len(pairs) == sum(1 for _ in conjuncts(tree)) else ()
+
+
 def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
     tree = tree.unnest()
     if isinstance(tree, exp.And):
