@@ -11,6 +11,7 @@ import hudi
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import (
+    CommitConflictError,
     ConfigError,
     CorruptTableError,
     HoodooWarning,
@@ -260,6 +261,21 @@ def test_it_is_compacted_and_cleaned(tmp_path: Path) -> None:
     assert table.compact_metadata()
     assert table.compact_metadata() == ()
     right(path, 21)
+
+
+def test_a_refused_rollback_leaves_it_as_it_is(tmp_path: Path) -> None:
+    """Its base files hold the write, so that it would have to be made anew; but nothing is undone."""
+    path = tmp_path / "t"
+    table = create(path)
+    table.upsert(rows(range(5), 1))
+    newest = table.upsert(rows(range(3, 9), 2)).instant
+    table.compact_metadata()
+    table.schedule_clustering(order="linear", columns=["v"])
+    with pytest.raises(CommitConflictError, match="may build on it"):
+        table.rollback(newest)
+    assert table.config.metadata_partitions == ALL
+    assert table.locate(rows([1, 8], 2).select([0, 1])).num_rows == 2
+    right(path, 9)
 
 
 def test_a_partition_that_is_not_kept_is_dropped_before_the_first_write(tmp_path: Path) -> None:

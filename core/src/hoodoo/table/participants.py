@@ -104,11 +104,13 @@ class TableParticipants:
         )
 
     # --- what undoes more than a participant can follow -------------------------------------------
-    def before_rollback(self, instant: str) -> bool:
-        """Called before a completed ``instant`` is undone; the answer is for :meth:`after_rollback`."""
+    def before_rollback(self, instant: str, check: Callable[[], None]) -> bool:
+        """Called before a completed ``instant`` is undone; the answer is for :meth:`after_rollback`. ``check`` raises
+        where that is refused: then nothing is made anew."""
         table = self.table
         held = self.each.holds(table.storage, table.timeline(), instant)
         if held:
+            check()
             self._retire()
         return held
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, overload
 
 from hoodoo.actions.rollback.recovery import recover
+from hoodoo.actions.rollback.run import check, undoable
 from hoodoo.actions.rollback.run import rollback as undo
-from hoodoo.actions.rollback.run import undoable
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.outcome import RolledBack
 from hoodoo.table.call_action import call_action
@@ -74,7 +74,7 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
         done = tuple(one.instant for one in recovered.done)
         participants.repair()
         return done
-    held = participants.before_rollback(instant)
+    held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()
     timeline = table.timeline()
     found = undoable(table.storage, timeline, instant)
@@ -87,4 +87,4 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
 def check_rollback(table: TableHandle, instant: str) -> None:
     """Raises what :meth:`rollback` of ``instant`` raises before it changes anything."""
     table.check_writable()
-    undoable(table.storage, table.timeline(), instant)
+    check(table.storage, table.timeline(), instant)

@@ -55,6 +55,23 @@ def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:
     return found[0]
 
 
+def check(storage: Storage, timeline: Timeline, requested: str) -> None:
+    """Raises what a rollback of the instant ``requested`` raises before it changes anything."""
+    found = undoable(storage, timeline, requested)
+    begun = (i for i in timeline.pending() if i.action == "rollback")
+    if all(publish.target_of(storage, timeline, mine) != requested for mine in begun):
+        _refuse(storage, timeline, found)
+
+
+def _refuse(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+    if instant.is_completed:
+        refuse_unless_newest(storage, timeline, instant)
+        what = f"rollback of {instant.requested}"
+        refuse_missing(storage, timeline, [instant], data_files(storage), what)
+    else:
+        refuse_begun_slices(storage, timeline, instant)
+
+
 def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack:
     """Undo ``instant``: a pending one, or the newest completed write.
 
@@ -66,12 +83,7 @@ def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBa
     done = _begun(storage, timeline, instant)
     if done is not None:
         return done
-    if instant.is_completed:
-        refuse_unless_newest(storage, timeline, instant)
-        what = f"rollback of {instant.requested}"
-        refuse_missing(storage, timeline, [instant], data_files(storage), what)
-    else:
-        refuse_begun_slices(storage, timeline, instant)
+    _refuse(storage, timeline, instant)
     with Beating(storage) as beats, _told(storage, timeline, instant) as events:
         mine, plan = announce(storage, timeline, instant, beats)
         mine, removed = execute(storage, timeline, mine, instant, plan)
