@@ -1,15 +1,20 @@
-"""Where the tests' tables are, in memory where there is room for them; what is left to the trials; what takes longest.
+"""Where the tests' tables are, in memory where there is room for them; what is left to the trials; what takes longest;
+and that what is to run in Spark does.
 
 Every step of a write is made durable; on a disk the tests would wait for that most of the time.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
+from attrs import evolve
 
 _MEMORY = "/dev/shm"
 _ROOM = 4 << 30  # bytes; a whole run needs less than one GiB
@@ -41,6 +46,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[_LEFT] = len(left)
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not item.get_closest_marker("trial")]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def spark_does_small_things_itself() -> Iterator[None]:
+    """All data of tests is small, and would be written in the driver's process. ``HOODOO_SPARK_SMALL=here`` leaves that as
+    users have it."""
+    near = importlib.util.find_spec("hoodoo_spark") and importlib.import_module("hoodoo_spark.near")
+    if not near or os.environ.get("HOODOO_SPARK_SMALL"):
+        yield
+        return
+    usual = near.SMALL_BYTES
+    near.SMALL_BYTES = evolve(usual, default="0")
+    yield
+    near.SMALL_BYTES = usual
 
 
 _SECONDS: Counter[str] = Counter()

@@ -21,3 +21,29 @@ class TestSpark(EngineContract):
     @pytest.fixture
     def workspace(self, workspace: Workspace) -> Workspace:
         return workspace
+
+
+class TestNear(EngineContract):
+    """What is small is done here, by the local engine."""
+
+    @pytest.fixture
+    def engine(self, spark: Any) -> Any:
+        from hoodoo.hookspecs.registration import Settings
+        from hoodoo_spark.near import on_session
+
+        return on_session(spark, Settings(options={"hoodoo.spark.small.bytes": "4MB"}))
+
+    @pytest.fixture
+    def workspace(self, workspace: Workspace) -> Workspace:
+        return workspace
+
+
+class TestNearAndFar(TestNear):
+    """Some rows are here, some are staged by Spark's tasks, and what says that it reads files runs there."""
+
+    @pytest.fixture
+    def engine(self, spark: Any) -> Any:
+        from hoodoo.hookspecs.registration import Settings
+        from hoodoo_spark.near import on_session
+
+        return on_session(spark, Settings(options={"hoodoo.spark.small.bytes": "1KB"}))

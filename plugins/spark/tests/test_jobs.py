@@ -1,4 +1,5 @@
-"""How many jobs of Spark an upsert of 1,000 rows takes, in a session that has written before."""
+"""How many jobs of Spark an upsert of 1,000 rows takes, in a session that has written before: with rows that go on in the
+driver's process, as they do by default, and in Spark's tasks."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from typing import Any
 import hoodoo
 import pytest
 
-pytestmark = [pytest.mark.spark, pytest.mark.trial]
+pytestmark = pytest.mark.spark
 
-# Of these one for each shuffle is adaptive execution's, which runs the halves of a shuffle as two jobs.
+# In tasks. Of these one for each shuffle is adaptive execution's, which runs the halves of a shuffle as two jobs.
 MOST = {
     "BUCKET": 4,
     "SIMPLE": 6,
@@ -27,15 +28,29 @@ def jobs(spark: Any) -> int:
     return int(context.statusStore().jobsList(spark.sparkContext._jvm.java.util.ArrayList()).size())
 
 
-@pytest.mark.parametrize("index", MOST)
-def test_a_small_upsert_takes_few_jobs(spark: Any, tmp_path: Path, index: str) -> None:
+# With small rows in the driver's process.
+SMALL = 1
+
+
+@pytest.mark.parametrize(
+    ("index", "small"),
+    [
+        pytest.param(
+            index, small, marks=() if (index, small) == ("BUCKET", "4MB") else pytest.mark.trial
+        )
+        for index in MOST
+        for small in ("0", "4MB")
+    ],
+)
+def test_a_small_upsert_takes_few_jobs(spark: Any, tmp_path: Path, index: str, small: str) -> None:
     rows = spark.range(1000).selectExpr(
         "id", "CONCAT('c', id % 3) AS city", "id * 0.5D AS fare", "1L AS ts"
     )
+    options = {"hoodie.index.type": index, "hoodoo.spark.small.bytes": small}
+    if index == "BUCKET":
+        options["hoodie.bucket.index.num.buckets"] = "4"
     table = hoodoo.create(
-        str(tmp_path / "t"), rows.schema, record_key="id", partition_by="city", ordering="ts",
-        options={"hoodie.index.type": index, "hoodie.bucket.index.num.buckets": "4"} if index == "BUCKET"
-        else {"hoodie.index.type": index},
+        str(tmp_path / "t"), rows.schema, record_key="id", partition_by="city", ordering="ts", options=options
     )  # fmt: skip
     table.insert(rows)
     table.upsert(rows.limit(1))
@@ -45,4 +60,4 @@ def test_a_small_upsert_takes_few_jobs(spark: Any, tmp_path: Path, index: str) -
     )
     commit = table.upsert(newer)
     assert (commit.updated, commit.inserted) == (500, 500)
-    assert 0 < jobs(spark) - before <= MOST[index]
+    assert 0 < jobs(spark) - before <= (MOST[index] if small == "0" else SMALL)

@@ -78,7 +78,7 @@ def test_connect(tmp_path: Path) -> None:
     given = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
     given["PYSPARK_PYTHON"] = sys.executable
     done = subprocess.run(
-        [sys.executable, str(job), str(tmp_path)], capture_output=True, text=True, check=False, env=given
+        [sys.executable, str(job), str(tmp_path)], capture_output=True, text=True, check=False, env=given, cwd=tmp_path
     )  # fmt: skip
     assert done.returncode == 0 and "connected" in done.stdout, done.stderr[-4000:]
 
@@ -96,7 +96,7 @@ def test_registered() -> None:
 
 @pytest.mark.spark
 def test_the_users_session(spark: Any) -> None:
-    from hoodoo_spark.engine import from_settings
+    from hoodoo_spark.near import from_settings
 
     before = dict(spark.sparkContext.getConf().getAll())
     engine = from_settings(Settings())

@@ -34,7 +34,8 @@ class Task:
 
 
 class Step(Protocol):
-    """A pure function over batches, with the schema that it promises to return."""
+    """A pure function over batches, with the schema that it promises to return. ``reads``, where it has such an
+    attribute: how many bytes of stored files it reads at most, beside those of payloads."""
 
     @property
     def out_schema(self) -> pa.Schema: ...
@@ -115,7 +116,8 @@ class Engine(Protocol):
         """A stream over ``data``. It may be evaluated only once: see :meth:`stage`."""
 
     def tasks(self, payloads: Sequence[bytes]) -> Stream:
-        """One partition per payload, holding one row of the single binary column ``payload``."""
+        """One partition per payload (:class:`hoodoo.model.payload.Payload` says what its task reads), holding one row
+        of the single binary column ``payload``."""
 
     def map(self, stream: Stream, step: Step) -> Stream:
         """``step`` over each partition of ``stream``. Lazy."""

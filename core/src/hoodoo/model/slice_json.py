@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from attrs import asdict
 
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+from hoodoo.model.payload import Payload
 
 
-def pack(slices: Sequence[FileSlice]) -> bytes:
-    return json.dumps([asdict(slice_) for slice_ in slices], separators=(",", ":")).encode()
+def pack(slices: Sequence[FileSlice]) -> Payload:
+    content = json.dumps([asdict(slice_) for slice_ in slices], separators=(",", ":")).encode()
+    return Payload.of(content, sum(slice_.size for slice_ in slices))
 
 
 def unpack(payload: bytes) -> list[FileSlice]:

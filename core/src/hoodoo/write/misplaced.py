@@ -27,9 +27,8 @@ def where_rows_stay(
     if len(paths) == 1 and set(pc.unique(found.column("partition_path")).to_pylist()) == paths:
         return found, not follows
     if target.logs is not None:
-        moving = target.engine.collect(
-            target.engine.map(staged, MovingKeys(target.engine.side(found)))
-        )
+        step = MovingKeys(target.engine.side(found))
+        moving = target.engine.collect(target.engine.map(staged, step))
         if not moving.num_rows:
             return found, not follows
         stored = with_meta(without_meta(own_columns(staged)))

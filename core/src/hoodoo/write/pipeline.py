@@ -212,18 +212,11 @@ def write(
         return WriteResult(())
     exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
-        stored,
-        target.engine.side(plan_table(planned.slots)),
-        target.storage,
-        target.file_format,
-        target.merger,
-        pending,
-        _logs(target, stored),
-        target.merge_rule(stored).narrowed([RECORD_KEY]),
-        prepared.kind.matches,
-        target.plugins.changes,
-        target.joined is not None and target.joined.keys,
-    )
+        stored, target.engine.side(plan_table(planned.slots)), target.storage, target.file_format,
+        target.merger, pending, _logs(target, stored), target.merge_rule(stored).narrowed([RECORD_KEY]),
+        prepared.kind.matches, target.plugins.changes, target.joined is not None and target.joined.keys,
+        sum(slot.work for slot in planned.slots),
+    )  # fmt: skip
     written = target.engine.map(exchanged, step)
     if not step.tells_keys:
         return WriteResult(read_stats(target.engine.collect(written)))
@@ -268,15 +261,10 @@ def _log_plan(
         return None
     knows = target.computed is not None
     return LogPlan(
-        instant,
-        target.timeline.layout,
-        take_inserts=knows,
-        begin_groups=knows and kind.begins_logs,
-        partial=prepared.partial,
-        pending=target.policy.compacting,
-        tells_slice=target.plugins.changes is not None,
-        begun=begun,
-    )
+        instant, target.timeline.layout, take_inserts=knows, begin_groups=knows and kind.begins_logs,
+        partial=prepared.partial, pending=target.policy.compacting,
+        tells_slice=target.plugins.changes is not None, begun=begun,
+    )  # fmt: skip
 
 
 def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:

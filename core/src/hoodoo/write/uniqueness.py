@@ -19,6 +19,7 @@ from hoodoo.merge.pairs import flat
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
+from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.write.target import WriteTarget
 
@@ -47,9 +48,8 @@ def shared_key(
     )
     (few, few_instant), (many, many_instant) = sides
     engine = target.engine
-    held = engine.collect(
-        engine.map(_tasks(target, few), BroughtKeys(target.storage, target.file_format, few_instant.requested))
-    )  # fmt: skip
+    brought = BroughtKeys(target.storage, target.file_format, few_instant.requested)
+    held = engine.collect(engine.map(_tasks(target, few), brought))
     if not held.num_rows:
         return None
     step = BroughtKeys(
@@ -66,7 +66,7 @@ def _inserting(stats: Iterable[WriteStat]) -> Iterator[WriteStat]:
 
 
 def _tasks(target: WriteTarget, stats: list[WriteStat]) -> Stream:
-    return target.engine.tasks([s.path.encode() for s in stats])
+    return target.engine.tasks([Payload.of(s.path.encode(), s.file_size) for s in stats])
 
 
 @frozen

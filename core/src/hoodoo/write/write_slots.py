@@ -46,6 +46,7 @@ class WriteSlots:
     matches: bool = True
     changes: ChangeLogFormat | None = None
     tells_keys: bool = False
+    reads: int = 0  # bytes of the files that are rewritten
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -61,14 +62,8 @@ class WriteSlots:
             self.changes, key_changes,
         )  # fmt: skip
         append = AppendLog(
-            self.schema,
-            self.storage,
-            self.file_format,
-            self.pending,
-            self.logs,
-            self.keys,
-            key_changes,
-        )
+            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys, key_changes
+        )  # fmt: skip
         filled = (batch for batch in batches if batch.num_rows)
         for slot, group in itertools.groupby(filled, key=_slot):
             rows = pa.Table.from_batches(list(group)).combine_chunks()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from attrs import frozen
 from hoodoo.engine.crossing import Crossing, usual_serializer
 from hoodoo.errors import EngineError, HoodooError
 from hoodoo.hookspecs.engine import Step, Stream, Workspace
-from hoodoo.hookspecs.registration import PluginRef, Settings
+from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
 
@@ -27,14 +28,9 @@ from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked
-from hoodoo_spark.session import find, is_connect, parallelism, refuse_unshared
+from hoodoo_spark.session import is_connect, parallelism, refuse_unshared
 from hoodoo_spark.stream import Leg, SparkStream, mapped, of_payloads, own, piece_bytes, run, united
 from hoodoo_spark.types import arrow_schema, frame_schema
-
-
-def from_settings(settings: Settings) -> SparkEngine:
-    """The engine on the active SparkSession, or on a local one started here."""
-    return SparkEngine(find())
 
 
 def is_dataframe(data: Any) -> bool:
@@ -48,7 +44,7 @@ def is_dataframe(data: Any) -> bool:
 @frozen
 class SparkEngine:
     """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the ``SparkSession`` given, a classic one or one of
-    Spark Connect."""
+    Spark Connect. All of it runs in tasks; what is small may run elsewhere: :mod:`hoodoo_spark.near`."""
 
     spark: Any
     name: str = "spark"
@@ -97,20 +93,34 @@ class SparkEngine:
         return SparkStream(upstream.schema, (Leg(ordered, ReadPacked(crossing), parts),))
 
     def stage(self, stream: Stream, workspace: Workspace) -> SparkStream:
+        payloads, _size = self.staged(stream, workspace)
+        read = staging.ReadStaged(workspace.storage, stream.schema)
+        return mapped(self._tasks(payloads), read)
+
+    def staged(
+        self, stream: Stream, workspace: Workspace, small: int = 0
+    ) -> tuple[list[bytes], int]:
+        """The payloads for :class:`~hoodoo_spark.stage.ReadStaged`, one for each partition of the stream, and the bytes of
+        its rows. ``small``: of about so many bytes of rows the payloads hold them themselves."""
         upstream = own(stream)
         storage, prefix = workspace.storage, workspace.prefix.rstrip("/")
-        end = staging.WriteStaged(storage, prefix, uuid.uuid4().hex, upstream.schema)
-        rows = self._act(upstream, end)
-        paths = [bytes(row["payload"]).decode() for row in rows]
-        if upstream.count is not None and [row["origin"] for row in rows] != list(
-            range(upstream.count)
-        ):
+        end = staging.WriteStaged(storage, prefix, uuid.uuid4().hex, upstream.schema, small)
+        pieces = self._act(upstream, end)
+        origins = list(dict.fromkeys(row["origin"] for row in pieces))
+        payloads = [
+            b"".join(bytes(row["payload"]) for row in of_one)
+            for _origin, of_one in groupby(pieces, key=lambda row: row["origin"])
+        ]
+        if upstream.count is not None and origins != list(range(upstream.count)):
             raise EngineError(
-                "stage", f"ran {len(rows)} partitions of {upstream.count}.", "Run the action again."
+                "stage",
+                f"ran {len(origins)} partitions of {upstream.count}.",
+                "Run the action again.",
             )
-        staging.check_complete(paths, storage, prefix)
-        read = staging.ReadStaged(storage, upstream.schema)
-        return mapped(self._tasks(path.encode() for path in paths), read)
+        paths = [path for payload in payloads if (path := staging.path_in(payload)) is not None]
+        if paths:
+            staging.check_complete(paths, storage, prefix)
+        return payloads, sum(map(staging.size_in, payloads))
 
     def union(self, streams: Sequence[Stream]) -> SparkStream:
         return united(own(stream) for stream in streams)

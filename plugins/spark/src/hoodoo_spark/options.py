@@ -26,3 +26,17 @@ COMMIT_BYTES = Option(
     "1073741824",
     kind=Size(1),
 )
+SMALL_BYTES = Option(
+    "hoodoo.spark.small.bytes",
+    "Bytes of rows, in memory, up to which a write on Spark goes on in the driver's process once Spark has made them, "
+    "instead of in further jobs. 0: never.",
+    "4194304",
+    kind=Size(0),
+)
+SMALL_READS = Option(
+    "hoodoo.spark.small.read.bytes",
+    "Bytes of stored files that such a write reads or rewrites in the driver's process at most; steps that need more "
+    "run in Spark's tasks.",
+    "67108864",
+    kind=Size(0),
+)

@@ -7,7 +7,7 @@ from typing import Any
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
-from hoodoo_spark.options import COMMIT_BYTES, STREAMING
+from hoodoo_spark.options import COMMIT_BYTES, SMALL_BYTES, SMALL_READS, STREAMING
 
 
 @hookimpl
@@ -15,9 +15,9 @@ def hoodoo_engines() -> list[Registration]:
     return [
         Registration(
             "spark",
-            "hoodoo_spark.engine:from_settings",
+            "hoodoo_spark.near:from_settings",
             aliases=("pyspark", "source:pyspark"),
-            options=(*STREAMING, COMMIT_BYTES),
+            options=(*STREAMING, COMMIT_BYTES, SMALL_BYTES, SMALL_READS),
             summary="Python workers of a Spark cluster, fed with Arrow; needs no jar.",
         )
     ]

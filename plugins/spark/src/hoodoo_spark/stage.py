@@ -1,10 +1,13 @@
-"""Staging: every partition of a stream as one Arrow IPC file in the workspace, written once."""
+"""Staging: every partition of a stream as one Arrow IPC file in the workspace, written once; or, where it is small, as
+bytes in the hands of the driver."""
 
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import pyarrow as pa
 from attrs import frozen
@@ -14,6 +17,13 @@ from hoodoo.storage.api import Storage
 
 from hoodoo_spark.packed import Out
 
+# What a payload begins with: what follows, a path or rows, and how many bytes the rows have in memory.
+_HEAD = struct.Struct(">8sq")
+_PATH, _ROWS = b"path", b"rows"
+# Of how many partitions the driver takes rows, and how many bytes of each in any case: it may have thousands.
+_PARTITIONS = 1024
+_LEAST = 16 << 10
+
 
 @frozen
 class WriteStaged:
@@ -21,60 +31,111 @@ class WriteStaged:
 
     The name is the driver's: a retry, or a speculative copy, that finds the file there takes it and
     drops its own, so that all readers see one evaluation even of a source that is not deterministic.
-    Returns one packed row that holds the name.
+    Returns one packed row: a payload for :class:`ReadStaged`. Of a partition that has few of ``small`` bytes it holds
+    the rows themselves, and there is no file.
     """
 
     storage: Storage
     prefix: str
     token: str
     schema: pa.Schema
+    small: int = 0
     route: int = 0
 
     def path(self, number: int) -> str:
         return f"{self.prefix}/stage-{self.token}-{number:06d}.arrow"
 
     def __call__(self, batches: Iterator[pa.RecordBatch], origin: int) -> Iterator[pa.RecordBatch]:
-        path = self.path(origin)
+        held: list[pa.RecordBatch] = []
+        size, most = 0, _share(self.small, origin)
+        for batch in batches:
+            if batch.num_rows:
+                held.append(batch)
+                size += batch.nbytes
+            if size > most:
+                break
+        if size <= most:
+            sink = pa.BufferOutputStream()
+            self._write(sink, held)
+            content = _HEAD.pack(_ROWS, size) + sink.getvalue().to_pybytes()
+        else:
+            size = self._put(self.path(origin), chain(held, batches))
+            content = _HEAD.pack(_PATH, size) + self.path(origin).encode()
+        out = Out(origin, 1 << 20)
+        yield from out.message(0, 0, None, pa.py_buffer(content))
+        if out.rows:
+            yield out.flush()
+
+    def _put(self, path: str, batches: Iterable[pa.RecordBatch]) -> int:
         handle, local = tempfile.mkstemp(suffix=".arrow", dir=self.storage.scratch())
         os.close(handle)
         try:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with (
-                pa.OSFile(local, "wb") as sink,
-                pa.ipc.new_stream(sink, self.schema, options=options) as writer,
-            ):
-                for batch in batches:
-                    if batch.num_rows:
-                        writer.write_batch(batch)
+            with pa.OSFile(local, "wb") as sink:
+                size = self._write(sink, batches)
             self.storage.put_file_if_absent(path, local)
         finally:
             if os.path.exists(local):
                 os.unlink(local)
-        out = Out(origin, 1 << 20)
-        yield from out.message(0, 0, None, pa.py_buffer(path.encode()))
-        yield out.flush()
+        return size
+
+    def _write(self, sink: pa.NativeFile, batches: Iterable[pa.RecordBatch]) -> int:
+        """The bytes of the rows."""
+        size = 0
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(sink, self.schema, options=options) as writer:
+            for batch in batches:
+                if batch.num_rows:
+                    writer.write_batch(batch)
+                    size += batch.nbytes
+        return size
+
+
+def _share(small: int, origin: int) -> int:
+    """How many bytes of rows partition ``origin`` may hand to the driver. Partitions that are alike and have ``small``
+    bytes together all do; whatever they are, together they hand over less than eight times as much, and 16 MiB."""
+    if not small or origin >= _PARTITIONS:
+        return -1
+    return max(small // (origin + 1), min(small, _LEAST))
 
 
 @frozen
 class ReadStaged:
-    """Payloads that name staged files -> their batches. One batch in memory at a time."""
+    """What :class:`WriteStaged` returned -> its batches. One batch of a file in memory at a time."""
 
     storage: Storage
     out_schema: pa.Schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for path in batch.column("payload").to_pylist():
+            for payload in batch.column("payload").to_pylist():
+                path = path_in(payload)
+                if path is None:
+                    rows = pa.py_buffer(payload).slice(_HEAD.size)
+                    with pa.ipc.open_stream(rows) as reader:
+                        yield from reader
+                    continue
                 try:
-                    source = self.storage.open(path.decode())
+                    source = self.storage.open(path)
                 except FileNotFoundError as error:
                     raise EngineError(
-                        f"staged file {path.decode()}",
+                        f"staged file {path}",
                         "is gone.",
                         "A staged stream is read within the action that made it.",
                     ) from error
                 with source, pa.ipc.open_stream(source) as reader:
                     yield from reader
+
+
+def path_in(payload: bytes) -> str | None:
+    """The file that the payload names; None where it has the rows."""
+    kind, _size = _HEAD.unpack_from(payload)
+    return payload[_HEAD.size :].decode() if kind.rstrip(b"\0") == _PATH else None
+
+
+def size_in(payload: bytes) -> int:
+    """The bytes in memory of the rows."""
+    size: int = _HEAD.unpack_from(payload)[1]
+    return size
 
 
 def check_complete(paths: list[str], storage: Storage, prefix: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -61,12 +61,17 @@ class SparkStream:
 def own(stream: Stream) -> SparkStream:
     """``stream``, which must be one of this engine's."""
     if not isinstance(stream, SparkStream):
-        raise EngineError(
-            f"stream of type {type(stream).__qualname__}",
-            "was not made by the spark engine.",
-            "Use one engine for all steps of an action.",
-        )
+        raise foreign(stream)
     return stream
+
+
+def foreign(stream: Stream) -> EngineError:
+    """What is said of a stream of another engine."""
+    return EngineError(
+        f"stream of type {type(stream).__qualname__}",
+        "was not made by the spark engine.",
+        "Use one engine for all steps of an action.",
+    )
 
 
 def mapped(stream: SparkStream, step: Step) -> SparkStream:
@@ -79,14 +84,7 @@ def united(streams: Iterable[SparkStream]) -> SparkStream:
     """All legs, renumbered: first the legs whose partitions are counted, in order; numbers of the
     uncounted ones are above those, and interleave if there are several."""
     members = list(streams)
-    if not members:
-        raise EngineError("union", "has no streams.", "Give at least one.")
-    schema = members[0].schema
-    for member in members[1:]:
-        if not member.schema.equals(schema):
-            raise EngineError(
-                "union", f"has streams of different schemas: {schema} and {member.schema}."
-            )
+    schema = one_schema([member.schema for member in members])
     legs = [leg for member in members for leg in member.legs]
     if len(legs) == 1:
         return SparkStream(schema, tuple(legs))
@@ -102,6 +100,18 @@ def united(streams: Iterable[SparkStream]) -> SparkStream:
             numbered.append(evolve(leg, times=1, plus=before))
             before += leg.count
     return SparkStream(schema, tuple(numbered))
+
+
+def one_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """The schema of a union of streams, which all have it."""
+    if not schemas:
+        raise EngineError("union", "has no streams.", "Give at least one.")
+    for schema in schemas[1:]:
+        if not schema.equals(schemas[0]):
+            raise EngineError(
+                "union", f"has streams of different schemas: {schemas[0]} and {schema}."
+            )
+    return schemas[0]
 
 
 def run(stream: SparkStream, end: End) -> Any:

@@ -16,13 +16,14 @@ from typing import Any
 import hoodoo
 from attrs import field, frozen
 from hoodoo.errors import CommitConflictError, ConfigError, EngineError
+from hoodoo.hookspecs.engine import Engine
 from hoodoo.log import get_logger
 from hoodoo.options.judge import as_text
 from hoodoo.table.table import Table
 from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 
-from hoodoo_spark.engine import SparkEngine
+from hoodoo_spark.near import on_session
 from hoodoo_spark.operations import OPERATIONS
 from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES, STREAMING
 from hoodoo_spark.session import is_connect
@@ -82,14 +83,14 @@ class Sink:
                     f"has been written already in this run, under the identifier {identifier!r}",
                     "give each sink of the query an identifier of its own.",
                 )
-            commit = self._write(frame, batch, SparkEngine(session))
+            commit = self._write(frame, batch, on_session(session, self.table.handle.settings))
             _last[stream] = (run, batch.number)
         if not commit.instant:
             _log.info("batch_skipped", table=self.table.path, identifier=identifier, query=query,
                       batch=batch.number)  # fmt: skip
         return commit
 
-    def _write(self, frame: Any, batch: Batch, engine: SparkEngine) -> Commit:
+    def _write(self, frame: Any, batch: Batch, engine: Engine) -> Commit:
         write = getattr(self.table, self.operation)
         pause = self.pause
         for _ in range(self.retries):

@@ -16,6 +16,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat, StoresFilters
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, path_of
+from hoodoo.model.payload import Payload
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
@@ -72,7 +73,9 @@ def write_filters(
     for key, number in zip(ordered, numbers.tolist(), strict=True):
         of_group[number].append((key, *keys[key]))
     payloads = [
-        json.dumps([number, found]).encode()
+        Payload.of(
+            json.dumps([number, found]).encode(), sum(added[path][name] for _, path, name in found)
+        )
         for number, found in enumerate(of_group)
         if found or files.base
     ]

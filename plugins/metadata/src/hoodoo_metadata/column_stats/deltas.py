@@ -21,6 +21,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range
 from hoodoo.model.filegroup import LogFile, path_of
+from hoodoo.model.payload import Payload
 from hoodoo.produce.base_ranges import base_ranges
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
@@ -67,7 +68,7 @@ def read_ranges(
     ]
     if not files:
         return RangeRows({}, {})
-    tasks = engine.tasks([json.dumps(group).encode() for group in _dealt(files, engine)])
+    tasks = engine.tasks([_payload(group) for group in _dealt(files, engine)])
     step = _ReadRanges(storage, file_format, schema, tuple(columns), version)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
@@ -201,6 +202,10 @@ def _is_wide(found: ColumnRange) -> bool:
         or pa.types.is_large_binary(kind)
         or pa.types.is_floating(kind)
     )
+
+
+def _payload(files: Sequence[tuple[str, str, int]]) -> Payload:
+    return Payload.of(json.dumps(files).encode(), sum(size for _path, _name, size in files))
 
 
 def _dealt(

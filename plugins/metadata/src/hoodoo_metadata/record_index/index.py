@@ -21,6 +21,7 @@ from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
@@ -117,11 +118,13 @@ class RecordIndex:
             asked = asked.rename_columns(KEYS_SCHEMA.names)
         groups, slots, wanted = self._asked(asked)
         ordered = self._ordered(groups)
-        payloads = [
-            json.dumps([number, slice_json.pack(ordered.buckets[number]).decode()]).encode()
-            for number in np.unique(slots).tolist()
-        ]
-        needed = [slice_ for n in np.unique(slots).tolist() for slice_ in ordered.buckets[n]]
+        payloads: list[bytes] = []
+        needed: list[FileSlice] = []
+        for number in np.unique(slots).tolist():
+            found = slice_json.pack(ordered.buckets[number])
+            content = json.dumps([number, found.decode()]).encode()
+            payloads.append(Payload.of(content, found.reads))
+            needed += ordered.buckets[number]
         open_ahead(self.storage, needed)
         step = _LookUp(self.storage, self.how, engine.side(wanted), side, self.growing)
         return engine.map(engine.tasks(payloads), step)

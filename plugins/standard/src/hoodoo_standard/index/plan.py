@@ -14,6 +14,7 @@ from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 
 # A task costs about 0.1 s to start, so there are few; a file of another size evens out over three
@@ -88,7 +89,7 @@ def file_tasks(engine: Engine, files: Sequence[BaseFile]) -> Stream:
         weight, lightest = heapq.heappop(heap)
         groups[lightest].append(KeyFile(file.path, file.partition_path, file.file_id, number))
         heapq.heappush(heap, (weight + file.size + _OPENING, lightest))
-    return engine.tasks([_payload(group) for group in groups])
+    return engine.tasks([_payload(group, files) for group in groups])
 
 
 def read_payload(batches: Iterator[pa.RecordBatch]) -> list[KeyFile]:
@@ -101,6 +102,7 @@ def read_payload(batches: Iterator[pa.RecordBatch]) -> list[KeyFile]:
     ]
 
 
-def _payload(files: Sequence[KeyFile]) -> bytes:
-    ordered = sorted(files, key=lambda f: (f.partition_path, f.path))
-    return json.dumps([astuple(f) for f in ordered]).encode()
+def _payload(group: Sequence[KeyFile], files: Sequence[BaseFile]) -> bytes:
+    ordered = sorted(group, key=lambda f: (f.partition_path, f.path))
+    content = json.dumps([astuple(f) for f in ordered]).encode()
+    return Payload.of(content, sum(files[f.number].size for f in group))
