@@ -81,3 +81,16 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1020))
 def test_random_statements_on_spark(spark: Any, tmp_path: Path, seed: int) -> None:
     Trial(seed, tmp_path / "t", "spark", 3).run()
+
+
+def test_a_read_takes_a_column_of_spark(tmp_path: Path, spark: Any) -> None:
+    from pyspark.sql import functions as F
+
+    schema = pa.schema([("ride", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+    made = hoodoo.create(str(tmp_path / "t"), schema, record_key="ride")
+    made.insert(pa.table([[1, 2, 3], ["oslo", "rome", "oslo"], [1.0, 9.0, 12.5]], schema=schema))
+    asked = (F.col("city") == "oslo") & (F.col("fare") > 10)
+    assert made.read(["ride"], where=asked).to_pylist() == [{"ride": 3}]
+    assert [
+        r.ride for r in made.read(["ride"], where=F.col("ride") < 2.5).to_spark(spark).collect()
+    ] == [1, 2]

@@ -17,7 +17,8 @@ OF_READS = "Scan."
 # The distributions that have the usual ones: for errors alone.
 _READS = ("limit", "to_dataset", "to_pandas", "to_polars")
 _FRAMES = ("convert", "scan_polars", *(OF_READS + name for name in _READS))
-_USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames"), "sql": "hoodoo-statements"}
+_SQL = ("sql", "where")
+_USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames"), **dict.fromkeys(_SQL, "hoodoo-statements")}
 
 
 def function(name: str) -> Callable[..., Any] | None:

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.kernel.functions import function
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
@@ -156,6 +157,9 @@ def plan_scan(
     found = _slices(view, mode)
     newest, stored = stored_schema(source, file_format, bound, found)
     null = hidden(config)
+    if isinstance(where, str) or type(where).__name__ == "Column":  # of Spark
+        spoken = function("where")
+        where = spoken and spoken(where, pa.schema([*stored, *null]), f"table {config.name}")
     spec = row_spec(stored, columns if meta is None else shown(stored, columns, meta), where, null)
     if rows is not None:  # after the user's own has been checked, whose errors name only that
         spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)

@@ -31,7 +31,8 @@ def read(
     """A lazy scan of the newest rows, or of those visible at ``as_of`` (inclusive).
 
     ``columns``: the table's own where none are named; ``meta`` adds Hudi's ``_hoodie_*`` columns behind them, which
-    may also be named. ``where`` is a pyarrow compute expression, over all of them. Raises SchemaError for unknown
+    may also be named. ``where`` is a pyarrow compute expression, over all of them, or with hoodoo-statements a condition
+    in SQL or a Column of Spark. Raises SchemaError for unknown
     columns and ConfigError for a bad point in time.
     """
     scan = table.plan_read(

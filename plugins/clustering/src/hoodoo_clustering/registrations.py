@@ -15,7 +15,8 @@ from hoodoo_clustering.strategies.planners import planners
 _UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 
 _VERBS = (
-    "cluster", "schedule_clustering", "run_clustering", "cancel_clustering", "clusterings",
+    "cluster", "schedule_clustering", "schedule_cluster", "run_clustering", "run_cluster",
+    "cancel_clustering", "clusterings",
 )  # fmt: skip
 
 

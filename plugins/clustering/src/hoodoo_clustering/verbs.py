@@ -74,6 +74,9 @@ def schedule_clustering(
     )  # fmt: skip
 
 
+schedule_cluster = schedule_clustering  # as the action is named by its method
+
+
 def run_clustering(
     table: TableHandle, instant: str, *, order: Any = None, engine: str | Engine | None = None
 ) -> Commit:
@@ -85,6 +88,9 @@ def run_clustering(
     """
     found: Commit = run_planned(table, "clustering", instant, order=order, engine=engine)
     return found
+
+
+run_cluster = run_clustering
 
 
 def cancel_clustering(table: TableHandle, instant: str) -> RolledBack:

@@ -28,7 +28,9 @@ def hoodoo_participants() -> Iterable[Registration]:
             summary="keeps the metadata table: files, ranges of columns, record indexes",
             verbs={
                 "compact_metadata": "hoodoo_metadata.verbs:compact_metadata",
+                "create_index": "hoodoo_metadata.indexes:create_index",
                 "drop_index": "hoodoo_metadata.verbs:drop_index",
+                "indexes": "hoodoo_metadata.indexes:indexes",
             },
         )
     ]

@@ -48,5 +48,10 @@ def hoodoo_functions() -> Iterable[Registration]:
             "sql",
             "hoodoo_statements.sql:sql",
             summary="runs MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT",
-        )
+        ),
+        Registration(
+            "where",
+            "hoodoo_statements.text.filters:where",
+            summary="a condition of SQL, or a Column of Spark, as a pyarrow expression",
+        ),
     ]

@@ -1,0 +1,111 @@
+"""A condition in SQL as a pyarrow expression: true of the same rows as DuckDB says."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import hoodoo
+import pyarrow as pa
+import pytest
+import sqlglot
+from hoodoo.errors import ConfigError, SchemaError
+
+ROWS = 60
+LITERALS = {
+    "i": ("1", "-2", "2.5", "-0.5", "99999999999"),
+    "l": ("0", "9007199254740993", "0.5"),
+    "f": ("0.5", "2", "-1.5"),
+    "g": ("2",),
+    "s": ("'a'", "'b'", "'zz'"),
+    "b": ("true", "false"),
+    "d": ("'2024-01-02'", "date '2024-01-03'"),
+    "m": ("1.25", "-1", "0.555"),
+    "ts": ("timestamp '2024-01-01 02:00:00'",),
+}
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+
+
+def table(draw: random.Random) -> pa.Table:
+    def column(one: Callable[[], Any], kind: pa.DataType) -> pa.Array:
+        return pa.array([None if draw.random() < 0.2 else one() for _ in range(ROWS)], kind)
+
+    nan = float("nan")
+    return pa.table(
+        {
+            "i": column(lambda: draw.randint(-3, 3), pa.int32()),
+            "l": column(lambda: draw.choice([-(2**62), 0, 1, 2**53 + 1]), pa.int64()),
+            "f": column(lambda: draw.choice([nan, -1.5, 0.0, 0.5, 2.0, 1e300]), pa.float64()),
+            "g": column(lambda: draw.choice([nan, -1.5, 0.0, 2.0]), pa.float64()),
+            "s": column(lambda: draw.choice(["a", "b", "ab", "A%", ""]), pa.string()),
+            "b": column(lambda: draw.random() < 0.5, pa.bool_()),
+            "d": column(lambda: dt.date(2024, 1, draw.randint(1, 4)), pa.date32()),
+            "m": column(
+                lambda: decimal.Decimal(draw.randint(-300, 300)) / 100, pa.decimal128(9, 2)
+            ),
+            "ts": column(lambda: dt.datetime(2024, 1, 1, draw.randint(0, 3)), pa.timestamp("us")),
+            "n": pa.array(range(ROWS)),
+        }
+    )
+
+
+def condition(draw: random.Random, depth: int) -> str:
+    kind = draw.random()
+    if depth and kind < 0.45:
+        joined = draw.choice(["and", "or"])
+        return f"({condition(draw, depth - 1)} {joined} {condition(draw, depth - 1)})"
+    if depth and kind < 0.6:
+        return f"not ({condition(draw, depth - 1)})"
+    column, compared = draw.choice(list(LITERALS)), draw.choice(COMPARISONS)
+
+    def literal() -> str:
+        return "null" if draw.random() < 0.07 else draw.choice(LITERALS[column])
+
+    forms = [
+        f"{column} {compared} {literal()}",
+        f"{literal()} {compared} {column}",
+        f"{column} in ({literal()}, {literal()})",
+        f"{column} between {literal()} and {literal()}",
+        f"{column} is {draw.choice(['', 'not '])}null",
+        f"s like '{draw.choice(['a%', '%b', '_'])}'",
+        f"{column} <=> {literal()}",
+        draw.choice(["b", f"f {compared} g", "b is true", "b is not false"]),
+        f"cast(i as double) {compared} 0.5",
+    ]
+    return draw.choice(forms)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_lets_the_rows_through_that_duckdb_does(seed: int) -> None:
+    draw = random.Random(seed)
+    rows = table(draw)
+    for _ in range(100):
+        text = condition(draw, 3)
+        found = rows.filter(hoodoo.where(text, rows.schema)).column("n").to_pylist()
+        theirs = sqlglot.transpile(
+            f"select n from rows where {text} order by n", read="spark", write="duckdb"
+        )
+        assert found == [n for (n,) in duckdb.sql(theirs[0]).fetchall()], text
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("cty = 'oslo'", SchemaError, "Did you mean city"),
+        ("city = 5", SchemaError, "compares string with 5"),
+        ("lower(city) = 'oslo'", ConfigError, "hoodoo.sql"),
+        ("fare", SchemaError, "neither true nor false"),
+        ("city = 'oslo' and", ConfigError, "is no SQL"),
+        ("ride in (select 1)", ConfigError, "is computed of one row"),
+    ],
+)
+def test_what_a_read_refuses(tmp_path: Path, text: str, error: type, said: str) -> None:
+    schema = pa.schema([("ride", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+    made = hoodoo.create(str(tmp_path / "t"), schema, record_key="ride")
+    with pytest.raises(error, match=said):
+        made.read(where=text)
