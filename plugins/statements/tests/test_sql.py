@@ -38,7 +38,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("update t set s.fare = 1", HoodooError, "fare"),
         ("insert into t values (1, 'a')", DataError, "2 columns for 3"),
         ("insert into t (id, nope) values (1, 2)", SchemaError, "nope"),
-        ("insert overwrite t values (1, 'a', 1.0)", ConfigError, "insert_overwrite_table"),
+        ("insert overwrite t partition (city = 'a') values (1, 1.0)", ConfigError, "PARTITION"),
+        ("insert into t by name select 1 as id, 2 as idd", SchemaError, "idd"),
+        ("insert into t by name select 1 as id, 2 as id", ConfigError, "twice"),
+        ("insert into t by name values (1, 'a', 1.0)", ConfigError, "BY NAME"),
         ("merge into t using nope on t.id = nope.id when matched then delete", ConfigError, "nope"),
         ("merge into t using s on id = id when matched then delete", SchemaError, "target.id or source.id"),
         ("merge into t using s on t.id = s.id when matched then update set *", SchemaError, "lacks columns"),
@@ -72,6 +75,28 @@ def test_sources_and_inserts_of_values(tmp_path: Path) -> None:
     assert (commit.updated, commit.inserted) == (1, 1)
     rows = sorted(made.read().to_pylist(), key=lambda r: r["id"])
     assert [tuple(r.values()) for r in rows] == [(1, "oslo", 2.5), (2, "rome", 3.5)]
+
+
+def test_inserts_by_name_and_in_place_of_what_is_there(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="city")
+    tables = {"t": made}
+    hoodoo.sql("INSERT INTO t BY NAME SELECT 1.5 AS fare, 'oslo' AS city, 1 AS id", tables)
+    hoodoo.sql("INSERT INTO t VALUES (2, 'rome', 2.5), (3, 'oslo', 3.5)", tables)
+    hoodoo.sql("INSERT OVERWRITE t SELECT 4 AS id, 'oslo' AS city, 4.5 AS fare", tables)
+    found = sorted(tuple(row.values()) for row in made.read().to_pylist())
+    assert found == [(2, "rome", 2.5), (4, "oslo", 4.5)]
+    with pytest.raises(ConfigError):
+        hoodoo.sql("alter system flush everything", tables)
+    assert capfd.readouterr().err == ""
+
+
+def test_delta_spells_clauses_otherwise(table: Any) -> None:
+    merge = table.merge([{"id": 1}], on="id")
+    with pytest.raises(AttributeError, match="when_matched_update"):
+        merge.whenMatchedUpdate(set={"fare": "1"})
+    assert not hasattr(merge, "when_met")
 
 
 def test_queries_take_lazy_frames_and_datasets(table: Any) -> None:

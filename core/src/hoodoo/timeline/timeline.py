@@ -22,6 +22,7 @@ from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
 from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.renamed import refuse_renamed
 
 FOLDER = ".hoodie/timeline"
 _USUAL = (".hoodie", FOLDER)
@@ -196,6 +197,7 @@ class Timeline(Shown):
             if limit is None or order_key(instant.requested) <= limit:
                 metadata = self.metadata(storage, instant)
                 if metadata.schema_text and metadata.operation.can_change_schema:
+                    refuse_renamed(storage, metadata.extra)
                     return metadata.schema_text
                 fallback = fallback or metadata.schema_text
         return fallback

@@ -90,6 +90,11 @@ class Altered:
         added = _types(add, "add")
         widened = _types(widen, "widen")
         listed = (nullable,) if isinstance(nullable, str) else tuple(nullable)
+        for name in (*added, *widened):
+            if name.lower().startswith("_hoodie_"):
+                raise SchemaError(
+                    f"column {name}", "is Hudi's own: such names are not the table's.", "Give it another name."
+                )  # fmt: skip
         if not (added or widened or listed):
             raise ConfigError(
                 f"alter of {table.config.name}", "changes nothing.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,10 @@ from hoodoo_statements.binding import ALL, Wanted
 from hoodoo_statements.text.scope import SOURCE, TARGET
 
 Values = Mapping[str, Any] | str
+_CLAUSES = (
+    "when_matched_update", "when_matched_update_all", "when_matched_delete", "when_not_matched_insert",
+    "when_not_matched_insert_all", "when_not_matched_by_source_update", "when_not_matched_by_source_delete", "execute",
+)  # fmt: skip
 
 
 @checked_methods
@@ -43,6 +48,13 @@ class MergeBuilder:
     def __repr__(self) -> str:
         clauses = ", ".join(w.called for w in (*self._matched, *self._inserts, *self._unmatched))
         return f"<hoodoo merge into {self._table.config.name}: {clauses or 'no clauses yet'}; not executed>"
+
+    def __getattr__(self, name: str) -> Any:
+        snake = re.sub("([A-Z])", lambda found: "_" + found[1].lower(), name)
+        if snake != name and snake in _CLAUSES:
+            said = f"{snake}(condition=...), with set= or values= where it has some"
+            raise AttributeError(f"a merge calls {name} {snake}: use {said}", name=name, obj=self)
+        raise AttributeError(f"a merge has no {name!r}, but {', '.join(_CLAUSES)}", name=name)
 
     def when_matched_update(self, set: Values, condition: Any = None) -> MergeBuilder:
         """Rows of the table that a row of the source belongs to get other values in the columns that ``set`` names."""

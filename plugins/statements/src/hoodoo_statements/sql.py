@@ -21,7 +21,7 @@ from hoodoo_statements.query import Query
 from hoodoo_statements.text.parse import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
 
-_KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO and SELECT"
+_KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE and SELECT"
 
 
 def sql(
@@ -31,7 +31,7 @@ def sql(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT.
+    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, SELECT.
 
     ``tables``: what its names mean: tables of Hoodoo, or rows as a write takes them. A query answers a pyarrow Table,
     which DuckDB computes; with a session ``spark`` Spark does, lazily, and answers a DataFrame. Other statements
@@ -202,22 +202,13 @@ def _assignments(nodes: Any) -> dict[str, Any]:
 
 
 def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    if tree.args.get("overwrite"):
-        raise ConfigError(
-            "INSERT OVERWRITE", "may mean all partitions, or those that rows arrive in.",
-            "Say which: table.insert_overwrite(rows), or table.insert_overwrite_table(rows).",
-        )  # fmt: skip
     _refuse_more(tree, "partition", "where", "conflict", "returning")
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    _refuse_more(target, "partition")
     table = names.table(target)
     schema = table.schema
     listed = [c.name for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
-    columns = []
-    for name in listed or schema.names:
-        column = named(schema, name)
-        if column is None:
-            raise unknown_column(name, "insert", schema.names, f"table {table.config.name}")
-        columns.append(column)
+    columns = [_column(schema, name, table) for name in listed or schema.names]
     query = tree.expression
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(
@@ -228,6 +219,15 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     rows = Query(names.known, spark)
     found = rows.run(query)
     have = found.columns if spark is not None else found.column_names
+    if tree.args.get("by_name"):
+        if listed or isinstance(tree.expression, exp.Values):
+            raise ConfigError(
+                "INSERT ... BY NAME", "goes by the names of a query's columns.", "Write it as a SELECT, without a list."
+            )  # fmt: skip
+        columns = [_column(schema, name, table) for name in have]
+        twice = {c.name for n, c in enumerate(columns) if c in columns[:n]}
+        if twice:
+            raise ConfigError(f"column {twice.pop()!r}", "is assigned twice.", "Assign it once.")
     if len(have) != len(columns):
         raise DataError(
             f"insert into {table.config.name}", f"gives {len(have)} columns for {len(columns)} ({', '.join(c.name for c in columns)}).",
@@ -237,8 +237,17 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
         data = found.toDF(*(c.name for c in columns))
     else:
         data = rows.cast(found, [(c.name, sql_type(c.type)) for c in columns])
-    commit: Commit = table.insert(data, engine=engine)
+    # As Spark Hudi has it: of a table with partitions those that rows arrive in.
+    write = table.insert_overwrite if tree.args.get("overwrite") else table.insert
+    commit: Commit = write(data, engine=engine)
     return commit
+
+
+def _column(schema: Any, name: str, table: Table) -> Any:
+    column = named(schema, name)
+    if column is None:
+        raise unknown_column(name, "insert", schema.names, f"table {table.config.name}")
+    return column
 
 
 def _refuse_more(tree: Any, *parts: str) -> None:

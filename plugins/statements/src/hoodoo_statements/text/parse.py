@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timezone
 
 import sqlglot
@@ -13,6 +14,8 @@ from hoodoo_statements.text.scope import Found, Scope
 
 # Text is read as Spark has it: Hudi's and Delta's statements are written for it.
 DIALECT = "spark"
+# What sqlglot finds odd is in the error; without a handler it would go to stderr besides.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 _NEVER_THE_SAME = frozenset(
     {
         "rand", "randn", "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "shuffle", "setseed",
