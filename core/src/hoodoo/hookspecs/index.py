@@ -47,9 +47,9 @@ class IndexContext:
     serializer: Serializer | None = None
     key_rows: int = 0  # rows of the key stream, where known
     key_bytes: int = 0  # bytes of its record keys, where known
-    timeline: Timeline | None = (
-        None  # of the table, as ``slices`` were seen: for what lies beside its files
-    )
+    # Of the table, as ``slices`` were seen: for what lies beside its files.
+    timeline: Timeline | None = None
+    compares: bool = False  # what is said is only compared with what is: nobody goes by it
 
 
 @runtime_checkable

@@ -42,14 +42,16 @@ from hoodoo.write.tag import TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
 
 
-def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Arrivals) -> pa.Table:
-    """Where the staged keys lie: rows of LOCATIONS_SCHEMA."""
+def locate(
+    target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Arrivals, compares: bool = False
+) -> pa.Table:  # fmt: skip
+    """Where the staged keys lie: rows of LOCATIONS_SCHEMA. ``compares``: see :class:`IndexContext`."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
     if isinstance(index, Tees):
         assert isinstance(index.first, LookupIndex)
-        found = locate(target, index.first, staged, arriving)
-        other = locate(target, index.second, staged, arriving)
+        found = locate(target, index.first, staged, arriving, compares)
+        other = locate(target, index.second, staged, arriving, True)
         mine = found
         if index.first.is_global and not index.second.is_global:
             # The second looks in the asked paths alone.
@@ -59,7 +61,7 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
         _compare(target, mine.num_rows, different(mine, other))
         return found
     engine = target.engine
-    context = context_of(target, arriving)
+    context = context_of(target, arriving, compares)
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
     index = getattr(index, "stands_in", lambda context: None)(context) or index
     found = engine.collect(index.locate(keys, context))
@@ -69,7 +71,7 @@ def locate(target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Ar
     return with_log_keys(target, keys, found, index.is_global)
 
 
-def context_of(target: WriteTarget, arriving: Arrivals) -> IndexContext:
+def context_of(target: WriteTarget, arriving: Arrivals, compares: bool = False) -> IndexContext:
     """What an index may use of ``target``."""
     return IndexContext(
         engine=target.engine,
@@ -81,6 +83,7 @@ def context_of(target: WriteTarget, arriving: Arrivals) -> IndexContext:
         key_rows=arriving.total,
         key_bytes=arriving.key_bytes,
         timeline=target.timeline,
+        compares=compares,
     )
 
 
@@ -92,7 +95,7 @@ def compare_computed(target: WriteTarget, index: ComputedIndex | PathIndex, keys
     asked = target.engine.collect(target.engine.map(keys, KeysOnly(KEYS_SCHEMA)))
     size = pc.sum(pc.binary_length(asked.column("record_key"))).as_py() or 0
     arriving = Arrivals(rows={"": asked.num_rows}, key_bytes=size)
-    other = locate(target, index.second, keys, arriving)
+    other = locate(target, index.second, keys, arriving, True)
     differences = different(computed_places(target, index, asked), other)
     _compare(target, other.num_rows, differences.filter(pc.equal(differences["found_by"], 1)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.model.commit import Operation
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
@@ -13,6 +14,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.index_reach import made_at
 from hoodoo_metadata.layout import (
     GROWING_INDEX,
+    INDEX_OF,
     RECORD_INDEX,
     VIRTUAL_INDEX,
     VIRTUAL_PATH_INDEX,
@@ -81,10 +83,16 @@ def is_doubled(config: TableConfig, partition: str) -> bool:
 
 
 def is_refused(config: TableConfig, partition: str) -> bool:
-    """Whether nobody may look keys up in the global index ``partition``: keys have been in two places, and the table
-    notes no index of its own. One that is noted is proven by the switch to it, and a writer that began before a
-    switch repeats its write."""
-    return is_doubled(config, partition) and not (config.get(HUDI_INDEX) or config.get(OWN_INDEX))
+    """Whether nobody may go by the global index ``partition``: keys have been in two places, and it is not the
+    table's own index, which was proven when the table was switched to it. The index of a name that nobody offers is
+    an object, which is the table's where it is given."""
+    if not is_doubled(config, partition):
+        return False
+    hudis, own = config.get(HUDI_INDEX), config.get(OWN_INDEX)
+    if hudis is None and own is not None and kernel().find("index", own) is None:
+        return False
+    noted = hudis or own
+    return noted is None or not same_plugin("index", noted, INDEX_OF.get(partition, RECORD_INDEX))
 
 
 def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECORD_INDEX) -> bool:

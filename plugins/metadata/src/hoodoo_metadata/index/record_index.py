@@ -94,8 +94,10 @@ def missing_fix(context: IndexContext, name: str) -> str:
 
 
 def refuse_doubled(context: IndexContext, partition: str, name: str) -> None:
-    """ConfigError where a global index that is not the table's own knows one place of keys that have had several."""
-    if context.timeline is not None and is_refused(context.timeline.config, partition):
+    """ConfigError where somebody would go by a global index that is not the table's own, and has one place of keys that
+    have had several."""
+    timeline = None if context.compares else context.timeline
+    if timeline is not None and is_refused(timeline.config, partition):
         raise ConfigError(
             f"table {context.storage.root}: index {name!r}",
             "has room for one place of a key, and keys have lain in several partition paths: rows would be doubled, or "

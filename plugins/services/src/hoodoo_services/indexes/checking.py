@@ -54,7 +54,7 @@ class CheckIndex:
             chosen = resolve("index", index, table.settings).instance
         rows = _rows(target, sample, seed)
         keys = rows.select(_NAMES[:2]).rename_columns(KEYED.names)
-        found = locations_of(target, chosen, target.engine.source(keys))
+        found = locations_of(target, chosen, target.engine.source(keys), True)
         apart = different(rows, found)
         lacking, more = (
             apart.filter(pa.array(np.equal(apart.column("found_by").to_numpy(), n))) for n in (0, 1)

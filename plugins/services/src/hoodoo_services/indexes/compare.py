@@ -5,11 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex, PathIndex
-from hoodoo.model.config import OWN_INDEX
 from hoodoo.write.located import different
 from hoodoo.write.target import WriteTarget
 
-from hoodoo_services.indexes.lookup import locations_of, noting, places, stale
+from hoodoo_services.indexes.lookup import locations_of, places, stale
 from hoodoo_services.outcome import Comparison
 
 Compared = LookupIndex | ComputedIndex | PathIndex
@@ -18,9 +17,7 @@ _FOUND = LOCATIONS_SCHEMA.append(pa.field("found_by", pa.int8()))
 
 def compared(target: WriteTarget, one: Compared, other: Compared, keys: Stream) -> Comparison:
     """``keys``: as :data:`hoodoo_services.indexes.lookup.KEYED`; read twice."""
-    # Those that are not a table's own may refuse to look keys up, as a writer would go by what they say.
-    target = noting(target, {OWN_INDEX: target.config.get(OWN_INDEX) or "compared"})
-    first, second = (locations_of(target, index, keys) for index in (one, other))
+    first, second = (locations_of(target, index, keys, True) for index in (one, other))
     return Comparison((first.num_rows, second.num_rows), different(first, second))
 
 

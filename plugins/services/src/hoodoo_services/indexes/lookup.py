@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, frozen
+from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -66,19 +66,14 @@ def all_keys(target: WriteTarget) -> Stream:
     return target.engine.map(tasks, step)
 
 
-def noting(target: WriteTarget, properties: Mapping[str, str]) -> WriteTarget:
-    """``target`` of a table whose timeline was looked at with ``properties``, too."""
-    config = target.config
-    config = evolve(config, properties={**config.properties, **properties})
-    timeline = evolve(target.timeline, config=config)
-    return evolve(target, snapshot=evolve(target.snapshot, timeline=timeline))
-
-
 def locations_of(
-    target: WriteTarget, index: LookupIndex | ComputedIndex | PathIndex, keys: Stream
+    target: WriteTarget,
+    index: LookupIndex | ComputedIndex | PathIndex,
+    keys: Stream,
+    compares: bool = False,
 ) -> pa.Table:
     """LOCATIONS_SCHEMA of ``keys`` (KEYED), as ``index`` says. A computed one says of every key which file
-    group it belongs to, if there is one."""
+    group it belongs to, if there is one. ``compares``: nobody goes by the answer."""
     if isinstance(index, COMPUTED):
         asked = target.engine.collect(keys).select(KEYED.names).rename_columns(KEYS_SCHEMA.names)
         return computed_places(target, index, asked)
@@ -90,7 +85,7 @@ def locations_of(
         )
     counted = target.engine.collect(target.engine.map(keys, _Count()))
     rows, size = (pc.sum(counted.column(n)).as_py() or 0 for n in ("rows", "bytes"))
-    found = locate(target, index, keys, Arrivals(rows={"": rows}, key_bytes=size))
+    found = locate(target, index, keys, Arrivals(rows={"": rows}, key_bytes=size), compares)
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     check_groups(
         index,
@@ -111,7 +106,7 @@ def stale(target: WriteTarget, index: object, there: pa.Table) -> pa.Table:
     None of an index that stores no entries."""
     if not isinstance(index, StoredIndex) or not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
-    stored = target.engine.collect(index.entries(context_of(target, Arrivals(rows={}))))
+    stored = target.engine.collect(index.entries(context_of(target, Arrivals(rows={}), True)))
     check_locations(index, stored, "entries")
     names = LOCATIONS_SCHEMA.names
     return stored.join(there, names, join_type="left anti", use_threads=False).select(names)

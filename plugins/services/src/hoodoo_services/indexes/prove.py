@@ -39,7 +39,7 @@ def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> 
     CorruptTableError where it does not know, or knows too much.
     """
     there = prove_rows(target, index, name, was_global)
-    told = locations_of(target, index, all_keys(target))
+    told = locations_of(target, index, all_keys(target), True)
     found = Comparison((there.num_rows, told.num_rows), different(there, told))
     if not found.same:
         _refuse(target, index, name, found, there)

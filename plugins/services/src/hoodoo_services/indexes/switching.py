@@ -24,7 +24,7 @@ from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.write.target import WriteTarget
 
-from hoodoo_services.indexes.lookup import all_keys, locations_of, noting
+from hoodoo_services.indexes.lookup import all_keys, locations_of
 from hoodoo_services.indexes.prove import prove, prove_rows
 from hoodoo_services.indexes.steady import steady
 from hoodoo_services.indexes.stored import stored_index, unstored
@@ -59,13 +59,10 @@ def switch_index(
             "Switch to one of the two.",
         )  # fmt: skip
     other = _with_index(table, found)
-    chosen = index_choice.properties_of(found, table.settings)
-    noted = {key: value for key, value in chosen.items() if value is not None}
 
     def look() -> WriteTarget:
         target = other.write_target(None, engine or table.default_engine)
-        # It is proven as what it will be: one that is not the table's own may refuse to look keys up.
-        return evolve(noting(target, noted), plugins=evolve(target.plugins, index=found.instance))
+        return evolve(target, plugins=evolve(target.plugins, index=found.instance))
 
     def proven(target: WriteTarget) -> Comparison:
         return steady(target, look, lambda t: prove(t, found.instance, found.ref.name, was_global))
