@@ -3,7 +3,7 @@
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,statements,wide,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
-                                                            cluster,plans,beside,far]
+                                                            cluster,plans,beside,far,queries,queries_spark]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -24,7 +24,8 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far",
+    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far", "queries",
+    "queries_spark",
 )  # fmt: skip
 
 
@@ -79,6 +80,7 @@ def main() -> None:
         merged,
         merges,
         plans,
+        queries,
         writes,
     )  # fmt: skip
 
@@ -89,7 +91,7 @@ def main() -> None:
     report = Report()
     folder = tempfile.mkdtemp(prefix="hoodoo-bench-", dir=data.cache())
     try:
-        if parts & {"bulk", "merge", "logs_spark", "serializers", "cluster"}:
+        if parts & {"bulk", "merge", "logs_spark", "serializers", "cluster", "queries_spark"}:
             spark = session(folder)
             if "bulk" in parts:
                 writes.run(report, spark, folder, chosen.scale, chosen.runs)
@@ -101,6 +103,8 @@ def main() -> None:
                 merged.serializers(report, spark, folder, chosen.scale, chosen.runs)
             if "cluster" in parts:
                 clustered.run(report, spark, folder, chosen.scale, chosen.runs)
+            if "queries_spark" in parts:
+                queries.on_spark(report, spark, folder, chosen.scale, chosen.runs)
             spark.stop()
         if "local" in parts:
             merges.locally(report, folder, chosen.scale, chosen.runs)
@@ -130,6 +134,8 @@ def main() -> None:
             plans.run(report, folder, chosen.files, chosen.runs)
         if "beside" in parts:
             beside.run(report, folder)
+        if "queries" in parts:
+            queries.locally(report, folder, chosen.scale, chosen.runs)
         if "far" in parts:
             far.run(report, folder, chosen.runs)
         report.write(str(Path(chosen.json)))

@@ -37,6 +37,26 @@ def test_newest(name: str, golden: Golden, oracle: Oracle, same: Same) -> None:
 
 
 @pytest.mark.parametrize("name", READ)
+def test_data_frames_have_the_same_rows(name: str, golden: Golden, same: Same) -> None:
+    """By polars and DuckDB, which read plain files by themselves, and others through Arrow."""
+    import duckdb
+
+    scan = hoodoo.open(str(golden(name))).read(meta=True)
+    rows = scan.to_arrow()
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("rows", scan.to_dataset())
+        found = {
+            "to_polars": scan.to_polars().to_arrow(),
+            "scan_polars": hoodoo.scan_polars(scan).collect().to_arrow(),
+            "to_dataset": connection.sql("SELECT * FROM rows").to_arrow_table(),
+            "to_duckdb": scan.to_duckdb(connection).to_arrow_table(),
+        }
+    for way, table in found.items():
+        same(table.cast(rows.schema), rows, way)
+
+
+@pytest.mark.parametrize("name", READ)
 def test_each_older_instant(
     name: str,
     golden: Golden,

@@ -329,7 +329,9 @@ def test_groups_of_a_pending_clustering_are_left_to_it(
     """Else its plan would name files that are not the newest ones any more."""
     table = many(tmp_path, kind, version)
     options = {"hoodoo.clustering.with.log.files": "true"} if kind == MOR else {}
-    planned = table.schedule_clustering(plan="size", order="linear", columns=["id"], options=options)
+    planned = table.schedule_clustering(
+        plan="size", order="linear", columns=["id"], options=options
+    )
     assert planned
     assert set(table.rewrite_keys().left) == groups(table), "the plan has both"
     check(table, tmp_path, expected())

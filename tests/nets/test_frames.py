@@ -1,8 +1,8 @@
 """Data frames: the rows of a filter are the same ones wherever it is asked.
 
 Of random tables and of golden ones, for random predicates: pyarrow's own filter of the whole read, polars' of the whole
-frame, of ``hoodoo.scan_polars``, which pushes it down, and DuckDB's of the dataset, which pushes it down, too; of reads
-that have a filter of their own as well.
+frame, of ``hoodoo.scan_polars``, which pushes it down, and DuckDB's of the dataset, which pushes it down, too, and of
+its relation, which reads plain files; of reads that have a filter of their own as well.
 """
 
 from __future__ import annotations
@@ -40,16 +40,19 @@ def check_frames(read: Read, predicates: Sequence[Predicate], rng: random.Random
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("whole", whole.to_dataset())
     connection.register("part", some.to_dataset())
+    whole.to_duckdb(connection).create_view("whole_relation")
+    some.to_duckdb(connection).create_view("part_relation")
     for n, p in enumerate(predicates):
         below = n % 2 == 1
         expected = read.expected(Both("and", own, p) if below else p)
         frame = (lazy_some if below else lazy).filter(polars(p)).select(read.id).collect()
         _compare(read, p, expected, frame[read.id].to_list(), f"polars: {polars(p)}")
         name = "part" if below else "whole"
-        asked = f'SELECT "{read.id}" FROM {name} WHERE {duckdb_sql(p)}'
-        found = [row[0] for row in connection.execute(asked).fetchall()]
-        _compare(read, p, expected, found, f"DuckDB: {asked}")
-        TALLY.add(f"{read.kind}, pushed down by polars and DuckDB", p, 2)
+        for one in (name, f"{name}_relation"):
+            asked = f'SELECT "{read.id}" FROM {one} WHERE {duckdb_sql(p)}'
+            found = [row[0] for row in connection.execute(asked).fetchall()]
+            _compare(read, p, expected, found, f"DuckDB: {asked}")
+        TALLY.add(f"{read.kind}, pushed down by polars and DuckDB", p, 3)
     columns = [read.id, *rng.sample(read.whole.schema.names, 2)]
     narrow = list(dict.fromkeys(columns))
     found = hoodoo.scan_polars(whole).select(narrow).collect()

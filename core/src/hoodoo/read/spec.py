@@ -115,8 +115,8 @@ def referenced(where: pc.Expression, schema: pa.Schema) -> tuple[str, ...]:
         left, right = candidates[:middle], candidates[middle:]
         return among(left, others + right) + among(right, others + left)
 
-    found = set(among(list(schema.names), []))
-    return tuple(name for name in schema.names if name in found)
+    named = [name for name in schema.names if name in str(where)]
+    return tuple(among(named if fits(named) else schema.names, []))
 
 
 def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:

@@ -18,9 +18,9 @@ from hoodoo.write.target import WriteTarget
 class RowChanges:
     """``rows``: keyed rows of the table's schema and their file id (:func:`hoodoo.produce.columns.tagged`), staged.
     One with a file id takes the place of the row of its key there, or deletes it; one without comes in: its key must
-    not be in the table, which is the caller's to see to. ``places``: the file groups that rows lie in -> how many are
-    put into each; None: rows have no file id, the index finds their keys, of which each comes once. ``read``: those whose rows were looked at: what another writer has done to one of them since is a
-    conflict. ``check`` sees what was written, before it is published."""
+    not be in the table, which is the caller's to see to. ``places``: file group -> how many rows are put into it; None:
+    rows have no file id, and the index finds their keys, all different. ``read``: the groups whose rows were looked at:
+    what another writer has done to one of them since is a conflict. ``check`` sees what was written, unpublished."""
 
     rows: Stream
     places: Mapping[Group, int] | None

@@ -49,7 +49,7 @@ def scan_polars(
         columns = _needed(schema, with_columns, predicate)
         kept = some(rows, columns, where)
         wanted = schema.names if with_columns is None else with_columns
-        files = plain_files(some(rows, columns, None), kept) if wanted else None
+        files = plain_files(some(rows, columns, None), kept, footers) if wanted else None
         if files is not None:
             lazy = polars.scan_parquet(files, glob=False, hive_partitioning=False)
             there = lazy.collect_schema()
@@ -63,6 +63,7 @@ def scan_polars(
                 frame = frame.filter(predicate)
             yield frame.select(with_columns) if with_columns else frame
 
+    footers: dict[str, pa.Schema] = {}
     empty: Any = polars.from_arrow(schema.empty_table())
     types = empty.schema
     return register_io_source(batches, schema=types, is_pure=True)

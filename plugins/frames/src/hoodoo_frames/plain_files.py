@@ -11,13 +11,16 @@ from hoodoo.storage.api import has_plain_files
 from hoodoo.storage.uri import local_path, split
 
 
-def plain_files(rows: Rows, some: Rows) -> list[str] | None:
+def plain_files(
+    rows: Rows, some: Rows, known: dict[str, pa.Schema] | None = None
+) -> list[str] | None:
     """Local paths of Parquet files whose rows, all of them, are those of ``rows`` in the file slices of ``some``, in the
     same types; None where log files, a filter, virtual keys or an older schema ask for more, or where the files are
     not plain ones.
 
-    Looks at the footers of the files.
+    Looks at the footers of the files; not at those that are in ``known``, which are noted there.
     """
+    known = {} if known is None else known
     if not isinstance(rows, Scan) or not isinstance(some, Scan) or not some.plan.slices:
         return None
     source, spec = rows.source, rows.plan.spec
@@ -36,9 +39,10 @@ def plain_files(rows: Rows, some: Rows) -> list[str] | None:
             return None
         path = f"{home}/{slice_.base_file.path}"
         try:
-            schema = pq.read_schema(path).remove_metadata()
+            schema = known.get(path) or pq.read_schema(path).remove_metadata()
         except (OSError, pa.ArrowException):  # the read itself says what is wrong
             return None
+        known[path] = schema
         if first is None:
             first = schema
             if any(_other(schema, field) for field in spec.schema):

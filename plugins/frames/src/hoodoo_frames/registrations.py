@@ -27,6 +27,11 @@ def hoodoo_functions() -> Iterable[Registration]:
             summary="A read as a pyarrow Dataset: DuckDB and others push columns and filters into it.",
         ),
         Registration(
+            "Scan.to_duckdb",
+            "hoodoo_frames.duck:to_duckdb",
+            summary="A relation of DuckDB, which reads plain Parquet files by itself.",
+        ),
+        Registration(
             "Scan.limit", "hoodoo_frames.limited:limit", summary="A read of the first rows."
         ),
         Registration(

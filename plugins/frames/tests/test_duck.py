@@ -1,0 +1,98 @@
+"""scan.to_duckdb: plain files are DuckDB's own to read, other rows come through Arrow; the rows are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import hoodoo
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hoodoo.errors import EngineError
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()), ("day", pa.string()), ("x", pa.float64()), ("at", pa.timestamp("us", tz="UTC")),
+        ("price", pa.decimal128(10, 2)), ("tags", pa.list_(pa.string())), ("p", pa.struct([("a", pa.int32())])),
+    ]
+)  # fmt: skip
+
+
+def rows(*ids: int, day: str = "mon") -> pa.Table:
+    made = [
+        {"id": i, "day": day, "x": i / 2, "at": i * 10**9, "price": i, "tags": [str(i)], "p": {"a": i}}
+        for i in ids
+    ]  # fmt: skip
+    return pa.Table.from_pylist(made, schema=SCHEMA)
+
+
+def made(path: Path, **more: Any) -> hoodoo.Table:
+    table = hoodoo.create(str(path), SCHEMA, record_key="id", **more)
+    table.upsert(rows(1, 2, 3))
+    return table
+
+
+def reads_files(relation: Any) -> bool:
+    text = relation.explain()
+    return "PARQUET_SCAN" in text.upper() and "ARROW" not in text.upper()
+
+
+def by_id(relation: Any) -> list[tuple[Any, ...]]:
+    return sorted(relation.fetchall())
+
+
+def test_plain_files_are_read_by_duckdb(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", partition_by="day")
+    table.upsert(rows(4, 5, day="tue"))
+    with duckdb.connect() as connection:
+        found = table.read().to_duckdb(connection)
+        assert reads_files(found) and found.columns == SCHEMA.names
+        assert by_id(found) == by_id(connection.from_arrow(table.read().to_arrow()))
+        found.create_view("trips")
+        asked = "SELECT x, p.a FROM trips WHERE id = 5"
+        assert connection.execute(asked).fetchall() == [(2.5, 5)]
+        meta = table.read(meta=True).to_duckdb(connection)
+        assert reads_files(meta) and meta.columns[-1] == "_hoodie_file_name"
+        few = table.read(["day", "id"]).to_duckdb(connection)
+        assert few.columns == ["day", "id"] and len(few.fetchall()) == 5
+    assert table.read(["id"]).to_duckdb().aggregate("sum(id)").fetchall() == [(15,)]
+
+
+@pytest.mark.parametrize("why", ["filter", "logs", "virtual", "grown", "name"])
+def test_other_rows_come_through_arrow(tmp_path: Path, why: str) -> None:
+    day = "m[o]n" if why == "name" else "mon"
+    kind = "MERGE_ON_READ" if why == "logs" else "COPY_ON_WRITE"
+    options = {"hoodie.recordkey.virtual.enabled": "true"} if why == "virtual" else {}
+    parted = "day" if why == "name" else ()
+    table = made(tmp_path / "t", table_type=kind, options=options, partition_by=parted)
+    if why == "logs":
+        table.upsert(rows(2, day="sun"))
+    elif why == "grown":
+        more = rows(8, day=day)
+        table.append(more.append_column("new", pa.array([1])))
+    elif why == "name":
+        table.upsert(rows(9, day=day))
+    scan = (
+        table.read(where=pc.field("id") > 1)
+        if why == "filter"
+        else table.read(meta=why == "virtual")
+    )
+    with duckdb.connect() as connection:
+        found = scan.to_duckdb(connection)
+        assert not reads_files(found)
+        assert by_id(found) == by_id(connection.from_arrow(scan.to_arrow()))
+
+
+def test_an_empty_table_and_limits(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    assert table.read().to_duckdb().fetchall() == []
+    table.upsert(rows(1, 2, 3))
+    assert len(table.read().limit(2).to_duckdb().fetchall()) == 2
+
+
+def test_without_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+    with pytest.raises(EngineError, match="needs duckdb"):
+        made(tmp_path / "t").read().to_duckdb()
