@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from counted import count
 from servers import SERVERS, Server
 
 CHOSEN = os.environ.get("HOODOO_STORE", "moto")
@@ -41,3 +42,10 @@ def place(request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
         return f"memory://{name}/a table", {}
     started: Server = request.getfixturevalue("server")
     return f"{started.bucket(name)}/some/table", started.options
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Once for each test, where pytest has processes that work for it, too."""
+    told = "PYTEST_XDIST_WORKER" not in os.environ and report.when == "call" and report.passed
+    if told and "test_contract.py::TestServer" in report.nodeid:
+        count("test of the contract")

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from counted import counts
+
 HERE = Path(__file__).parent
 HOME = Path(sys.prefix) / "servers"
 LIMIT = 900  # seconds
@@ -67,11 +69,15 @@ def main() -> int:
             lines.append(why)
             continue
         print(f"--- on {name}", flush=True)
-        on_it = {"HOODOO_STORE": name}
+        counted = HOME / f"{name}.counts"
+        HOME.mkdir(parents=True, exist_ok=True)
+        counted.unlink(missing_ok=True)
+        on_it = {"HOODOO_STORE": name, "HOODOO_COUNTS": str(counted)}
         if program is not None:
             on_it[BROUGHT[name][0]] = str(program)
         code = subprocess.run(command, env={**os.environ, **on_it}, check=False).returncode
-        lines.append(f"{name}: {'passed' if code == 0 else 'failed'}")
+        tried = "".join(f", {n} x {what}" for what, n in sorted(counts(counted).items()))
+        lines.append(f"{name}: {'passed' if code == 0 else 'failed'}{tried}")
         codes.append(code)
     print("\n".join(lines))
     return max(codes)

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import obstore
 import pytest
+from counted import count
 from hoodoo.errors import CommitUnknownError, StorageError, StorageUnknownError
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
@@ -69,6 +70,7 @@ def test_a_crash_at_each_operation(
         with suppress(Crash, StorageError):
             _upsert(trial, crashing)
         _right_afterwards(trial, [OLD, NEW])
+        count("crash at an operation")
         if not stores[0].crashed:
             break
     assert at > 5
@@ -97,6 +99,7 @@ def test_an_answer_lost_above_the_store(place: Place, kind: str) -> None:
         except StorageError:
             allowed = [OLD]
         _right_afterwards(trial, allowed)
+        count("answer lost at an operation")
         if stores[0].count < at:
             break
         lost += step
@@ -133,6 +136,7 @@ def test_an_answer_lost_on_the_line(
             patched.setattr(creation, "send", line.send)
             _upsert(trial)
         _right_afterwards(trial, [NEW])
+        count("answer lost at a creation")
         if not line.lost:
             break
     assert at > 4

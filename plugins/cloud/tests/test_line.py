@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import hoodoo
 import pytest
+from counted import count
 from hoodoo.errors import StorageError
 from hoodoo.table.settings import open_storage
 from servers import Server
@@ -55,6 +56,7 @@ def test_a_table_over_a_bad_line(server: Server, line: Line, kind: str) -> None:
     assert line.troubles > 10
     line.rule = None
     assert not again.verify().findings
+    count("trouble at each third request")
 
 
 def test_a_store_that_only_asks_to_slow_down(server: Server, line: Line) -> None:
