@@ -113,12 +113,13 @@ class Line:
         self.at, self.again, self.count, self.lost = at, again, 0, 0
         self._send = creation.send
 
-    def send(self, place: Any, key: str, data: Any, token: str) -> None:
+    def send(self, place: Any, key: str, data: Any, token: str) -> str:
         self.count += 1
-        self._send(place, key, data, token)
+        made = self._send(place, key, data, token)
         if self.at <= self.count < self.at + self.again:
             self.lost += 1
             raise obstore.exceptions.GenericError("Generic S3 error: error decoding response body")
+        return made
 
 
 @pytest.mark.parametrize("place", PLACES, indirect=True)
@@ -153,12 +154,12 @@ def test_whose_an_object_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> No
     assert line.lost == 1
     assert line.count == 2
 
-    def lost(place: Any, key: str, data: Any, token: str) -> None:
+    def lost(place: Any, key: str, data: Any, token: str) -> str:
         nonlocal first
         if first:
             first = False
             raise obstore.exceptions.GenericError("Generic S3 error: operation timed out")
-        line._send(place, key, data, token)
+        return line._send(place, key, data, token)
 
     first = True
     monkeypatch.setattr(creation, "send", lost)
@@ -170,7 +171,7 @@ def test_whose_an_object_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_cannot_be_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_storage(f"memory://{uuid4().hex}/t", {"hoodoo.cloud.timeout": "0.2"})
 
-    def never(place: Any, key: str, data: Any, token: str) -> None:
+    def never(place: Any, key: str, data: Any, token: str) -> str:
         raise obstore.exceptions.GenericError("Generic S3 error: operation timed out")
 
     monkeypatch.setattr(creation, "send", never)
@@ -179,9 +180,9 @@ def test_what_cannot_be_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     # Somebody else has deleted it before it could be looked at.
     line = Line(1)
 
-    def then_deleted(place: Any, key: str, data: Any, token: str) -> None:
+    def then_deleted(place: Any, key: str, data: Any, token: str) -> str:
         try:
-            line.send(place, key, data, token)
+            return line.send(place, key, data, token)
         except obstore.exceptions.AlreadyExistsError:
             obstore.delete(clients.client(place), key)
             raise
@@ -201,12 +202,13 @@ def test_a_server_that_is_not_safe_is_refused(
 ) -> None:
     """Before anything is written."""
 
-    def send(place: Any, key: str, data: Any, token: str) -> None:
-        obstore.put(
+    def send(place: Any, key: str, data: Any, token: str) -> str:
+        made = obstore.put(
             clients.client(place), key, data,
             mode="overwrite" if broken == "ignores" else "create",
             attributes={} if broken == "forgets" else {creation.TOKEN: token},
         )  # fmt: skip
+        return creation.tag_of(made)
 
     monkeypatch.setattr(creation, "send", send)
     monkeypatch.setattr(creation, "_proven", set())

@@ -14,12 +14,14 @@ from attrs import frozen
 
 @frozen(order=True)
 class Entry:
-    """One listed object. ``modified`` is seconds since the epoch; directories have size 0."""
+    """One listed object. ``modified`` is seconds since the epoch; directories have size 0. ``tag``: the store's own
+    name of these bytes, as an ETag is; another one after each put. Empty where a store has none."""
 
     path: str
     size: int = 0
     modified: float = 0.0
     is_dir: bool = False
+    tag: str = ""
 
     @property
     def name(self) -> str:

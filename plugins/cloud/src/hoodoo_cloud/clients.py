@@ -64,15 +64,15 @@ def client(place: Place, retries: bool = True, size: int = 0) -> Any:
         return found
 
 
-def tried(place: Place, call: Callable[[], T]) -> T:
+def tried(place: Place, call: Callable[[], T], again: Callable[[Exception], bool] = cut_off) -> T:
     """What ``call`` reads. The client itself sends a request again that was not answered; of an answer that was
-    cut off in its middle it knows nothing more."""
+    cut off in its middle it knows nothing more. ``again``: which errors are worth another attempt."""
     end, pause = time.monotonic() + place.timeout, 0.05
     while True:
         try:
             return call()
         except Exception as error:
-            if not cut_off(error) or time.monotonic() + pause > end:
+            if not again(error) or time.monotonic() + pause > end:
                 raise
         time.sleep(pause * random.uniform(0.5, 1))
         pause = min(2 * pause, 5.0)

@@ -12,8 +12,9 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 import obstore
 from hoodoo.errors import StorageError, StorageUnknownError
@@ -31,34 +32,38 @@ _lock = threading.Lock()
 _proven: set[Place] = set()
 
 
-def send(place: Place, key: str, data: bytes | memoryview, token: str) -> None:
-    """One request: ``key``, if there is none. Raises obstore's errors."""
-    obstore.put(
+def send(place: Place, key: str, data: bytes | memoryview, token: str) -> str:
+    """One request: ``key``, if there is none. Its tag. Raises obstore's errors."""
+    made = obstore.put(
         client(place, retries=False, size=len(data)), key, data,
         mode="create", attributes={TOKEN: token}, use_multipart=False,
     )  # fmt: skip
+    return tag_of(made)
 
 
-def token_of(place: Place, key: str) -> str | None:
-    """The token of the creation of what lies there. Raises FileNotFoundError, and obstore's errors."""
+def tag_of(said: Mapping[str, Any]) -> str:
+    """The tag in the answer to a put, a look or a listing, which spell the same one in two ways."""
+    return (said["e_tag"] or "").strip('"')
+
+
+def owner_of(place: Place, key: str) -> tuple[str | None, str]:
+    """The token of the creation of what lies there, and its tag. Raises FileNotFoundError, and obstore's errors."""
     found = tried(place, lambda: obstore.get(client(place), key, options={"head": True}))
-    return found.attributes.get(TOKEN)
+    return found.attributes.get(TOKEN), tag_of(found.meta)
 
 
-def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> bool:
-    """Whether we created ``key``; False: it was there. StorageError: we did not; StorageUnknownError: who knows."""
+def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> str | None:
+    """We created ``key``: its tag. None: it was there. StorageError: we did not; StorageUnknownError: who knows."""
     token = secrets.token_hex(16)
     end, pause = time.monotonic() + place.timeout, 0.05
     unanswered = False
     while True:
         try:
-            send(place, key, data, token)
+            return send(place, key, data, token)
         except Exception as error:
             found, last = fate(error), error
-        else:
-            return True
         if found is Fate.EXISTS:
-            return unanswered and _is_ours(place, key, token, obj)
+            return _if_ours(place, key, token, obj) if unanswered else None
         unanswered = unanswered or found is Fate.UNKNOWN
         if found is Fate.REFUSED or time.monotonic() + pause > end:
             break
@@ -67,16 +72,17 @@ def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> bool:
     if not unanswered:
         raise explained(last, place, obj, CREATING)
     with suppress(Exception):
-        there = token_of(place, key)
-        if there is not None:
-            return there == token
+        owner, tag = owner_of(place, key)
+        if owner is not None:
+            return tag if owner == token else None
     # Not there, or not to be seen: a request may still be on its way.
     raise explained(last, place, obj, CREATING, StorageUnknownError)
 
 
-def _is_ours(place: Place, key: str, token: str, obj: str) -> bool:
+def _if_ours(place: Place, key: str, token: str, obj: str) -> str | None:
     try:
-        return token_of(place, key) == token
+        owner, tag = owner_of(place, key)
+        return tag if owner == token else None
     except Exception as error:  # also FileNotFoundError: somebody has deleted it, ours or another's
         raise explained(
             error, place, obj, "looking at what was created", StorageUnknownError
@@ -120,7 +126,7 @@ def _probe(place: Place, key: str, obj: str) -> None:
         raise
     except Exception as error:
         raise explained(error, place, obj, "reading") from None
-    if not created or again or text != b"first":
+    if created is None or again is not None or text != b"first":
         raise StorageError(
             obj,
             f"{where} ignores the condition of a conditional put, so two writers would overwrite each other.",

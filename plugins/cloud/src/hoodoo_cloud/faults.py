@@ -74,6 +74,11 @@ def cut_off(error: Exception) -> bool:
     return not isinstance(error, known) and not _status(error)
 
 
+def may_help(error: Exception) -> bool:
+    """Whether to send a request again that does no harm when it is done twice."""
+    return not isinstance(error, StorageError) and fate(error) is not Fate.REFUSED
+
+
 def no_bucket(error: Exception) -> bool:
     return any(text in str(error) for text in _NO_BUCKET)
 

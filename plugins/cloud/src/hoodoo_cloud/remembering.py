@@ -1,8 +1,8 @@
 """A store that remembers, of the process that opened it: what the last look at a table asked, to ask all of it again
 at the same time; and small files that it has read or put, whose bytes never change.
 
-A file is known by its name, its size and its time, as the newest listing says them: one that was put anew under its
-old name, as the first files of the metadata table may be, is read anew.
+A file is known by its name, its size, its time and its tag (ETag), as the newest listing says them: one that was put
+anew under its old name, as the first files of the metadata table may be, is read anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
@@ -20,13 +20,14 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from attrs import define, field
+from attrs import define, evolve, field
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.together import Listed, at_once
+from hoodoo.storage.together import Listed, at_once, discard
 
 SMALL = 1 << 20  # bytes of a file that is read whole, and kept
 _KEPT = 32 << 20  # bytes of all that are kept
 _NAMES = 20_000  # files whose size is remembered
+_AGAIN = 4  # times as many as are sent side by side: more of a look is not asked again at its begin
 # (operation, its arguments)
 Asked = tuple[str, tuple[Any, ...]]
 # What the next look does not ask again.
@@ -54,6 +55,7 @@ class _File:
     size: int
     modified: float | None  # None: put by us, and not listed since
     data: bytes | None = None
+    tag: str = ""
 
 
 def remembering(inner: Storage) -> Storage:
@@ -123,9 +125,9 @@ class Remembering:
         if look is not None:
             _LOOK.set(look.outer)
             with self._lock:
-                self._asked[look.step] = [
-                    one for one in look.asked if not _OF_ONE_INSTANT(one[1][0])
-                ]
+                asked = [one for one in look.asked if not _OF_ONE_INSTANT(one[1][0])]
+                # Those that others waited for come first; of many, the next look may need few.
+                self._asked[look.step] = asked[: _AGAIN * at_once(self.inner)]
 
     def _ask(self, asked: Asked) -> Callable[[], Any] | None:
         """What gives the answer; None where the store failed, and is to be asked once more."""
@@ -177,7 +179,7 @@ class Remembering:
         data = self.inner.get(path)
         with self._lock:
             if self._files.get(path) is known and len(data) == known.size:
-                self._keep(path, _File(known.size, known.modified, data))
+                self._keep(path, evolve(known, data=data))
         return pa.BufferReader(data)
 
     # --- writing ----------------------------------------------------------------------------------
@@ -196,11 +198,21 @@ class Remembering:
             if os.stat(local).st_size <= SMALL:
                 with open(local, "rb") as file:
                     data = file.read()
-        created = self.inner.put_file_if_absent(path, local)
+        tagged = getattr(self.inner, "put_file", None)
+        if tagged is None:
+            created, tag = self.inner.put_file_if_absent(path, local), ""
+        else:
+            tag = tagged(path, local)
+            created = tag is not None
         if created and data is not None:
             with self._lock:
-                self._keep(path, _File(len(data), None, data))
+                self._keep(path, _File(len(data), None, data, tag))
         return created
+
+    def discard(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._drop(path)
+        discard(self.inner, paths)
 
     def delete(self, path: str) -> bool:
         self._drop(path)
@@ -216,12 +228,12 @@ class Remembering:
     # --- files ------------------------------------------------------------------------------------
     def _see(self, entry: Entry) -> None:
         known = self._files.get(entry.path)
-        if known is not None and known.size == entry.size:
+        if known is not None and (known.size, known.tag) == (entry.size, entry.tag):
             if known.modified is None:
                 known.modified = entry.modified
             if known.modified == entry.modified:
                 return
-        self._keep(entry.path, _File(entry.size, entry.modified))
+        self._keep(entry.path, _File(entry.size, entry.modified, tag=entry.tag))
 
     def _keep(self, path: str, file: _File) -> None:
         self._lose(path)

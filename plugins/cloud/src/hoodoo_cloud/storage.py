@@ -23,7 +23,7 @@ from obstore.exceptions import PreconditionError
 from hoodoo_cloud import creation, places, reading
 from hoodoo_cloud import scratch as local_places
 from hoodoo_cloud.clients import client, tried
-from hoodoo_cloud.faults import LISTING, Fate, explained, fate, no_bucket
+from hoodoo_cloud.faults import LISTING, Fate, explained, fate, may_help, no_bucket
 from hoodoo_cloud.places import Place
 from hoodoo_cloud.remembering import remembering
 
@@ -73,10 +73,14 @@ class ObjectStorage:
     def put_if_absent(self, path: str, data: bytes) -> bool:
         key = self._key(path)
         self._before_writing(path, len(data))
-        return creation.create(self.place, key, data, self._uri(path))
+        return creation.create(self.place, key, data, self._uri(path)) is not None
 
     def put_file_if_absent(self, path: str, local: str) -> bool:
-        """The file is mapped, not read into memory."""
+        return self.put_file(path, local) is not None
+
+    def put_file(self, path: str, local: str) -> str | None:
+        """:meth:`put_file_if_absent`: the tag of what was created, None where it was there. The file is mapped, not
+        read into memory."""
         key = self._key(path)
         try:
             size = os.stat(local).st_size
@@ -108,16 +112,25 @@ class ObjectStorage:
         return True
 
     def discard(self, paths: Sequence[str]) -> None:
-        """One request, where the store takes many names at once."""
+        """One request, where the store takes many names at once; sent again as long as it may help."""
         keys = [self._key(path) for path in paths]
+        if not keys:
+            return
+        try:
+            tried(self.place, lambda: self._gone(keys), again=may_help)
+        except Exception as error:
+            kind = StorageUnknownError
+            raise explained(error, self.place, self._uri(paths[0]), "deleting", kind) from None
+
+    def _gone(self, keys: builtins.list[str]) -> None:
         try:
             obstore.delete(client(self.place), keys)
         except FileNotFoundError as error:
             if no_bucket(error):
-                raise explained(error, self.place, self._uri(paths[0]), "deleting") from None
-        except Exception as error:
-            kind = StorageUnknownError
-            raise explained(error, self.place, self._uri(paths[0]), "deleting", kind) from None
+                raise
+            if len(keys) > 1:  # those after it may be there still
+                for key in keys:
+                    self._gone([key])
 
     def delete_prefix(self, prefix: str) -> int:
         """A thousand at a time, where the store takes so many; else side by side."""
@@ -190,7 +203,9 @@ class ObjectStorage:
                 found = tried(self.place, lambda: obstore.head(client(self.place), key))
         except FileNotFoundError:
             return None
-        return Entry(path, found["size"], found["last_modified"].timestamp())
+        return Entry(
+            path, found["size"], found["last_modified"].timestamp(), tag=creation.tag_of(found)
+        )
 
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
         if prefix:
@@ -208,7 +223,9 @@ class ObjectStorage:
                 objects = found["objects"]
                 folders = [Entry(p[cut:], is_dir=True) for p in found["common_prefixes"]]
         made = [
-            Entry(o["path"][cut:], o["size"], o["last_modified"].timestamp())
+            Entry(
+                o["path"][cut:], o["size"], o["last_modified"].timestamp(), tag=creation.tag_of(o)
+            )
             for o in objects
             if o["path"] != key
         ]
