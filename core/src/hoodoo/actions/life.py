@@ -30,7 +30,7 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.produce.markers import MARKERS, STAGED
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import together
+from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
@@ -123,13 +123,11 @@ class Life:
         unnamed = self._unnamed(named, paths, BaseFile)
         # Looked at after the listing: if another one has completed it, these files may be its own.
         if unnamed and reload(self.storage, self.timeline).find(self.requested) is None:
-            for path in unnamed:
-                self.storage.delete(path)
+            discard(self.storage, unnamed)
 
     def reconcile(self, named: Collection[str], paths: Collection[str] | None) -> None:
         """As :meth:`remove_unnamed`, for an action that nobody else can complete: log files go, too."""
-        for path in self._unnamed(named, paths, object):
-            self.storage.delete(path)
+        discard(self.storage, self._unnamed(named, paths, object))
 
     def _unnamed(
         self, named: Collection[str], paths: Collection[str] | None, kind: type

@@ -36,7 +36,7 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
 def discard(storage: Storage, paths: Sequence[str]) -> None:
     """Delete what is there of ``paths``: in one operation, if the store has one for that."""
     every: Callable[[Sequence[str]], None] | None = getattr(storage, "discard", None)
-    if every is not None:
+    if every is not None and paths:
         every(paths)
         return
     for path in paths:

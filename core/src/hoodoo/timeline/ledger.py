@@ -33,7 +33,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage, Held
-from hoodoo.storage.together import at_once, together
+from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
@@ -290,12 +290,12 @@ def _carried_out(
 
 def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
     """Say that ``number`` is carried out, and take away what was old when it was taken."""
+    past = [_path(old) for old in taken.numbers if old <= number - KEPT]
+    # A mark goes after its number: with the next decision.
+    marks = [_done(old) for old in sorted(taken.done.difference(taken.numbers))]
     with suppress(StorageError):  # the next one finds the file and says so then
-        storage.put(_done(number), token.encode())
-        past = [old for old in taken.numbers if old <= number - KEPT]
-        together(storage, *(partial(storage.delete, _path(old)) for old in past))
-        marks = sorted(taken.done.difference(taken.numbers)) + past
-        together(storage, *(partial(storage.delete, _done(old)) for old in marks))
+        mark = partial(storage.put, _done(number), token.encode())
+        together(storage, mark, partial(discard, storage, past), partial(discard, storage, marks))
 
 
 def _put_decided(storage: Storage, decision: Decision) -> bool:

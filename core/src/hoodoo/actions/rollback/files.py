@@ -20,6 +20,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import discard
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
@@ -135,8 +136,7 @@ def take_away(
         where = evolve(where, groups=where.groups | {g for g in planned if g[1]})
     found = find(storage, timeline, requested, where)
     gone = {f.path for f in found.whole} | _planned(storage, requested, requests)
-    for path in sorted(gone):
-        storage.delete(path)
+    discard(storage, sorted(gone))
     taken_back = tuple(_take_back(storage, timeline, log, mine, requested) for log in found.shared)
     if taken_back:  # files that no commit tells of
         Participants.of_table(timeline.config).retire(storage, timeline.config)
@@ -146,8 +146,7 @@ def take_away(
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
     # inflight file after it has put its own (hoodoo.produce.pending).
     late = {f.path for f in find(storage, timeline, requested, where).whole}
-    for path in sorted(late):
-        storage.delete(path)
+    discard(storage, sorted(late))
     return Removed(tuple(sorted(gone | late)), taken_back)
 
 

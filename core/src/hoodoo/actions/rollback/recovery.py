@@ -27,7 +27,7 @@ from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.together import together
+from hoodoo.storage.together import discard, together
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
@@ -178,8 +178,7 @@ def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> 
     some. ``recent``: only of what was undone since the newest write was requested; archiving looks once more
     at all."""
     undone = _undone(storage, timeline, recent)
-    for path in _left_behind(storage, timeline, undone) if undone else ():
-        storage.delete(path)
+    discard(storage, _left_behind(storage, timeline, undone) if undone else ())
     if undone:
         Participants.of_table(timeline.config).sweep(storage, undone)
 
