@@ -162,6 +162,15 @@ def test_a_small_upsert(tmp_path: Path, kind: str, index: str, operations: int, 
         assert table.upsert(rows(5, 9)).updated == 5
 
 
+def test_a_small_upsert_that_cleans(tmp_path: Path) -> None:
+    """As each one does from the eleventh on: a clean is two decisions more."""
+    table = filled(tmp_path / "t", "COPY_ON_WRITE", "simple")
+    for version in range(5, 18):
+        table.upsert(rows(5, version))
+    with counted(47, 29):
+        table.upsert(rows(5, 18))
+
+
 @pytest.mark.parametrize(
     ("kind", "operations", "depth"), [("COPY_ON_WRITE", 14, 4), ("MERGE_ON_READ", 15, 4)]
 )

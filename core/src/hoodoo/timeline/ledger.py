@@ -136,7 +136,7 @@ def _decide(
             last, fresh = _side_by_side(storage, timeline, ahead)
         else:
             last, fresh = settle(storage, timeline.config), reload(storage, timeline)
-        decision = make(fresh)
+        decision = make(evolve(fresh, decided=last))
         token = uuid.uuid4().hex
         taken = _claim(storage, last, decision, token)
         if taken is not None:
@@ -157,7 +157,7 @@ def _side_by_side(
     # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
     if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
         return timeline.decided or 0, fresh
-    last, fresh = settle(storage, timeline.config), reload(storage, timeline)
+    last, fresh = settle(storage, timeline.config, taken), reload(storage, timeline)
     ahead()  # what it saw may be older than this look
     return last, fresh
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from hoodoo.errors import (
     CommitConflictError,
@@ -297,7 +297,8 @@ def complete(
         return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
     if mark is not None:
         if not marks:
-            return Outcome(Result.COMMITTED, made[-1][0], mark=mark, seen=looked[-1])
+            seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
+            return Outcome(Result.COMMITTED, made[-1][0], mark=mark, seen=seen)
         mark()
         return Outcome(Result.COMMITTED, made[-1][0])
     found = _compare(storage, timeline, made[-1][0], instant, decision.content)

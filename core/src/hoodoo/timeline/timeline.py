@@ -96,7 +96,8 @@ class Timeline(Shown):
 
     def refreshed(self, names: Iterable[str]) -> Timeline:
         """The timeline of a newer listing; keeps what was read: completed files never change."""
-        return evolve(from_names(names, self.config), metadata=self._metadata, noted=self.noted)
+        new = from_names(names, self.config)
+        return evolve(new, metadata=self._metadata, noted=self.noted, decided=self.decided)
 
     def seen_by(self, newer: Timeline) -> Timeline:
         """``newer``; keeps what was read of this one."""

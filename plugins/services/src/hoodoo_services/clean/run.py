@@ -21,6 +21,7 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build
@@ -48,7 +49,6 @@ def run(
     """
     known = heeded(timeline)
     timeline = reload(storage, timeline)
-    joined = join(timeline)
     found = [i for i in pending_cleans(timeline) if i.requested == requested]
     if not found and done_is_fine:
         return Cleaned()
@@ -57,12 +57,14 @@ def run(
             f"clean {requested}", "is not pending in this table.",
             "table.timeline().pending() lists what is.",
         )  # fmt: skip
-    if not _has_plan(storage, timeline.path(found[0].at(State.REQUESTED))):
+    looks = partial(join, timeline), partial(_plan, storage, timeline, found[0])
+    joined, plan = together(storage, *looks)
+    if plan is None:
         publish.withdraw(storage, timeline, found[0])
         return Cleaned()
     with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:
         return _run(
-            storage, timeline, found[0], threads, before_delete, joined, schema, known, events
+            storage, timeline, found[0], plan, threads, before_delete, joined, schema, known, events
         )
 
 
@@ -70,6 +72,7 @@ def _run(
     storage: Storage,
     timeline: Timeline,
     instant: Instant,
+    plan: CleanPlan,
     threads: int,
     before_delete: Callable[[], None],
     joined: Participation | None,
@@ -78,13 +81,13 @@ def _run(
     events: ActionEvents,
 ) -> Cleaned:
     begun, requested = time.monotonic(), instant.requested
-    plan = read_plan(storage, timeline, instant)
     life = Life(
         storage, timeline, instant, CLEAN, "Look at table.timeline(), and clean again.",
         "Open the table again: the next clean finishes it if it is still pending.",
     )  # fmt: skip
-    if instant.state is State.REQUESTED:
-        instant = life.begin()
+    begin = [life.begin] if instant.state is State.REQUESTED else []
+    together(storage, *begin, before_delete)
+    instant = life.instant
     planned_now = heeded(timeline) - known == {
         (requested, CLEAN, State.REQUESTED)
     }  # nothing came in between
@@ -93,7 +96,6 @@ def _run(
     )
     kept &= frozenset(plan.files)
     going = [path for path in plan.files if path not in kept]
-    before_delete()
     _delete(storage, going, threads)
     emptied = _drop_partitions(storage, timeline, plan.partitions)
     millis = int((time.monotonic() - begun) * 1000)
@@ -121,11 +123,17 @@ def _run(
     )
 
 
-def _has_plan(storage: Storage, path: str) -> bool:
-    """Not if its writer died before the plan was there (on a store that shows files half written), or
+def _plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan | None:
+    """None if its writer died before the plan was there (on a store that shows files half written), or
     if the clean was done and archived while another one took it up."""
-    entry = storage.head(path)
-    return entry is not None and entry.size > 0
+    try:
+        plan = read_plan(storage, timeline, instant)
+    except FileNotFoundError:
+        return None
+    if plan.files or plan.policy:
+        return plan
+    entry = storage.head(timeline.path(instant.at(State.REQUESTED)))
+    return plan if entry is not None and entry.size > 0 else None
 
 
 def _newest(storage: Storage, timeline: Timeline, plan: CleanPlan) -> frozenset[str]:
@@ -138,7 +146,8 @@ def _newest(storage: Storage, timeline: Timeline, plan: CleanPlan) -> frozenset[
 
 def _delete(storage: Storage, paths: Sequence[str], threads: int) -> None:
     """All of ``paths``; the first error, after every other path has had its turn."""
-    if not paths:
+    if not paths or at_once(storage) > 1:  # many of them are one request
+        discard(storage, paths)
         return
     errors: list[BaseException] = []
     with ThreadPoolExecutor(min(threads, len(paths)), "hoodoo-clean") as pool:
