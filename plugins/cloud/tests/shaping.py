@@ -35,6 +35,7 @@ class Trouble:
     code: str = "SlowDown"
     after: bool = False
     half: bool = False  # the server's own answer ends in the middle of its body
+    upload: bool = False  # the server gets half of the request's body
 
     @property
     def answer(self) -> bytes:
@@ -49,6 +50,7 @@ class Trouble:
 CUT = Trouble()
 CUT_AFTER = Trouble(after=True)
 HALF = Trouble(after=True, half=True)
+UPLOAD = Trouble(upload=True)
 
 
 @define
@@ -59,6 +61,7 @@ class Line:
     delay: float = 0.0  # seconds that each request takes longer
     rule: Callable[[Request], Trouble | None] | None = None
     port: int = 0
+    ignored: bytes = b""  # a header that the server does not come to see, in small letters
     requests: list[str] = field(factory=list)  # "METHOD target"
     troubles: int = 0
     most_at_once: int = 0
@@ -106,6 +109,15 @@ class Line:
         try:
             trouble = self.rule(request) if self.rule else None
             self.troubles += trouble is not None
+            if self.ignored:
+                head = _without(head, self.ignored)
+            if trouble is not None and trouble.upload:
+                up_writer.write(head)
+                up_writer.write(
+                    await reader.readexactly(int(_header(head, b"content-length") or 0) // 2)
+                )
+                await up_writer.drain()
+                return False
             wanted = trouble is None or trouble.after
             if wanted:
                 up_writer.write(head)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from counted import count
 from hoodoo.errors import StorageError
 from hoodoo.table.settings import open_storage
 from servers import Server
-from shaping import CUT, CUT_AFTER, HALF, Line, Trouble, line_to
+from shaping import CUT, CUT_AFTER, HALF, UPLOAD, Line, Trouble, line_to
 from small_tables import created, rows, texts
 
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
@@ -77,6 +78,62 @@ def test_a_store_that_only_asks_to_slow_down(server: Server, line: Line) -> None
     line.rule = None
     assert store.head("x") is None
     assert texts(hoodoo.open(uri, options)) == {1: "a"}
+
+
+def _left(server: Server, uri: str) -> list[str]:
+    """All there is in the bucket, uploads that were begun and not ended among it, where the store has such."""
+    store: Any = open_storage(uri.rpartition("/")[0] + "/", server.options)
+    found = [entry.path for entry in store.list(recursive=True)]
+    if server.scheme == "s3":
+        import boto3
+
+        client = boto3.client(
+            "s3", endpoint_url=server.endpoint, region_name="us-east-1",
+            aws_access_key_id="access", aws_secret_access_key="secret-secret",
+        )  # fmt: skip
+        bucket = uri.split("/")[2]
+        found += [u["Key"] for u in client.list_multipart_uploads(Bucket=bucket).get("Uploads", ())]
+    return found
+
+
+def test_a_large_file_whose_upload_is_cut(server: Server, line: Line, tmp_path: Path) -> None:
+    """In its middle: it is sent again, and never seen half; where it never gets through, nothing is left of it."""
+    uri, options = _place(server, line)
+    large = tmp_path / "large"
+    large.write_bytes(os.urandom(24 << 20))
+    store: Any = open_storage(uri, {**options, "hoodoo.cloud.timeout": "4"})
+    store.put_if_absent("warm", b"1")
+    cuts = iter([UPLOAD, UPLOAD])
+    line.rule = lambda request: next(cuts, None) if request.method == "PUT" else None
+    assert store.put_file_if_absent("d/x", str(large))
+    assert line.troubles == 2
+    with store.open("d/x") as file:
+        assert file.read() == large.read_bytes()
+    line.rule = lambda request: UPLOAD if request.method == "PUT" else None
+    with pytest.raises(StorageError):
+        store.put_file_if_absent("d/y", str(large))
+    line.rule = None
+    assert store.head("d/y") is None
+    assert _left(server, uri) == ["t/d/x", "t/warm"]
+    assert store.put_file_if_absent("d/y", str(large))
+    assert store.head("d/y").size == large.stat().st_size
+
+
+@pytest.mark.parametrize("lock", ["", "storage_based", "dynamodb"])
+def test_a_server_that_ignores_conditions_is_refused(server: Server, line: Line, lock: str) -> None:
+    """Before anything is written, whatever lock there is: files of tasks are created without it."""
+    header = {"moto": b"if-none-match", "fake-gcs": b"x-goog-if-generation-match"}
+    if server.name not in header:
+        pytest.skip(f"{server.name} verifies the signature of the header")
+    line.ignored = header[server.name]
+    uri, options = _place(server, line)
+    if lock:
+        options["hoodie.write.lock.provider"] = lock
+    if lock == "dynamodb":
+        options["hoodie.write.lock.dynamodb.table"] = "locks"
+    with pytest.raises(StorageError, match="ignores the condition of a conditional put"):
+        created(uri, options)
+    assert _left(server, uri) == []
 
 
 def test_each_request_takes_longer(server: Server) -> None:

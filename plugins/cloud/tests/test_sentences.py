@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import hoodoo
 import pytest
-from hoodoo.errors import StorageError
+from hoodoo.errors import ConfigError, StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
 from servers import Server
@@ -73,6 +73,8 @@ def test_a_sentence_each(status: int, code: str, said: str) -> None:
     with _answering(status, code) as store:
         for call in (
             lambda: store.get("x"),
+            # The answer to HEAD has no text; that there is no bucket, it does not say.
+            lambda: store.get("x") if status == 404 else store.head("x"),
             lambda: store.list(),
             lambda: store.put_if_absent("x", b"1"),
             lambda: store.put("x", b"1"),
@@ -119,6 +121,30 @@ def test_an_endpoint_that_is_silent() -> None:
             with pytest.raises(StorageError, match="gave no answer"):
                 call()
             assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("uri", "options"),
+    [
+        ("az://c/t", {"account_name": "a", "account_key": "!!"}),
+        ("gs://b/t", {"google_service_account_key": "{}"}),
+        ("gs://b/t", {"google_service_account": "/nowhere/key.json"}),
+    ],
+)
+def test_keys_that_cannot_be_read(uri: str, options: dict[str, str]) -> None:
+    """At once: nothing was sent."""
+    store = open_storage(uri, options)
+    for call in (lambda: store.get("x"), lambda: store.head("x"), lambda: store.put("x", b"1")):
+        began = time.monotonic()
+        with pytest.raises(StorageError, match="credentials can't be read"):
+            call()
+        assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("endpoint", ["http://", "http://two words", "ftp://host"])
+def test_an_endpoint_that_is_no_url(endpoint: str) -> None:
+    with pytest.raises(ConfigError, match="is no URL of a server"):
+        open_storage("s3://b/t", {**KEYS, "endpoint": endpoint})
 
 
 def test_a_bucket_that_is_not_there(server: Server) -> None:

@@ -290,12 +290,16 @@ def _carried_out(
 
 def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
     """Say that ``number`` is carried out, and take away what was old when it was taken."""
-    past = [_path(old) for old in taken.numbers if old <= number - KEPT]
-    # A mark goes after its number: with the next decision.
-    marks = [_done(old) for old in sorted(taken.done.difference(taken.numbers))]
+    past = [old for old in taken.numbers if old <= number - KEPT]
+    marks = sorted(taken.done.difference(taken.numbers))
+    if (
+        at_once(storage) < 2
+    ):  # a mark goes after its number: across a network with the next decision
+        marks += past
+    gone = [_path(old) for old in past], [_done(old) for old in marks]
     with suppress(StorageError):  # the next one finds the file and says so then
         mark = partial(storage.put, _done(number), token.encode())
-        together(storage, mark, partial(discard, storage, past), partial(discard, storage, marks))
+        together(storage, mark, *(partial(discard, storage, paths) for paths in gone))
 
 
 def _put_decided(storage: Storage, decision: Decision) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from enum import Enum
 
@@ -30,7 +31,11 @@ _EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "token has expired", "token 
 _NO_CREDENTIALS = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
 _REJECTED = (
     "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", "InvalidToken",
-    "InvalidClientTokenId", "invalid_client",
+    "InvalidClientTokenId", "invalid_client", "XAdminUserNotFound",
+)  # fmt: skip
+# Of keys that this library could not read, before it sent anything.
+_UNREADABLE = (
+    "Invalid Access Key", "service account file", "OpenCredentials", "DecodeCredentials",
 )  # fmt: skip
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, NotSupportedError, InvalidPathError)
 
@@ -48,7 +53,7 @@ def fate(error: Exception) -> Fate:
     """Of a request that creates an object on the condition that there is none, sent once."""
     if isinstance(error, AlreadyExistsError):
         return Fate.EXISTS
-    if isinstance(error, (*_REFUSALS, FileNotFoundError)):
+    if isinstance(error, (*_REFUSALS, FileNotFoundError)) or _unreadable(error):
         return Fate.REFUSED
     status = _status(error)
     if status in (409, 429) or never_sent(error):
@@ -63,6 +68,10 @@ def never_sent(error: Exception) -> bool:
     return "kind: Connect" in str(error)
 
 
+def _unreadable(error: Exception) -> bool:
+    return any(text in str(error) for text in _UNREADABLE)
+
+
 def _status(error: Exception) -> int:
     found = _STATUS.search(str(error))
     return int(found[1]) if found else 0
@@ -71,7 +80,7 @@ def _status(error: Exception) -> int:
 def cut_off(error: Exception) -> bool:
     """Whether the answer ended before its end, or never began: a read may be sent again."""
     known = (*_REFUSALS, FileNotFoundError, PreconditionError, AlreadyExistsError, StorageError)
-    return not isinstance(error, known) and not _status(error)
+    return not isinstance(error, known) and not _status(error) and not _unreadable(error)
 
 
 def may_help(error: Exception) -> bool:
@@ -102,7 +111,7 @@ def explained(
         for part in (
             f"status {status}" if status else "",
             next(filter(None, code.groups()), "") if code else "",
-            message[1].strip().rstrip(".") if message else "",
+            html.unescape(message[1]).strip().partition("\n")[0].rstrip(".") if message else "",
         )
         if part
     )
@@ -113,13 +122,19 @@ def explained(
     def has(texts: tuple[str, ...]) -> bool:
         return any(one in text for one in texts)
 
-    if has(_NO_BUCKET) or (status == 404 and doing in (CREATING, LISTING)):
+    refused = has(_REJECTED) or isinstance(error, UnauthenticatedError)
+    if has(_NO_BUCKET) or (status == 404 and doing in (CREATING, LISTING) and not refused):
         return made(f"there is no bucket {place.bucket!r} at {where}", "Create it, or correct the URI.")  # fmt: skip
     if has(_REGION) or status in (301, 307):
         region = said.get("region", "us-east-1")
         return made(
             f"the bucket is not in the region {region}",
             "Set the bucket's region: the option region, or AWS_REGION.",
+        )
+    if _unreadable(error):
+        return made(
+            "the credentials can't be read: the key is not of its form, or its file is not there",
+            "Correct the key, or the path of its file.",
         )
     if has(_EXPIRED):
         return made("the token of the credentials has expired", "Get new credentials.")
@@ -130,7 +145,7 @@ def explained(
         )
     if has(("RequestTimeTooSkewed",)):
         return made("the clock of this host is wrong", "Set it.")
-    if has(_REJECTED) or isinstance(error, UnauthenticatedError):
+    if refused:
         return made("the credentials are not valid", "Correct keys and token, and the endpoint.")
     if isinstance(error, PermissionDeniedError) or status == 403:
         return made(

@@ -51,6 +51,7 @@ CLOUDS = {
     "abfs": "azure", "abfss": "azure", "az": "azure", "wasbs": "azure",
 }  # fmt: skip
 _HOST = re.compile(r"([^@/]+)@([a-z0-9]+)\.(?:dfs|blob)\..+")
+_URL = re.compile(r"https?://[^\s/]\S*")
 _KEYS, _TOKEN, _UNSIGNED = ("access_key_id", "secret_access_key"), "session_token", "skip_signature"
 _SECRETS = {
     "gs": {"application_credentials", "service_account", "service_account_key"},
@@ -99,6 +100,10 @@ def find(settings: Settings) -> tuple[str, str, Place]:
                 "account_name or AZURE_STORAGE_ACCOUNT_NAME.",
             )  # fmt: skip
     endpoint = found.get("endpoint", found.get("base_url", ""))
+    if endpoint and not _URL.fullmatch(endpoint):
+        raise ConfigError(
+            f"endpoint {endpoint!r}", "is no URL of a server.", "Write http://host:port or https://host."
+        )  # fmt: skip
     return uri, prefix, Place(
         cloud, bucket, tuple(sorted(found.items())), options.TIMEOUT.read(settings.options),
         endpoint.lower().startswith("http://"),

@@ -192,7 +192,7 @@ class ObjectStorage:
     def open(self, path: str) -> pa.NativeFile:
         key = self._key(path)
         with self._guard("opening", path):
-            found = tried(self.place, lambda: obstore.head(client(self.place), key))
+            found = self._head(key)
         # Not a method's frame: a file that is open holds no more than it needs.
         return reading.opened(found["size"], _Ranges(self, path, key, found["e_tag"]).read)
 
@@ -200,12 +200,21 @@ class ObjectStorage:
         key = self._key(path)
         try:
             with self._guard("looking at", path):
-                found = tried(self.place, lambda: obstore.head(client(self.place), key))
+                found = self._head(key)
         except FileNotFoundError:
             return None
         return Entry(
             path, found["size"], found["last_modified"].timestamp(), tag=creation.tag_of(found)
         )
+
+    def _head(self, key: str) -> Any:
+        try:
+            return tried(self.place, lambda: obstore.head(client(self.place), key))
+        except Exception as error:
+            # The answer to HEAD has no text that says why.
+            if fate(error) is Fate.REFUSED and not isinstance(error, FileNotFoundError):
+                obstore.get(client(self.place), key)
+            raise
 
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
         if prefix:
