@@ -15,7 +15,7 @@ from attrs import frozen
 @frozen(order=True)
 class Entry:
     """One listed object. ``modified`` is seconds since the epoch; directories have size 0. ``tag``: the store's own
-    name of these bytes, as an ETag is; another one after each put. Empty where a store has none."""
+    name of these bytes, as an ETag is; another one after a put that changes them. Empty where a store has none."""
 
     path: str
     size: int = 0
