@@ -100,8 +100,8 @@ def test_a_large_file_whose_upload_is_cut(server: Server, line: Line, tmp_path: 
     """In its middle: it is sent again, and never seen half; where it never gets through, nothing is left of it."""
     uri, options = _place(server, line)
     large = tmp_path / "large"
-    large.write_bytes(os.urandom(24 << 20))
-    store: Any = open_storage(uri, {**options, "hoodoo.cloud.timeout": "4"})
+    large.write_bytes(os.urandom(8 << 20))
+    store: Any = open_storage(uri, {**options, "hoodoo.cloud.timeout": "2"})
     store.put_if_absent("warm", b"1")
     cuts = iter([UPLOAD, UPLOAD])
     line.rule = lambda request: next(cuts, None) if request.method == "PUT" else None
