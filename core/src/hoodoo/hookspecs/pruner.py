@@ -21,7 +21,7 @@ from hoodoo.timeline.timeline import Timeline
 class PruneRequest:
     """A read that has a filter. ``where``: the filter; ``schema``: the stored columns; ``columns``: those that the
     filter looks at, of which ``hidden`` hold no values in the files. ``as_of``: the requested time that the read
-    is of, None for now. ``key_generator``: None where no plugin offers the table's."""
+    is of, None for now. ``key_generator``: None where no plugin offers the table's. ``merged``: log files count."""
 
     storage: Storage
     timeline: Timeline
@@ -31,6 +31,7 @@ class PruneRequest:
     hidden: frozenset[str] = frozenset()
     as_of: str | None = None
     key_generator: KeyGenerator | None = None
+    merged: bool = True
 
 
 @runtime_checkable

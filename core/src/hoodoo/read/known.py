@@ -19,8 +19,9 @@ def pruned(
     stored: pa.Schema,
     slices: tuple[FileSlice, ...],
     bound: str | None,
+    merged: bool = True,
 ) -> tuple[FileSlice, ...]:
-    """What the pruners leave of ``slices``; ``spec`` has a filter. ``bound``: the read is as of then."""
+    """What the pruners leave of ``slices``; ``spec`` has a filter. ``bound``: the read is as of then. ``merged``: log files count."""
     made = [f for f in spec.schema if f.name not in stored.names]
     request = PruneRequest(
         source.storage,
@@ -31,6 +32,7 @@ def pruned(
         frozenset(spec.hidden),
         bound,
         source.key_generator,
+        merged,
     )
     for offer in kernel().offers("pruner"):
         if slices:

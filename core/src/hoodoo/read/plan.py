@@ -169,7 +169,7 @@ def plan_scan(
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
     if spec.where is not None and kept and not given:
-        kept = pruned(source, spec, stored, kept, bound)
+        kept = pruned(source, spec, stored, kept, bound, mode == SNAPSHOT)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
     for slice_ in kept:
@@ -213,7 +213,7 @@ def narrowed(
         kept = _by_partition(kept, spec, source, check_readable(source))
     in_paths = plan.in_paths - len(plan.slices) + len(kept)
     if where is not None and kept and plan.until is None:  # pruners know the table at an instant
-        kept = pruned(source, spec, plan.stored, kept, plan.as_of)
+        kept = pruned(source, spec, plan.stored, kept, plan.as_of, plan.mode == SNAPSHOT)
     if rule is not None:
         rule = MergeRule.of(
             spec.schema, plan.stored, source.config, rule.merger, rule.visible, source.key_generator

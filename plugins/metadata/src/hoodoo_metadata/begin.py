@@ -94,10 +94,10 @@ def begin_index(
     ]
     text = record_schema(target.config.version)
     if size.partitioned:
-        counts = {path: size.groups(rows) for path, rows in _rows_by_path(target).items()}
+        counts = {path: size.groups(rows) for path, rows in rows_by_path(target).items()}
         groups = IndexGroups((), {}).with_paths(counts)
     else:
-        rows = sum(_rows_by_path(target).values())
+        rows = sum(rows_by_path(target).values())
         groups = IndexGroups(tuple(group_id(RECORD_INDEX, n) for n in range(size.groups(rows))))
     if not groups.file_ids:
         size.told(0)  # there are no rows yet
@@ -155,7 +155,7 @@ def asked_of(target: TableState, found: pa.Table) -> tuple[Stream, list[tuple[in
     return target.engine.source(pa.table(columns, schema=INDEX_ROWS)), known
 
 
-def _rows_by_path(target: TableState) -> dict[str, int]:
+def rows_by_path(target: TableState) -> dict[str, int]:
     """Rows of base files in each partition path; 0 where these are so small that it does not matter."""
     bases = [s.base_file for s in target.slices if s.base_file is not None]
     rows = {s.partition_path: 0 for s in target.slices}

@@ -43,7 +43,7 @@ from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF
 from hoodoo_metadata.index_reach import made_noted, newest_made
 from hoodoo_metadata.layout import FILES, INDEXES, RECORD_INDEX, is_own
 from hoodoo_metadata.partitions.api import Beginning
-from hoodoo_metadata.partitions.known import known, names
+from hoodoo_metadata.partitions.known import chosen, is_kept
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import (
@@ -300,7 +300,7 @@ def _begin(
         else:
             partitions.ensure(table.storage, partition, instant.requested)
         made_of = Beginning(target, table, pending, settings)
-        begun.append((instant, known()[partition].begin(made_of)))
+        begun.append((instant, chosen([partition])[0].begin(made_of)))
     return begun
 
 
@@ -357,7 +357,7 @@ def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
     """``wanted``, and with ``files`` all partitions that there are: Hudi's are wiped with it, and of others the
     instants of their log files."""
     others = {*listed(config), *building(config)} if FILES in wanted else set()
-    others = {p for p in others if p in names()}
+    others = {p for p in others if is_kept(config, p)}
     return (*wanted, *sorted(others - set(wanted)))
 
 

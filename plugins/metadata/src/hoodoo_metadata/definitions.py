@@ -45,6 +45,17 @@ def define(
     storage.put(PATH, text.encode())
 
 
+def define_secondary(storage: Storage, partition: str, column: str) -> None:
+    """Put the definition of a secondary index beside what is there."""
+    found = _told(storage)
+    found[partition] = {
+        **_definition(partition, "identity", (column,), {}, "V2"),
+        "indexType": "secondary_index",
+    }
+    text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
+    storage.put(PATH, text.encode())
+
+
 def undefine(storage: Storage, partitions: Sequence[str]) -> None:
     """Take those of ``partitions`` away that there are."""
     found = _told(storage)

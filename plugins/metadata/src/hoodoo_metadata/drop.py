@@ -19,15 +19,19 @@ from hoodoo.timeline.timeline import load, reload
 
 from hoodoo_metadata.build import infos, refuse_another, request_indexing
 from hoodoo_metadata.definitions import undefine
-from hoodoo_metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS
+from hoodoo_metadata.layout import COLUMN_STATS, FILES, PARTITION_STATS, RECORD_INDEX
 from hoodoo_metadata.partition_state import without
 from hoodoo_metadata.partitions.known import folder_of, names
+from hoodoo_metadata.secondary import partition_of as secondary_of
+from hoodoo_metadata.secondary import secondaries
 from hoodoo_metadata.table import FOLDER, building, listed, mark_of
 from hoodoo_metadata.wanted import own_partition, partition_of, stored_name
 
 
 def partition_named(config: TableConfig, name: str) -> str:
     """The partition that is called ``name``, or that stores the index of this name. ConfigError for none."""
+    if secondary_of(name) in secondaries(config):
+        return secondary_of(name)
     index = stored_name(name)
     partition = folder_of(name) if index is None else partition_of(index, config)
     if partition not in names():
@@ -41,6 +45,7 @@ def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
     """Those of ``wanted`` that there are, with those that are nothing without them. ConfigError for one that has to
     stay."""
     found: list[str] = []
+    wanted = list(wanted)
     there = (*listed(config), *building(config))
     for partition in wanted:
         if partition == FILES and any(p != FILES for p in there):
@@ -54,6 +59,13 @@ def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
                 f"partition {partition} of the metadata table of {config.name}",
                 "holds the table's own index.",
                 "Give the table another one first: table.switch_index('global_simple'), or hoodoo switch-index.",
+            )
+        others = [p for p in secondaries(config) if p in there and p not in wanted]
+        if partition == RECORD_INDEX and others:
+            raise ConfigError(
+                f"partition {partition} of the metadata table of {config.name}",
+                f"is needed by {', '.join(others)}.",
+                "Drop these first.",
             )
         found.append(partition)
         if partition == COLUMN_STATS:  # Hudi keeps the one only beside the other

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, HoodooError, SchemaError, UnsupportedTableError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 
 from hoodoo_metadata.column_stats.from_files import columns_of
-from hoodoo_metadata.definitions import is_partitioned
+from hoodoo_metadata.definitions import define_secondary, is_partitioned, undefine
 from hoodoo_metadata.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -22,10 +23,14 @@ from hoodoo_metadata.layout import (
     PARTITIONED,
     RECORD_INDEX,
 )
+from hoodoo_metadata.layout import SECONDARY as PREFIX
+from hoodoo_metadata.partitions.known import is_possible
+from hoodoo_metadata.secondary import KEPT, is_indexable, noted, partition_of, secondaries
 from hoodoo_metadata.table import building, listed
 from hoodoo_metadata.wanted import stored_name
 
 SECONDARY, EXPRESSION = "secondary", "expression"
+_NAME = re.compile(r"[A-Za-z0-9_]+")
 _OF_KEYS = (RECORD_INDEX, PARTITIONED, GROWING)
 _KINDS = (*_OF_KEYS, COLUMN_STATS, BLOOM_FILTERS)
 
@@ -46,7 +51,7 @@ def indexes(table: TableHandle) -> tuple[Index, ...]:
     """The indexes that the table has in its metadata table, by name; the list of its files is none."""
     table.refresh()
     config, found = table.config, {}
-    ready, begun = listed(config), building(config)
+    ready, begun, kept = listed(config), building(config), secondaries(config)
     for partition in (*ready, *begun):
         if partition in (FILES, PARTITION_STATS):
             continue
@@ -56,6 +61,8 @@ def indexes(table: TableHandle) -> tuple[Index, ...]:
             name = kind = PARTITIONED
         if partition in (*INDEXES, BLOOM_FILTERS):
             columns = config.record_key_fields
+        elif partition in kept:
+            name, kind, columns = partition.removeprefix(PREFIX), SECONDARY, (kept[partition],)
         elif partition == COLUMN_STATS:
             columns = columns_of(table.schema, config, table.options)
         found[name] = Index(name, kind, tuple(columns), partition, partition in ready)
@@ -73,7 +80,9 @@ def create_index(
 ) -> Index:
     """Make an index in the metadata table, while writers go on; all of them keep it from then on.
 
-    ``kind``: ``record_index``, ``partitioned_record_index``, ``growing_record_index``, ``column_stats``,
+    ``kind``: ``secondary``, by default, of one column, of texts, whole numbers or dates: reads with a filter such as
+    ``city = 'oslo'`` or ``n in (1, 2)`` open the files alone that have such rows. It needs the record index, which is made
+    where it is missing. Else ``record_index``, ``partitioned_record_index``, ``growing_record_index``, ``column_stats``,
     ``bloom_filters``, whose names are these: a table has one of each. ``columns`` may be left out for them.
 
     Raises ConfigError for what can't be, UnsupportedTableError for tables that have none of the kind,
@@ -82,15 +91,19 @@ def create_index(
     table.check_writable()
     table.refresh()
     named = (columns,) if isinstance(columns, str) else tuple(columns)
-    if expression is not None or kind in (EXPRESSION, SECONDARY):
+    if expression is None and kind in (SECONDARY, f"{SECONDARY}_index"):
+        return _create_secondary(table, name, named, engine)
+    if expression is not None or kind == EXPRESSION:
         raise ConfigError(
             f"index {name} of table {table.config.name}", f"would be of the kind {kind}, which is not kept.",
-            f"Kinds are {', '.join(_KINDS)}; files are left out by column_stats, too.",
+            f"Kinds are {SECONDARY}, {', '.join(_KINDS)}; files are left out by column_stats, too.",
         )  # fmt: skip
     made = stored_name(kind) or kind
     if made not in _KINDS:
         raise ConfigError(
-            f"kind={kind!r} of index {name}", "is none.", f"Kinds are {', '.join(_KINDS)}."
+            f"kind={kind!r} of index {name}",
+            "is none.",
+            f"Kinds are {SECONDARY}, {', '.join(_KINDS)}.",
         )
     if name not in (kind, made):
         raise ConfigError(
@@ -101,6 +114,54 @@ def create_index(
     table.run("rebuild_index", name=made, engine=engine)
     found = [index for index in indexes(table) if index.name == made]
     return found[0]
+
+
+def _create_secondary(
+    table: TableHandle, name: str, columns: tuple[str, ...], engine: str | Engine | None
+) -> Index:
+    config, partition = table.config, partition_of(name)
+    what = f"index {name} of table {config.name}"
+    if not _NAME.fullmatch(name):
+        raise ConfigError(what, "has a name that makes no directory.", "Use letters, digits and _.")
+    if len(columns) != 1:
+        raise ConfigError(
+            what, f"is of {len(columns)} columns, and a secondary index is of one.", 'Name one: columns=["city"].'
+        )  # fmt: skip
+    (column,) = columns
+    if column not in table.schema.names:
+        raise SchemaError(
+            f"column {column!r} of {what}", "is not in the table.", f"It has {', '.join(table.schema.names)}."
+        )  # fmt: skip
+    kind = table.schema.field(column).type
+    if not is_indexable(kind):
+        raise ConfigError(
+            what, f"would be of {column}, which is {kind}: texts, whole numbers and dates are indexed.",
+            "Choose another column; ranges of all columns are in column_stats.",
+        )  # fmt: skip
+    if not is_possible(config, partition):
+        raise UnsupportedTableError(
+            what, f"can't be: tables of version {config.version} have no secondary indexes.", "Use version 9."
+        )  # fmt: skip
+    if not config.populate_meta_fields:
+        raise ConfigError(
+            what, "would name record keys, and these are virtual.", "Make them stored ones: table.rewrite_keys(virtual=False)."
+        )  # fmt: skip
+    if partition in (*listed(config), *building(config)):
+        raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
+    if RECORD_INDEX not in listed(config):
+        table.run("rebuild_index", name=RECORD_INDEX, engine=engine)
+    define_secondary(table.storage, partition, column)
+    table.change_properties({KEPT: noted({**secondaries(table.config), partition: column})})
+    try:
+        table.run("rebuild_index", name=partition, engine=engine)
+    except HoodooError:
+        table.refresh()
+        if partition not in (*listed(table.config), *building(table.config)):
+            undefine(table.storage, [partition])
+            left = {p: c for p, c in secondaries(table.config).items() if p != partition}
+            table.change_properties({KEPT: noted(left)})
+        raise
+    return next(index for index in indexes(table) if index.partition == partition)
 
 
 def _check_columns(table: TableHandle, kind: str, columns: tuple[str, ...]) -> None:

@@ -20,6 +20,8 @@ BLOOM_FILTERS = "bloom_filters"
 RECORD_INDEX = "record_index"
 # How the names of partitions begin that Hudi must not come to know of.
 OWN_PREFIX = "hoodoo_"
+# How the names of secondary indexes begin.
+SECONDARY = "secondary_index_"
 # Hoodoo's own: a record index whose buckets get more file groups as they grow.
 GROWING_INDEX = "hoodoo_record_index"
 # The record indexes of a table with virtual keys, global and of partition paths: as Hudi's, which Spark Hudi would not
@@ -58,7 +60,7 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
     groups of each are numbered by themselves. Raises ConfigError for a partition of another kind.
     """
     prefix = _PREFIXES.get(partition)
-    if prefix is None and is_own(partition):
+    if prefix is None and (is_own(partition) or is_secondary(partition)):
         prefix = f"{partition.replace('_', '-')}-"
     if prefix is None:
         raise ConfigError(
@@ -73,6 +75,11 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
 def is_own(partition: str) -> bool:
     """Whether a partition is Hoodoo's, which Hudi must not come to know of."""
     return partition.startswith(OWN_PREFIX)
+
+
+def is_secondary(partition: str) -> bool:
+    """Whether a partition is a secondary index."""
+    return partition.startswith(SECONDARY)
 
 
 def path_prefix(data_partition: str) -> str:

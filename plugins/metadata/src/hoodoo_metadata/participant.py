@@ -49,6 +49,7 @@ from hoodoo_metadata.layout import (
     STORED,
     VIRTUAL_INDEXES,
     VIRTUAL_PATH_INDEX,
+    is_secondary,
 )
 from hoodoo_metadata.partition_state import (
     built,
@@ -58,9 +59,10 @@ from hoodoo_metadata.partition_state import (
     unlisted,
     without,
 )
-from hoodoo_metadata.partitions.known import folder_of, names, of_keys
+from hoodoo_metadata.partitions.known import folder_of, is_kept, names, of_keys
 from hoodoo_metadata.record_index.shape import shaped, sized
 from hoodoo_metadata.record_index.size import IndexSize
+from hoodoo_metadata.secondary import KEPT, secondaries
 from hoodoo_metadata.table import (
     BUILDING,
     FOLDER,
@@ -118,7 +120,7 @@ class MetadataParticipant:
     # --- properties -------------------------------------------------------------------------------
     @property
     def properties(self) -> tuple[str, ...]:
-        return (LISTED, BUILDING, OWN_LISTED, OWN_BUILDING, OWN_MADE)
+        return (LISTED, BUILDING, OWN_LISTED, OWN_BUILDING, OWN_MADE, KEPT)
 
     def hidden(self, config: TableConfig) -> TableConfig:
         return unlisted(config)
@@ -180,7 +182,7 @@ class MetadataParticipant:
         storage, config = request.storage, request.config
         if not self.enabled or not config.traits.writes_metadata:
             return config
-        begun = [p for p in building(config) if p in names()]
+        begun = [p for p in building(config) if is_kept(config, p)]
         if not begun and not half_retired(storage, config):
             return config
         with suppress(HoodooError):  # who may not write goes by what there is
@@ -193,7 +195,7 @@ class MetadataParticipant:
         if lacking:  # still, and nobody is at it
             config = finish_retiring(storage, config, lacking)
             timeline = evolve(timeline, config=config)
-            begun = [p for p in building(config) if p in names()]
+            begun = [p for p in building(config) if is_kept(config, p)]
         done = built(storage, timeline, begun)
         if done:
             columns = columns_of(request.look().schema, config, self.settings.options)
@@ -223,7 +225,8 @@ class MetadataParticipant:
 
     # --- indexes ----------------------------------------------------------------------------------
     def makes(self, name: str) -> bool:
-        return folder_of(name) in names() or stored_name(name) is not None
+        known = is_secondary(name) or folder_of(name) in names()
+        return known or stored_name(name) is not None
 
     def stores(self, index: str) -> bool:
         return index in STORED
@@ -322,11 +325,12 @@ class MetadataParticipant:
         return config
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
-        gone = of_keys()
+        gone = of_keys() | set(secondaries(config))
         return without(config, gone) if gone & {*listed(config), *building(config)} else {}
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
-        for partition in of_keys() - {*listed(config), *building(config)}:
+        every = of_keys() | set(secondaries(config))
+        for partition in every - {*listed(config), *building(config)}:
             storage.delete_prefix(f"{FOLDER}/{partition}")
         if not listed(config) and not building(config):
             storage.delete_prefix(FOLDER)

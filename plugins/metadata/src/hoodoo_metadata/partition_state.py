@@ -14,8 +14,9 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, why_stale
 from hoodoo_metadata.index_reach import made_noted
-from hoodoo_metadata.layout import FILES, OWN_INDEXES, is_own
+from hoodoo_metadata.layout import FILES, OWN_INDEXES, is_own, is_secondary
 from hoodoo_metadata.partitions.known import is_possible, names, of_keys
+from hoodoo_metadata.secondary import KEPT, noted, secondaries
 from hoodoo_metadata.table import (
     BUILDING,
     FOLDER,
@@ -53,9 +54,10 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual keys empty."""
     if not config.traits.writes_metadata:
         return ()
-    every = [name for name in names() if is_possible(config, name)]
+    every = [p for p in (*names(), *secondaries(config)) if is_possible(config, p)]
     if config.populate_meta_fields:
         return tuple(every)
+    every = [p for p in every if not is_secondary(p)]
     return tuple(p for p in every if p not in of_keys())
 
 
@@ -139,7 +141,9 @@ def without(config: TableConfig, gone: Collection[str]) -> dict[str, str | None]
     )
     made = ",".join(f"{p}:{w}" for p, w in sorted(made_noted(config).items()) if p not in gone)
     unique = {key: None for partition, key in UNIQUE_OF.items() if partition in gone}
-    return {**told_as(ready, begun), OWN_MADE: made or None, **unique}
+    found = {p: column for p, column in secondaries(config).items() if p not in gone}
+    kept = {} if found == secondaries(config) else {KEPT: noted(found)}
+    return {**told_as(ready, begun), OWN_MADE: made or None, **unique, **kept}
 
 
 def unlisted(config: TableConfig) -> TableConfig:

@@ -33,6 +33,7 @@ from hoodoo_metadata.index_reach import describes
 from hoodoo_metadata.keys import column_key
 from hoodoo_metadata.layout import COLUMN_STATS, INDEXES
 from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.secondary_lookup import keys_of_values
 from hoodoo_metadata.table import MetadataTable, listed
 
 # More keys than that are better looked for in the files.
@@ -58,6 +59,8 @@ class KeyPruner:
         if not kept or generator is None:
             return slices
         keys = asked_keys(request.where, request.schema, generator)
+        if keys is None and request.merged:
+            keys = keys_of_values(request, _asked_values)
         if keys is None:
             return slices
         usable = (i for i in kept if knows_all_places(storage, timeline, i))

@@ -17,7 +17,9 @@ Json = Any  # a decoded JSON value
 Row = dict[str, Any]
 
 # `type` of a row.
-PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_FILTER, KEY_LOCATION, PARTITION_RANGE = range(1, 7)
+PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_FILTER, KEY_LOCATION, PARTITION_RANGE, KEY_OF_VALUE = (
+    range(1, 8)
+)
 
 
 def record_schema(version: int) -> str:

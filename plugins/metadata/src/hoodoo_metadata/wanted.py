@@ -32,6 +32,7 @@ from hoodoo_metadata.layout import (
 from hoodoo_metadata.partitions.known import folder_of, is_possible, names
 from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.size import IndexSize
+from hoodoo_metadata.secondary import secondaries
 from hoodoo_metadata.table import OWN_BUILDING, building, listed, told_as
 
 
@@ -167,8 +168,10 @@ class Wanted:
         there = {*listed(config), *building(config)}
         refuse_unable(config)
         if name is None:
-            found = (p for p in names() if p in there or p == FILES)
+            found = (p for p in (*names(), *secondaries(config)) if p in there or p == FILES)
             return cls(tuple(p for p in found if is_possible(config, p)))
+        if name in secondaries(config):
+            return cls((name,), partition=name)
         index = stored_name(name)
         partition = folder_of(name) if index is None else partition_of(index, config)
         if partition == BLOOM_FILTERS:

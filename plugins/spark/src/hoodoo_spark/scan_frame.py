@@ -20,6 +20,7 @@ from hoodoo.errors import HoodooError
 from hoodoo.log import get_logger
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.known import pruned
+from hoodoo.read.plan import SNAPSHOT
 from hoodoo.read.prune import outside
 from hoodoo.read.scan import Scan
 from hoodoo.read.schema import hidden
@@ -124,7 +125,8 @@ def _kept(scan: Scan, where: pc.Expression) -> tuple[FileSlice, ...]:
     kept = plan.slices
     if gone and rows_follow_columns(source.storage, source.timeline):
         kept = tuple(s for s in kept if s.partition_path not in gone)
-    return pruned(source, spec, plan.stored, kept, plan.as_of) if kept else kept
+    merged = plan.mode == SNAPSHOT
+    return pruned(source, spec, plan.stored, kept, plan.as_of, merged) if kept else kept
 
 
 # --- what a filter asks ---------------------------------------------------------------------------

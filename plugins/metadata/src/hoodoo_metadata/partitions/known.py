@@ -16,6 +16,7 @@ from hoodoo_metadata.layout import (
     PARTITION_STATS,
     VIRTUAL_INDEXES,
     is_own,
+    is_secondary,
 )
 from hoodoo_metadata.partitions.api import Partition
 from hoodoo_metadata.partitions.bloom_filters import BloomFiltersPartition
@@ -24,6 +25,8 @@ from hoodoo_metadata.partitions.growing import GrowingIndexPartition
 from hoodoo_metadata.partitions.ranges import RangesPartition
 from hoodoo_metadata.partitions.record_index import RecordIndexPartition
 from hoodoo_metadata.partitions.registered import RegisteredPartition
+from hoodoo_metadata.partitions.secondary import SecondaryPartition
+from hoodoo_metadata.secondary import secondaries
 
 _FAMILY = "metadata_partition"
 _BUILT_IN: tuple[Partition, ...] = (
@@ -56,7 +59,12 @@ def is_possible(config: TableConfig, partition: str) -> bool:
     Hoodoo's own is for log files that are named by their instant."""
     if not layout_of(config).log_names_slice:
         return True
-    return partition != PARTITION_STATS and not is_own(partition)
+    return partition != PARTITION_STATS and not is_own(partition) and not is_secondary(partition)
+
+
+def is_kept(config: TableConfig, partition: str) -> bool:
+    """Whether there is such a partition, of all tables or as a secondary index of this one."""
+    return partition in names() or partition in secondaries(config)
 
 
 def known() -> dict[str, Partition]:
@@ -71,7 +79,7 @@ def known() -> dict[str, Partition]:
 def chosen(names: Iterable[str]) -> list[Partition]:
     """Those of ``names``, in that order."""
     there = known()
-    return [there[name] for name in names]
+    return [SecondaryPartition(n) if is_secondary(n) else there[n] for n in names]
 
 
 def of_keys() -> frozenset[str]:

@@ -66,6 +66,8 @@ class GroupFiles:
     cap: int = 0
     # File groups by slot, where it has to be told which keys lie elsewhere already.
     known: tuple[tuple[FileSlice, ...], ...] | None = None
+    # What all entries say, where it is no place.
+    value: bytes | None = None
     # Where log files go, in version 6.
     places: LogPlaces | None = None
     # For the task: it reads the log files of the metadata table.
@@ -196,7 +198,11 @@ class _WriteGroups:
     def _put(self, group: int, rows: pa.Table) -> WriteStat:
         files, file_id = self.files, self.files.file_id(group)
         there = rows.filter(pc.invert(rows.column("deleted"))).combine_chunks()
-        entries = _entries(there, self.places.table())
+        if files.value is None:
+            entries = _entries(there, self.places.table())
+        else:
+            keys = _flat(there.column("record_key")).cast(pa.binary())
+            entries = pa.table([keys, pa.repeat(pa.scalar(files.value), len(keys))], schema=ENTRIES)
         if files.base:
             batches = entries.to_batches()
             return put_base(
