@@ -7,7 +7,12 @@ from collections.abc import Callable
 import hoodoo
 import pytest
 from hashed_rows import MERGE, OPTIONS, SPLIT, contents, expected, in_their_buckets, ring, rows
-from hoodoo.errors import CommitConflictError, PendingClusteringError, UnsupportedTableError
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    PendingClusteringError,
+    UnsupportedTableError,
+)
 
 Make = Callable[..., hoodoo.Table]
 versions = pytest.mark.parametrize("version", [9, 6])
@@ -176,6 +181,13 @@ def test_what_is_no_plan_of_buckets_is_refused(made: Make) -> None:
             f"{table.path}-cow", table.schema, name="t", record_key="id", index="bucket",
             options=OPTIONS,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["SIMPLE", "CONSISTENT_HASHING"])
+def test_only_fields_of_the_key_are_hashed(made: Make, engine: str) -> None:
+    options = {"hoodie.index.bucket.engine": engine, "hoodie.bucket.index.hash.field": "id,v"}
+    with pytest.raises(ConfigError, match="v is not among the record key fields id"):
+        made(options=options)
 
 
 def test_nothing_to_do(made: Make) -> None:

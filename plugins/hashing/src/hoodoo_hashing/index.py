@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.errors import (
-    ConfigError,
     CorruptTableError,
     PendingClusteringError,
     UnsupportedTableError,
@@ -25,7 +24,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_standard.options import BUCKETS, HASH_FIELD
+from hoodoo_standard.options import BUCKETS, hash_fields
 
 from hoodoo_hashing import stored
 from hoodoo_hashing.key_texts import key_texts
@@ -56,16 +55,7 @@ class ConsistentIndex:
                 "resize write into the old and the new file group.",
                 "Make it MERGE_ON_READ, or take a fixed number of buckets (hoodie.index.bucket.engine=SIMPLE).",
             )
-        keys = table.record_key_fields
-        fields = settings.given(HASH_FIELD) or keys
-        strange = [f for f in fields if f not in keys]
-        if strange:
-            raise ConfigError(
-                f"option {HASH_FIELD.key}",
-                f"{', '.join(strange)} is not among the record key fields {', '.join(keys)}.",
-                "hash only fields of the record key: the bucket is computed from it.",
-            )
-        return cls(settings.value(BUCKETS), tuple(fields))
+        return cls(settings.value(BUCKETS), hash_fields(settings))
 
     @property
     def is_global(self) -> bool:

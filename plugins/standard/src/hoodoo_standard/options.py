@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hoodoo.hookspecs.registration import Option
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.registration import Option, Settings
 from hoodoo.options import (
     COLUMNS,
     FLAG,
@@ -162,6 +163,21 @@ MOST_BUCKETS = Option(
     table_property=True, assumed=False, kind=Whole(1),
 )  # fmt: skip
 BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS)
+
+
+def hash_fields(settings: Settings) -> tuple[str, ...]:
+    """What is hashed of the record key, as :data:`HASH_FIELD` says. Raises ConfigError for other columns."""
+    keys = settings.table.record_key_fields
+    fields = settings.given(HASH_FIELD) or keys
+    strange = [f for f in fields if f not in keys]
+    if strange:
+        raise ConfigError(
+            f"option {HASH_FIELD.key}",
+            f"{', '.join(strange)} is not among the record key fields {', '.join(keys)}.",
+            "hash only fields of the record key: the bucket is computed from it.",
+        )
+    return tuple(fields)
+
 
 # --- layouts ----------------------------------------------------------------------------------
 MAX_FILE_SIZE = Option(

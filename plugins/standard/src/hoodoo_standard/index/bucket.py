@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 
 from hoodoo_standard.index.key_fields import fields_hash
-from hoodoo_standard.options import BUCKET_ENGINE, BUCKETS, HASH_FIELD
+from hoodoo_standard.options import BUCKET_ENGINE, BUCKETS, hash_fields
 
 _DIGITS = 8
 
@@ -41,16 +41,7 @@ class BucketIndex:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> BucketIndex:
-        keys, buckets = settings.table.record_key_fields, settings.value(BUCKETS)
-        fields = settings.given(HASH_FIELD) or keys
-        strange = [f for f in fields if f not in keys]
-        if strange:
-            raise ConfigError(
-                f"option {HASH_FIELD.key}",
-                f"{', '.join(strange)} is not among the record key fields {', '.join(keys)}.",
-                "hash only fields of the record key: the bucket is computed from it.",
-            )
-        return cls(buckets, fields)
+        return cls(settings.value(BUCKETS), hash_fields(settings))
 
     @property
     def is_global(self) -> bool:
