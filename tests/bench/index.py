@@ -195,6 +195,7 @@ def _lookups(report: Report, path: str, rows: int, runs: int, goal: bool) -> Non
     """Of :data:`ASKED` keys that are there, beside one another in each run."""
     engine = LocalEngine(2)
     spent: dict[str, list[float]] = {SIMPLE: [], RECORD: []}
+    busy: dict[str, list[float]] = {SIMPLE: [], RECORD: []}
     asked = min(ASKED, rows)
     for seed in range(max(runs, 5)):
         keys = _keys(rows, asked, seed)
@@ -203,13 +204,18 @@ def _lookups(report: Report, path: str, rows: int, runs: int, goal: bool) -> Non
             table = hoodoo.open(path)
             target = table.handle.write_target(None, engine)
             index = _index(table, name)
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), time.process_time()
             found[name] = locations_of(target, index, target.engine.source(keys))
             spent[name].append(round(time.perf_counter() - begun, 4))
+            busy[name].append(time.process_time() - worked)
         _agree(found, asked)
     for name, seconds in spent.items():
         figure = Figure(f"index, {rows} keys: lookup of {asked}, {name}", seconds, {})
+        worked = statistics.median(busy[name])
+        figure.notes = {"processor_s": round(worked, 3)}
         if name == RECORD:
+            ratio = worked / statistics.median(busy[SIMPLE])
+            figure.notes["processor_ratio"] = round(ratio, 3)
             figure.against = f"index, {rows} keys: lookup of {asked}, {SIMPLE}"
             figure.ratio = round(figure.median / statistics.median(spent[SIMPLE]), 3)
             figure.goal = round(LOOKUP, 3) if goal else None
