@@ -7,7 +7,7 @@ import os
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +109,14 @@ class Report:
         return figure
 
     def in_turn(
-        self, calls: dict[str, Callable[[int], Any]], runs: int, goal: float | None = None
+        self,
+        calls: dict[str, Callable[[int], Any]],
+        runs: int,
+        goal: float | None = None,
+        without: Collection[str] = (),
     ) -> None:
-        """Medians of ``runs`` calls of each, one after the other in every run; ratios to the first."""
+        """Medians of ``runs`` calls of each, one after the other in every run; ratios to the first. Those
+        ``without`` a goal are beside the others for comparison."""
         figures = {name: Figure(name, [], {}) for name in calls}
         for run in range(runs):
             for name, call in calls.items():
@@ -120,7 +125,7 @@ class Report:
                 figures[name].seconds.append(round(time.perf_counter() - begun, 3))
         first, *others = figures.values()
         for figure in others:
-            figure.against, figure.goal = first.name, goal
+            figure.against, figure.goal = first.name, None if figure.name in without else goal
             figure.ratio = round(figure.median / first.median, 2)
         for figure in figures.values():
             self.add(figure)
