@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.storage.api import Entry, Storage, has_plain_files, is_shared
-from hoodoo.storage.together import at_once
+from hoodoo.storage.api import Storage
 
 
 @runtime_checkable
@@ -38,60 +36,14 @@ class Lock(Protocol):
 
 @frozen
 class GuardedStorage:
-    """``inner``, for a table whose decisions are made under ``lock``, after ``wait`` seconds at most."""
+    """``inner``, for a table whose decisions are made under ``lock``, after ``wait`` seconds at most. A
+    :class:`~hoodoo.storage.api.Storage` by what ``inner`` answers."""
 
     inner: Storage
     lock: Lock
     wait: float
 
-    @property
-    def root(self) -> str:
-        return self.inner.root
-
-    @property
-    def shared(self) -> bool:
-        return is_shared(self.inner)
-
-    @property
-    def plain_files(self) -> bool:
-        return has_plain_files(self.inner)
-
-    @property
-    def at_once(self) -> int:
-        return at_once(self.inner)
-
-    def put(self, path: str, data: bytes) -> None:
-        self.inner.put(path, data)
-
-    def put_if_absent(self, path: str, data: bytes) -> bool:
-        return self.inner.put_if_absent(path, data)
-
-    def put_file_if_absent(self, path: str, local: str) -> bool:
-        return self.inner.put_file_if_absent(path, local)
-
-    def get(self, path: str) -> bytes:
-        return self.inner.get(path)
-
-    def open(self, path: str) -> pa.NativeFile:
-        return self.inner.open(path)
-
-    def head(self, path: str) -> Entry | None:
-        return self.inner.head(path)
-
-    def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
-        return self.inner.list(prefix, recursive)
-
-    def delete(self, path: str) -> bool:
-        return self.inner.delete(path)
-
-    def delete_prefix(self, prefix: str) -> int:
-        return self.inner.delete_prefix(prefix)
-
-    def scratch(self) -> str:
-        return self.inner.scratch()
-
     def __getattr__(self, name: str) -> Any:
-        """What else the store may have."""
         if name.startswith("_") or name == "inner":  # copies look at an object without a state
             raise AttributeError(name)
         return getattr(self.inner, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from attrs import frozen
@@ -201,7 +201,8 @@ def guarded(storage: Storage, settings: Settings) -> Storage:
     if wanted is None:
         return storage
     lock, _ref = resolve("lock", wanted, settings)
-    return GuardedStorage(storage, lock, write_options.LOCK_WAIT.read(settings.options) / 1000)
+    wait = write_options.LOCK_WAIT.read(settings.options) / 1000
+    return cast(Storage, GuardedStorage(storage, lock, wait))
 
 
 def turns(settings: Settings) -> WriterQueue:
