@@ -33,7 +33,7 @@ class View:
 
     def refresh(self) -> None:
         """Make the view anew, if the table has commits that it does not show."""
-        instants = self.table.timeline().completed
+        instants = self.table.timeline().completed()
         if instants == self.seen:
             return
         wanted = dict(self.wanted)

@@ -69,13 +69,16 @@ class Stream:
         if limited and self._is_state(start) and ("of" in start or new):
             return self._more_of_state(table, start, start.get("of") or _place(new[-1]))
         through, files, size = "", 0, 0
-        for instant in new:
+        # Without a limit the newest of them says it all.
+        for instant in new if limited else reversed(new):
             metadata = timeline.metadata(table.handle.storage, instant)
             if not _is_change(instant, metadata, table):
                 continue
+            if not limited:
+                return _offset(table, _place(instant))
             files += len(metadata.stats)
             size += sum(stat.file_size for stat in metadata.stats)
-            if limited and through and self._is_too_much(files, size):
+            if through and self._is_too_much(files, size):
                 break
             through = _place(instant)
         return _offset(table, through) if through else start
