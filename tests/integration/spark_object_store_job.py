@@ -49,13 +49,14 @@ def executors(spark: Any) -> dict[str, int]:
 
 
 def main() -> None:
-    uri, options, kind = sys.argv[1:]
+    uri, given, kind = sys.argv[1:]
+    options = {**json.loads(given), "hoodoo.spark.small.bytes": "0"}  # all that writes is a task
     spark = SparkSession.builder.getOrCreate()
     raw = flights()
     frame = spark.createDataFrame(raw).repartition(4)
     table: Any = hoodoo.create(
         uri, frame.schema, name="flights", record_key=KEY, partition_by="origin", ordering="ts",
-        table_type=kind, options=json.loads(options),
+        table_type=kind, options=options,
     )  # fmt: skip
     table.upsert(frame)
     found = executors(spark)
@@ -74,7 +75,7 @@ def main() -> None:
     right = raw.copy()
     right.loc[::2, "delay"] += 1000
     right = right.drop(index=right.index[::7])
-    again: Any = hoodoo.open(uri, json.loads(options))
+    again: Any = hoodoo.open(uri, options)
     columns = [*KEY, "delay"]
     by_spark = again.read(columns=columns).to_spark(spark).toPandas()
     by_arrow = again.read(columns=columns).to_arrow().to_pandas()

@@ -19,9 +19,11 @@ Rows = dict[tuple[str, int], str]  # (city, id) -> v
 
 
 def create(path: str, **more: Any) -> hoodoo.Table:
+    # However few the rows are, Spark's tasks write them.
+    options = {"hoodoo.spark.small.bytes": "0", **more.pop("options", {})}
     return hoodoo.create(
-        path, SCHEMA, name="t", record_key="id", partition_by="city", ordering="ts", **more
-    )
+        path, SCHEMA, name="t", record_key="id", partition_by="city", ordering="ts", options=options, **more
+    )  # fmt: skip
 
 
 def rows(ids: Iterable[int], v: str, ts: int = 1) -> list[tuple[int, str, str, int]]:

@@ -55,7 +55,8 @@ class Dearest:  # travels to the workers, which have no such module
         wins = pa.compute.greater(newer["fare"], older["fare"])
         return Merged(newer_wins=wins.combine_chunks())
 
-dear = hoodoo.create("dear", trips.schema, record_key="id", merger=Dearest())
+in_tasks = {"hoodoo.spark.small.bytes": "0"}
+dear = hoodoo.create("dear", trips.schema, record_key="id", merger=Dearest(), options=in_tasks)
 dear.insert(trips)
 dear.upsert(trips.selectExpr("id", "city", "50D fare", "0 ts"))
 """,
