@@ -121,12 +121,13 @@ class Query:
 
 
 def _arrow(found: Any) -> pa.Table:
-    if hasattr(found, "to_arrow"):
+    kind = type(found)  # a DataFrame of Spark Connect has an attribute of any name
+    if hasattr(kind, "to_arrow"):
         return found.to_arrow()
     rows = as_rows(found, pa.schema([]))
     if isinstance(rows, pa.Table):
         return rows
-    if hasattr(rows, "toArrow"):  # a DataFrame of Spark
+    if hasattr(kind, "toArrow"):  # a DataFrame of Spark
         return rows.toArrow()
     plain = as_arrow(rows)
     if isinstance(plain, pa.RecordBatchReader):

@@ -12,6 +12,7 @@ from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.table import Table
 from hoodoo.write.prepare import arriving_schema
 from hoodoo.write.python_rows import as_rows
 
@@ -40,7 +41,7 @@ class Normal:
 
 def source_rows(table: TableHandle, source: Any, engine: Engine) -> pa.Table:
     """All rows of ``source``: whatever a write takes, another table, or a scan. Evaluated once."""
-    if hasattr(source, "handle") and hasattr(source, "read"):
+    if isinstance(source, Table):  # a DataFrame of Spark Connect has an attribute of any name
         source = source.read()
     schema = table.schema
     stream = engine.source(as_rows(source, schema))
