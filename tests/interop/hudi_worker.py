@@ -21,8 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 MARKER = "@@hudi "
 
 
-def session(jar: str, scratch: str) -> SparkSession:
-    """A local session as Hudi requires it."""
+def session(jar: str, scratch: str, more: dict[str, str]) -> SparkSession:
+    """A local session as Hudi requires it, and ``more`` settings of it."""
     settings = {
         "spark.jars": jar,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -50,7 +50,7 @@ def session(jar: str, scratch: str) -> SparkSession:
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     }
     builder = SparkSession.builder.master("local[2]").appName("hudi-interop")
-    for key, value in settings.items():
+    for key, value in {**settings, **more}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
@@ -130,7 +130,7 @@ def main(scratch: str) -> None:
         answers.flush()
 
     try:
-        verbs = Verbs(session(sys.argv[1], scratch))
+        verbs = Verbs(session(sys.argv[1], scratch, json.loads(sys.argv[2])))
     except Exception:
         answer({"error": traceback.format_exc()})
         raise

@@ -7,8 +7,9 @@ Hoodoo itself is tested with, so it gets a virtual environment of its own.  Both
 ``.tox/interop-spark35``, and found there by later runs; delete that folder to get newer ones.
 
 What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark),
-``HOODOO_INTEROP_JAR`` (the bundle) and ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6) name
-is taken as it is, and nothing is fetched for it.
+``HOODOO_INTEROP_JAR`` (the bundle), ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6) and
+``HOODOO_INTEROP_S3`` (a folder of jars for tables on S3) name is taken as it is, and nothing is fetched for it. The jars for
+S3 are some 290 MB, and the fixed part of the tests (``HOODOO_INTEROP=fixed``) does without them.
 
 Exit code: the command's own; 2 where something is missing, after one sentence that says what.
 """
@@ -25,7 +26,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spark_hudi import FOREIGN, JAR_VARIABLE, OLD_JAR_VARIABLE, PYTHON_VARIABLE
+from fixed_part import chosen
+from spark_hudi import (
+    FOREIGN,
+    JAR_VARIABLE,
+    OLD_JAR_VARIABLE,
+    PYTHON_VARIABLE,
+    S3_JARS_VARIABLE,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = Path(os.environ.get("TOX_WORK_DIR") or ROOT / ".tox") / "interop-spark35"
@@ -38,17 +46,31 @@ NEWEST, PINNED = "[1.2.0,2.0.0-a)", "1.2.0"
 # The last one before 1.0.
 OLD = "0.15.0"
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
-# Its dependencies are shaded into it: whatever its POM still names is Spark's to bring.
+# Hadoop's client of S3, for the Hadoop that PySpark 3.5 brings; Hudi's lock in DynamoDB, and Amazon's clients of both.
+HADOOP_AWS = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
+HUDI_AWS = "org.apache.hudi:hudi-aws"
+LOCK_CLIENT = "com.amazonaws:dynamodb-lock-client:1.2.0"
+AMAZON = (
+    "software.amazon.awssdk:dynamodb:2.57.8",
+    "software.amazon.awssdk:url-connection-client:2.57.8",
+)
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>hoodoo</groupId><artifactId>interop</artifactId><version>0</version>
   <packaging>pom</packaging>
-  <dependencies><dependency>
-    <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
-    <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
-  </dependency></dependencies>
+  <dependencies>{dependencies}</dependencies>
 </project>
 """
+DEPENDENCY = """<dependency>
+    <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+    <exclusions>{exclusions}</exclusions>
+  </dependency>"""
+EXCLUSION = "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>"
+# What Spark brings itself, and clients of HTTP beside the one that is named.
+OTHERS = (
+    ("org.slf4j", "*"), ("io.netty", "*"), ("software.amazon.awssdk", "netty-nio-client"),
+    ("software.amazon.awssdk", "apache-client"), ("software.amazon.awssdk", "apache5-client"),
+)  # fmt: skip
 
 
 class Missing(Exception):
@@ -169,17 +191,13 @@ def bundle(versions: Sequence[str] = (NEWEST, PINNED), folder: str = "jars") -> 
     where = HOME / folder
     if found := _jar(where):
         return found
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise Missing("Maven is missing: put mvn on the path, it fetches the Hudi bundle.")
     for version in versions:
         with tempfile.TemporaryDirectory(prefix="interop-") as scratch:
-            pom, target = Path(scratch, "pom.xml"), Path(scratch, "out")
-            pom.write_text(POM.format(group=BUNDLE[0], artifact=BUNDLE[1], version=version))
-            command = [maven, "--batch-mode", "--file", str(pom), f"-DoutputDirectory={target}",
-                       f"{DEPENDENCY_PLUGIN}:copy-dependencies"]  # fmt: skip
+            target = Path(scratch, "out")
+            wanted = ":".join([*BUNDLE, version])
             try:
-                run(f"{':'.join(BUNDLE)}:{version} with Maven (some 80 MB)", command)
+                # Its dependencies are shaded into it: whatever its POM still names is Spark's to bring.
+                copied(f"{wanted} with Maven (some 80 MB)", [wanted], (), target)
                 jar = _jar(target)
                 if jar is None:
                     raise Missing("Maven copied no jar")
@@ -193,6 +211,49 @@ def bundle(versions: Sequence[str] = (NEWEST, PINNED), folder: str = "jars") -> 
             shutil.copyfile(jar, part)
             return part.rename(where / jar.name)
     raise Missing(f"The Hudi bundle could not be fetched (is there a network?): {problem}")
+
+
+def s3_jars(version: str) -> Path:
+    """The folder of what Spark Hudi of that version needs on S3, which is fetched if it is not there yet."""
+    where = HOME / "jars-s3"
+    if where.exists():
+        return where
+    part = where.with_name("jars-s3.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        copied("Hadoop's client of S3 with Maven (some 280 MB)", HADOOP_AWS, (), part)
+        copied("Amazon's lock client with Maven", [LOCK_CLIENT], (), part)
+        copied("Amazon's client of DynamoDB with Maven (some 8 MB)", (), AMAZON, part)
+        try:
+            copied("hudi-aws with Maven", [f"{HUDI_AWS}:{version}"], (), part)
+        except Missing as error:
+            say(f"failed: {error}")
+            copied("hudi-aws of 0.15 with Maven", [f"{HUDI_AWS}:{OLD}"], (), part)
+    except Missing as error:
+        raise Missing(
+            f"The jars for S3 could not be fetched (is there a network?): {error}"
+        ) from None
+    return part.rename(where)
+
+
+def copied(title: str, alone: Sequence[str], whole: Sequence[str], target: Path) -> None:
+    """``group:artifact:version`` each: the jars ``alone``, and those that are ``whole`` with their dependencies."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Missing("Maven is missing: put mvn on the path, it fetches jars.")
+    named = [(one, [("*", "*")]) for one in alone] + [(one, list(OTHERS)) for one in whole]
+    dependencies = ""
+    for one, left_out in named:
+        group, artifact, version = one.split(":")
+        dependencies += DEPENDENCY.format(
+            group=group, artifact=artifact, version=version,
+            exclusions="".join(EXCLUSION.format(*pair) for pair in left_out),
+        )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="interop-") as scratch:
+        pom = Path(scratch, "pom.xml")
+        pom.write_text(POM.format(dependencies=dependencies))
+        run(title, [maven, "--batch-mode", "--file", str(pom), f"-DoutputDirectory={target}",
+                    f"{DEPENDENCY_PLUGIN}:copy-dependencies"])  # fmt: skip
 
 
 def _jar(where: Path) -> Path | None:
@@ -219,13 +280,16 @@ def main(arguments: Sequence[str]) -> int:
         jar = given(JAR_VARIABLE) or bundle()
         old = given(OLD_JAR_VARIABLE) or bundle([OLD], "jars-0.15")
         python = given(PYTHON_VARIABLE) or python_with_spark()
-    except Missing as error:
+        s3 = given(S3_JARS_VARIABLE)
+        if s3 is None and chosen() is None:
+            s3 = s3_jars(jar.stem.rpartition("-")[2])
+    except (Missing, ValueError) as error:
         say(str(error))
         return 2
     say(f"Java {JAVA} in {home}, {python}, {jar.name}, {old.name}")
     found = {
         "JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar),
-        OLD_JAR_VARIABLE: str(old),
+        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}),
     }  # fmt: skip
     return subprocess.run(command, env={**os.environ, **found}).returncode
 

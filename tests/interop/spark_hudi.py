@@ -23,6 +23,7 @@ MARKER = "@@hudi "  # as in hudi_worker.py, which this module cannot import: it 
 PYTHON_VARIABLE = "HOODOO_INTEROP_PYTHON"
 JAR_VARIABLE = "HOODOO_INTEROP_JAR"
 OLD_JAR_VARIABLE = "HOODOO_INTEROP_JAR_015"  # of Hudi 0.15, for tables of version 6
+S3_JARS_VARIABLE = "HOODOO_INTEROP_S3"  # a folder of those that Spark Hudi needs for tables on S3
 # Set for the tests' own PySpark; the worker's must find its own home and interpreter.
 FOREIGN = (
     "SPARK_HOME",
@@ -62,6 +63,9 @@ class SparkHudi:
         jar: str | None = None,
         log: Path | None = None,
         timeout: float = 300.0,
+        more_jars: Sequence[Path] = (),
+        settings: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.timeout = timeout
         if log is None:
@@ -73,8 +77,13 @@ class SparkHudi:
         environment = {k: v for k, v in os.environ.items() if k not in FOREIGN}
         python = python or os.environ[PYTHON_VARIABLE]
         environment["PYSPARK_PYTHON"] = python
+        environment |= variables or {}
+        jar, settings = jar or os.environ[JAR_VARIABLE], dict(settings or {})
+        if more_jars:  # large ones, where they are: Spark copies those of spark.jars
+            settings["spark.driver.extraClassPath"] = os.pathsep.join([jar, *map(str, more_jars)])
+            settings["spark.jars"] = ""
         self._process = subprocess.Popen(
-            [python, str(WORKER), jar or os.environ[JAR_VARIABLE]],
+            [python, str(WORKER), jar, json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
