@@ -3,7 +3,8 @@
     python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,statements,wide,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
-                                                            cluster,plans,beside,far,queries,queries_spark]
+                                                            cluster,plans,beside,far,stored,queries,
+                                                            queries_spark]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -24,8 +25,8 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far", "queries",
-    "queries_spark",
+    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far", "stored",
+    "queries", "queries_spark",
 )  # fmt: skip
 
 
@@ -81,6 +82,7 @@ def main() -> None:
         merges,
         plans,
         queries,
+        stored,
         writes,
     )  # fmt: skip
 
@@ -138,6 +140,8 @@ def main() -> None:
             queries.locally(report, folder, chosen.scale, chosen.runs)
         if "far" in parts:
             far.run(report, folder, chosen.runs)
+        if "stored" in parts:
+            stored.run(report, folder, chosen.scale, chosen.runs)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
