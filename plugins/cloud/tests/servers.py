@@ -26,7 +26,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 from google_front import google_front
 
-START = 60.0  # seconds
+START = 300.0  # seconds: a server that ends is seen at once
 # Azurite's only account, which is no secret.
 ACCOUNT = "devstoreaccount1"
 ACCOUNT_KEY = (

@@ -36,6 +36,8 @@ class Trouble:
     after: bool = False
     half: bool = False  # the server's own answer ends in the middle of its body
     upload: bool = False  # the server gets half of the request's body
+    # It is on its way until this is set; then it is done and answered as any other, whether or not its sender lives.
+    until: threading.Event | None = None
 
     @property
     def answer(self) -> bytes:
@@ -65,6 +67,7 @@ class Line:
     requests: list[str] = field(factory=list)  # "METHOD target"
     troubles: int = 0
     most_at_once: int = 0
+    arrived: list[str] = field(factory=list)  # statuses of those that had been on their way
     _now: int = 0
     _tasks: set[object] = field(factory=set)  # the loop itself would let go of them
 
@@ -119,6 +122,11 @@ class Line:
                 await up_writer.drain()
                 return False
             wanted = trouble is None or trouble.after
+            if trouble is not None and trouble.until is not None:
+                body = b"".join([piece async for piece in _body(reader, head)])
+                while not trouble.until.is_set():
+                    await asyncio.sleep(0.05)
+                return await self._on_its_way(head + body, writer, method)
             if wanted:
                 up_writer.write(head)
             async for piece in _body(reader, head):
@@ -152,6 +160,25 @@ class Line:
             return not ends
         finally:
             self._now -= 1
+
+    async def _on_its_way(
+        self, request: bytes, writer: asyncio.StreamWriter, method: bytes
+    ) -> bool:
+        """By a new connection: the server may have closed the first one meanwhile."""
+        reader, up = await asyncio.open_connection("127.0.0.1", self.upstream, limit=_PIECE)
+        try:
+            up.write(request)
+            await up.drain()
+            found = await _answer_head(reader)
+            if method != b"HEAD" and found.split(b" ", 2)[1] not in (b"204", b"304"):
+                found += b"".join([piece async for piece in _body(reader, found, answer=True)])
+            self.arrived.append(found.split(b" ", 2)[1].decode())
+            with suppress(OSError):
+                writer.write(found)
+                await writer.drain()
+            return False
+        finally:
+            up.close()
 
     async def _half(
         self,
