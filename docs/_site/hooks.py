@@ -1,0 +1,111 @@
+"""What the site needs beside the pages: files outside of docs/ that they link to, and what GitHub's Markdown has
+and Python's lacks.
+
+Pages stay as they are: links of theirs lead to files of the repository, so that they can be followed in a checkout. A file
+outside of docs/ that some page links to becomes a page of the site below ``repo/``, and links are written anew when a
+page is built. A link to nothing stays, and MkDocs warns of it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[2]
+_FENCE = re.compile(
+    r"^(?P<open>```+)(?P<lang>[\w+-]*)[^\n`]*\n(?P<body>.*?)^(?P=open)\s*$", re.M | re.S
+)
+_LINK = re.compile(r"(\]\()(?P<to>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(\))")
+_ITEM = re.compile(r"^(?:[-*+]|1\.) ")
+_LANGUAGES = {".py": "py", ".cfg": "ini", ".toml": "toml", ".sh": "sh", ".ini": "ini"}
+# Pages of the site: where they are in the repository -> where they are in the site.
+_pages: dict[str, str] = {}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds what pages link to outside of docs/, and what that links to."""
+    docs = Path(config["docs_dir"])
+    here = docs.relative_to(ROOT).as_posix()
+    _pages.clear()
+    todo = []
+    for file in files.documentation_pages():
+        if file.abs_src_path:
+            _pages[f"{here}/{file.src_uri}"] = file.src_uri
+            todo.append(f"{here}/{file.src_uri}")
+    for file in files.media_files():
+        _pages[f"{here}/{file.src_uri}"] = file.src_uri
+    for place in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"):  # in the navigation
+        todo += _add(place, files, config)
+    while todo:
+        place = todo.pop()
+        if place.endswith(".md"):
+            for target in _targets(place):
+                if target not in _pages:
+                    todo += _add(target, files, config)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    here = page.file.src_uri
+    place = next((known for known, uri in _pages.items() if uri == here), None)
+
+    def lead(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(place or ""), match["to"]))
+        if place is None or target not in _pages:
+            return match[0]
+        to = posixpath.relpath(_pages[target], posixpath.dirname(here) or ".")
+        return f"{match[1]}{to}{match['anchor'] or ''}{match[4]}"
+
+    parts, end = [], 0
+    for fence in _FENCE.finditer(markdown):
+        parts.append(_prose(_LINK.sub(lead, markdown[end : fence.start()])))
+        parts.append(f"{fence['open']}{fence['lang']}\n{fence['body']}{fence['open']}\n")
+        end = fence.end()
+    return "".join([*parts, _prose(_LINK.sub(lead, markdown[end:]))])
+
+
+def _prose(text: str) -> str:
+    """Lists that follow a paragraph without an empty line between them get one."""
+    lines: list[str] = []
+    listed = False
+    for line in text.split("\n"):
+        item = bool(_ITEM.match(line))
+        if item and not listed and lines and lines[-1].strip():
+            lines.append("")
+        listed = item or (listed and bool(line.strip()))
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _targets(place: str) -> list[str]:
+    text = _FENCE.sub("", (ROOT / place).read_text("utf-8"))
+    found = (posixpath.join(posixpath.dirname(place), m["to"]) for m in _LINK.finditer(text))
+    return [posixpath.normpath(target) for target in found]
+
+
+def _add(place: str, files: Files, config: Any) -> list[str]:
+    """A page made of the file or folder at ``place``; nothing where neither is there."""
+    source = ROOT / place
+    if place in _pages or not source.resolve().is_relative_to(ROOT) or not source.exists():
+        return []
+    uri = f"repo/{place}"
+    if source.is_dir():
+        names = sorted(p.name + "/" * p.is_dir() for p in source.iterdir() if not _hidden(p))
+        uri, text = f"{uri}/index.md", "\n".join([f"# {place}", "", *(f"- `{n}`" for n in names)])
+    elif place.endswith(".md"):
+        text = source.read_text("utf-8")
+    else:
+        language = _LANGUAGES.get(source.suffix, "text")
+        uri = f"{uri}.md"
+        text = f"# {place}\n\n````{language}\n{source.read_text('utf-8').rstrip()}\n````\n"
+    files.append(File.generated(config, uri, content=text))
+    _pages[place] = uri
+    return [place]
+
+
+def _hidden(path: Path) -> bool:
+    return path.name.startswith((".", "__")) or path.name.endswith(".egg-info")

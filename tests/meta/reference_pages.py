@@ -1,0 +1,246 @@
+"""docs/reference: pages of what a program calls, made of signatures and docstrings.
+``python tests/meta/reference_pages.py`` writes them.
+
+Methods of a table and of a read are functions over what stands behind them, many of them in plugins: which there are is
+known to a running Python only. So these pages are made, and mkdocstrings shows the classes that stand in one place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+from hoodoo.kernel.functions import OF_READS, function, function_names
+from hoodoo.kernel.registry import kernel
+from hoodoo.read.scan import Scan
+from hoodoo.write.commit import Commit
+
+kernel()  # knows the families that distributions bring
+
+FOLDER = Path(__file__).parents[2] / "docs/reference"
+GLOSSARY = FOLDER.parent / "glossary.md"
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
+# Where a page tells more of it: shown below the docstring.
+GUIDES = {
+    "table.upsert": "writing.md",
+    "table.insert": "writing.md",
+    "table.append": "writing.md",
+    "table.bulk_insert": "writing.md",
+    "table.insert_overwrite": "writing.md",
+    "table.insert_overwrite_table": "writing.md",
+    "table.delete_partitions": "writing.md",
+    "table.delete": "statements.md",
+    "table.update": "statements.md",
+    "table.merge": "statements.md#merge",
+    "table.alter": "statements.md",
+    "table.read": "reading.md",
+    "table.query": "reading.md",
+    "table.incremental": "reading.md#what-has-changed-since",
+    "table.changes": "reading.md#what-each-commit-did",
+    "table.compact": "merge-on-read.md#compaction",
+    "table.cluster": "clustering.md",
+    "table.clean": "maintenance.md#clean",
+    "table.archive": "maintenance.md#archive",
+    "table.savepoint": "maintenance.md#undo",
+    "table.restore": "maintenance.md#undo",
+    "table.rollback": "maintenance.md#undo",
+    "table.rebuild_index": "indexes.md",
+    "table.switch_index": "indexes.md#from-one-index-to-another",
+    "table.compare_indexes": "indexes.md#from-one-index-to-another",
+    "table.locate": "indexes.md#where-keys-lie",
+    "table.location_changes": "indexes.md#what-changed",
+    "table.drop_index": "metadata-table.md#getting-one",
+    "table.rewrite_keys": "virtual-keys.md#an-existing-table",
+    "table.enable_virtual_keys": "virtual-keys.md#an-existing-table",
+    "table.report": "command-line.md#from-python",
+    "table.stats": "command-line.md#stats",
+    "table.verify": "command-line.md#verify",
+    "hoodoo.create": "quickstart.md",
+    "hoodoo.convert": "converting.md",
+    "hoodoo.sql": "statements.md#sql",
+    "hoodoo.scan_polars": "reading.md#in-data-frames",
+    "hoodoo.spark_view": "spark-source.md",
+    "hoodoo.hookimpl": "plugins/guide.md",
+    "scan.to_spark": "spark.md#reading",
+    "scan.to_dataset": "reading.md#in-data-frames",
+}
+_CLASS = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
+MADE = "<!-- Made by tests/meta/reference_pages.py: change the docstrings. -->"
+
+
+def public(of: Any) -> list[str]:
+    return [name for name in dir(of) if not name.startswith("_")]
+
+
+def methods_of_a_read() -> list[str]:
+    return sorted({*public(Scan), *function_names(OF_READS)})
+
+
+def functions() -> list[str]:
+    return sorted(name for name in dir(hoodoo) if name not in ("Table", "__version__"))
+
+
+def groups() -> Iterator[tuple[str, list[str]]]:
+    """What the methods of a table are for, by the glossary, and their names."""
+    text = GLOSSARY.read_text("utf-8").split("\n## Methods of a table\n", 1)[1].split("\n## ", 1)[0]
+    for names, what in re.findall(r"^\| (`.*?`) \| (.*) \|$", text, re.M):
+        yield what, re.findall(r"`(\w+)`", names)
+
+
+def entry(call: str, member: Any, level: str = "###") -> list[str]:
+    """Heading, how it is called, and what its docstring says."""
+    lines = ["", f"{level} {call.partition('.')[2]}", ""]
+    shown = inspect.unwrap(member.fget if isinstance(member, property) else member)
+    if callable(shown):
+        lines += ["```py", usage(call, shown, isinstance(member, property)), "```", ""]
+    name = call.partition(".")[2]
+    said = inspect.getdoc(member) or inspect.getdoc(shown) or _FIELDS.get(name, "")
+    if name == "hookimpl":  # pluggy's own docstring speaks to others
+        said = _FIELDS[name]
+    lines.append(_plain(said))
+    if call in GUIDES:
+        page = GUIDES[call]
+        lines += ["", f"With examples: [{page.partition('.')[0]}](../{page})."]
+    return lines
+
+
+def usage(call: str, what: Callable[..., Any], is_property: bool) -> str:
+    found = inspect.signature(what)
+    answer = _type(found.return_annotation)
+    if is_property:
+        return f"{call}: {answer}"
+    if getattr(what, "__self__", None) is not None:  # a class method
+        found = found.replace(parameters=[_CLASS, *found.parameters.values()])
+    parameters = list(found.parameters.values())
+    if parameters and not call.startswith("hoodoo."):  # the handle, the read
+        parameters = parameters[1:]
+    parts, star = [], False
+    for one in parameters:
+        if one.kind is one.KEYWORD_ONLY and not star:
+            parts.append("*")
+        star = star or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
+        mark = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        text = f"{mark}{one.name}: {_type(one.annotation)}"
+        parts.append(text if one.default is one.empty else f"{text} = {_default(one.default)}")
+    line = f"{call}({', '.join(parts)}) -> {answer}"
+    if len(line) <= 100:
+        return line
+    return "\n".join([f"{call}(", *(f"    {part}," for part in parts), f") -> {answer}"])
+
+
+def _default(value: Any) -> str:
+    text = repr(value)
+    return text if " object at " not in text and "<" not in text else "..."
+
+
+def _type(annotation: Any) -> str:
+    if annotation is inspect.Signature.empty:
+        return "Any"
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "Any")
+
+
+def _plain(text: str) -> str:
+    return _ROLE.sub(r"`\1`", text).replace("``", "`")
+
+
+def table_page() -> str:
+    lines = [
+        "# Table",
+        "",
+        MADE,
+        "",
+        _plain(inspect.getdoc(hoodoo.Table) or ""),
+        "",
+        "Errors are those of [the list](types.md#errors); [what each means](../errors.md). Every method that takes `engine`",
+        "runs where its data is, unless the argument says otherwise: [Spark](../spark.md). Times are instants, datetimes with",
+        "a zone, or texts of ISO 8601 with a zone. Sizes are bytes.",
+    ]
+    for what, names in groups():
+        lines += ["", f"## {what[0].upper()}{what[1:]}"]
+        for name in names:
+            member = inspect.getattr_static(hoodoo.Table, name)
+            if not isinstance(member, property):
+                member = getattr(hoodoo.Table, name)
+            lines += entry(f"table.{name}", member)
+    return "\n".join(lines) + "\n"
+
+
+def scan_page() -> str:
+    lines = ["# Scan", "", MADE, "", _plain(inspect.getdoc(Scan) or "")]
+    for name in methods_of_a_read():
+        member: Any = inspect.getattr_static(Scan, name, None)
+        if member is None:
+            member = function(OF_READS + name)
+        elif not isinstance(member, property):
+            member = getattr(Scan, name)
+        if inspect.ismemberdescriptor(member) or isinstance(member, str):
+            lines += ["", f"### {name}", "", _FIELDS[name]]
+        else:
+            lines += entry(f"scan.{name}", member)
+    return "\n".join(lines) + "\n"
+
+
+# Fields, which have no docstring.
+_FIELDS = {
+    "source": "The table as this read found it: store, properties, timeline, options.",
+    "plan": "What is read: file slices, columns, filter, what was left out. `print(scan.plan)` shows it.",
+    "read_ahead": "How many files are read at the same time.",
+    "call_hint": "A sentence for errors, when a method is called as that of another library.",
+    "schema": "The columns of the rows that this read gives.",
+    "step": "The same read as a step for an engine's tasks.",
+    "of": "For code that writes or reads a table itself; programs get one as an answer.",
+    "hookimpl": "Marks a function of a plugin's module as the answer to the hook of its name.",
+    "instant": "The instant of the commit, as text of 17 digits; empty where there was nothing to write.",
+    "action": "The action on the timeline: `commit`, `deltacommit` or `replacecommit`.",
+    "operation": "What was asked for: `upsert`, `insert`, `delete`, and so on.",
+    "inserted": "Rows that are new.",
+    "updated": "Rows that took the place of stored ones.",
+    "deleted": "Rows that were deleted.",
+    "files": "Paths of the new files, relative to the table.",
+    "completed": "When the commit was completed; None in table version 6, which does not note it.",
+    "notes": "Sentences about what a clustering left out.",
+    "figures": "The same counts under the names that [events](../monitoring.md) have.",
+}
+
+
+def commit_page() -> str:
+    lines = ["# Commit", "", MADE, "", _plain(inspect.getdoc(Commit) or "")]
+    for name in public(Commit):
+        member = inspect.getattr_static(Commit, name)
+        if inspect.ismemberdescriptor(member):
+            lines += ["", f"### {name}", "", _FIELDS[name]]
+        else:
+            member = getattr(Commit, name) if not isinstance(member, property) else member
+            lines += entry(f"commit.{name}", member)
+    return "\n".join(lines) + "\n"
+
+
+def functions_page() -> str:
+    lines = [
+        "# Functions",
+        "",
+        MADE,
+        "",
+        "What the package `hoodoo` has: the class [`Table`](table.md), the text `__version__`, and these functions. Some come with",
+        "distributions that `pip install hoodoo` brings; without one, a call says which.",
+    ]
+    for name in functions():
+        lines += entry(f"hoodoo.{name}", getattr(hoodoo, name))
+    return "\n".join(lines) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "functions.md": functions_page,
+    "table.md": table_page,
+    "scan.md": scan_page,
+    "commit.md": commit_page,
+}
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), "utf-8")

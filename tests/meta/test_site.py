@@ -1,0 +1,66 @@
+"""The site has every page and every public name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import hoodoo
+import pytest
+from hoodoo.write.commit import Commit
+
+from tests.meta import reference_pages
+
+REPO = Path(__file__).parents[2]
+DOCS = REPO / "docs"
+NAVIGATION = (REPO / "mkdocs.yml").read_text("utf-8").split("\nnav:\n", 1)[1]
+
+
+def listed() -> list[str]:
+    return re.findall(r"([\w./-]+\.md)$", NAVIGATION, re.M)
+
+
+def headings(page: str) -> set[str]:
+    return set(re.findall(r"^### (\w+)$", (DOCS / "reference" / page).read_text("utf-8"), re.M))
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    found = listed()
+    assert len(found) == len(set(found))
+    inside = {name for name in found if not name.startswith("repo/")}
+    assert inside == pages
+    assert all((REPO / name.removeprefix("repo/")).exists() for name in set(found) - inside)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    every = {*hoodoo.__all__, *reference_pages.public(hoodoo)}
+    told = headings("functions.md")
+    text = (DOCS / "reference/functions.md").read_text("utf-8")
+    assert all(name in told or f"`{name}`" in text for name in every)
+    assert headings("table.md") == set(reference_pages.public(hoodoo.Table))
+    assert headings("scan.md") == set(reference_pages.methods_of_a_read())
+    assert headings("commit.md") == set(reference_pages.public(Commit))
+
+
+@pytest.mark.parametrize("page", reference_pages.PAGES)
+def test_the_reference_is_what_docstrings_say(page: str) -> None:
+    """After a change of a signature or a docstring: ``python tests/meta/reference_pages.py``."""
+    assert (DOCS / "reference" / page).read_text("utf-8") == reference_pages.PAGES[page]()
+
+
+@pytest.mark.parametrize("page", reference_pages.PAGES)
+def test_every_name_says_something(page: str) -> None:
+    text = (DOCS / "reference" / page).read_text("utf-8")
+    for part in re.split(r"^### ", text, flags=re.M)[1:]:
+        said = re.sub(r"```.*?```", "", part.partition("\n")[2], flags=re.S)
+        assert re.search(r"[a-z]{3}", said), part.partition("\n")[0]
+
+
+def test_guides_are_of_names_that_exist() -> None:
+    known = {
+        *(f"hoodoo.{name}" for name in reference_pages.functions()),
+        *(f"table.{name}" for name in reference_pages.public(hoodoo.Table)),
+        *(f"scan.{name}" for name in reference_pages.methods_of_a_read()),
+    }
+    assert set(reference_pages.GUIDES) <= known
