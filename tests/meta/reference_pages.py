@@ -87,8 +87,13 @@ def functions() -> list[str]:
 def groups() -> Iterator[tuple[str, list[str]]]:
     """What the methods of a table are for, by the glossary, and their names."""
     text = GLOSSARY.read_text("utf-8").split("\n## Methods of a table\n", 1)[1].split("\n## ", 1)[0]
+    left = public(hoodoo.Table)
     for names, what in re.findall(r"^\| (`.*?`) \| (.*) \|$", text, re.M):
-        yield what, re.findall(r"`(\w+)`", names)
+        found = [name for name in re.findall(r"`(\w+)`", names) if name in left]
+        left = [name for name in left if name not in found]
+        yield what, found
+    if left:
+        yield "others", left
 
 
 def entry(call: str, member: Any, level: str = "###") -> list[str]:
@@ -160,7 +165,8 @@ def table_page() -> str:
         "a zone, or texts of ISO 8601 with a zone. Sizes are bytes.",
     ]
     for what, names in groups():
-        lines += ["", f"## {what[0].upper()}{what[1:]}"]
+        title = what.partition(";")[0]
+        lines += ["", f"## {title[0].upper()}{title[1:]}"]
         for name in names:
             member = inspect.getattr_static(hoodoo.Table, name)
             if not isinstance(member, property):
