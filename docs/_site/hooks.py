@@ -26,6 +26,26 @@ _LANGUAGES = {".py": "py", ".cfg": "ini", ".toml": "toml", ".sh": "sh", ".ini": 
 _pages: dict[str, str] = {}
 
 
+def on_config(config: Any) -> Any:
+    """Patterns in the navigation, such as that of the decisions, become the pages that match."""
+    config["nav"] = _expanded(config["nav"], Path(config["docs_dir"]))
+    return config
+
+
+def _expanded(items: list[Any], docs: Path) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, str) and "*" in item:
+            found += [path.relative_to(docs).as_posix() for path in sorted(docs.glob(item))]
+        elif isinstance(item, dict):
+            found.append(
+                {k: _expanded(v, docs) if isinstance(v, list) else v for k, v in item.items()}
+            )
+        else:
+            found.append(item)
+    return found
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Adds what pages link to outside of docs/, and what that links to."""
     docs = Path(config["docs_dir"])

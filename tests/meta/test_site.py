@@ -17,7 +17,12 @@ NAVIGATION = (REPO / "mkdocs.yml").read_text("utf-8").split("\nnav:\n", 1)[1]
 
 
 def listed() -> list[str]:
-    return re.findall(r"([\w./-]+\.md)$", NAVIGATION, re.M)
+    """The pages of the navigation; a pattern stands for all that match it, as the site's hook has it."""
+    found: list[str] = []
+    for name in re.findall(r"([\w./*-]+\.md)$", NAVIGATION, re.M):
+        every = sorted(DOCS.glob(name)) if "*" in name else []
+        found += [path.relative_to(DOCS).as_posix() for path in every] or [name]
+    return found
 
 
 def headings(page: str) -> set[str]:
