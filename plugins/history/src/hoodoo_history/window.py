@@ -91,8 +91,11 @@ def appeared(writes: Iterable[Instant]) -> list[Instant]:
 
 
 def upto(timeline: Timeline, bound: str) -> Timeline:
-    """What had completed at ``bound``, inclusive; ``start`` stays that of the table."""
-    kept = tuple(i for i in timeline.instants if i.is_completed and place(i) <= bound)
+    """What had completed at ``bound``, inclusive; ``start`` stays that of the table. Clusterings that are pending stay:
+    by them the groups to come are known, where names of log files say the slice."""
+    kept = tuple(
+        i for i in timeline.instants if place(i) <= bound and (i.is_completed or i.traits.replaces)
+    )
     return evolve(timeline, instants=kept)
 
 

@@ -33,7 +33,7 @@ from hoodoo.timeline.view import DataFile, from_files
 from hoodoo_history.changes.change_data import has_after, noted
 from hoodoo_history.changes.compare import Comparison
 from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
-from hoodoo_history.cleaned import CleanedFiles, Key, check_stats, cleaned
+from hoodoo_history.cleaned import CleanedFiles, Key, check_stats, cleaned, is_to_come
 from hoodoo_history.window import (
     TimelineRange,
     appeared,
@@ -212,8 +212,12 @@ class _Planner:
     ) -> list[ChangeUnit]:
         stats: dict[Key, list[WriteStat]] = {}
         for stat in metadata.stats:
-            stats.setdefault((stat.partition_path, stat.file_id), []).append(stat)
+            if not is_to_come(stat, after, self.history):
+                stats.setdefault((stat.partition_path, stat.file_id), []).append(stat)
         replaced = metadata.replaced_groups
+        # Of version 6 a clustering that was requested before counts first, and its groups have the rows, too.
+        for key in self._replaced(after, stats.keys() - replaced):
+            del stats[key]
         logged = self._logged(instant, metadata, stats, after)
         old = self._slices(before, stats.keys() | replaced, _just_before(instant))
         new = self._slices(after, stats.keys(), instant.requested)
@@ -262,8 +266,15 @@ class _Planner:
             if log.path not in there:
                 raise self.history.missing(log.path, self.asked)
 
+    def _replaced(self, timeline: Timeline, keys: Iterable[Key]) -> list[Key]:
+        view = from_files(self.source.storage, timeline, self._files(keys))
+        return [key for key in keys if view.replaced_by(*key) is not None]
+
+    def _files(self, keys: Iterable[Key]) -> tuple[DataFile, ...]:
+        return tuple(file for key in keys for file in self.files.get(key, ()))
+
     def _slices(self, timeline: Timeline, keys: Iterable[Key], bound: str) -> dict[Key, FileSlice]:
-        files = tuple(file for key in keys for file in self.files.get(key, ()))
+        files = self._files(keys)
         as_of = timeline.layout.request_bound(bound)
         slices = from_files(self.source.storage, timeline, files, as_of).slices
         slices = tuple(evolve(s, log_files=s.row_logs) for s in slices)
