@@ -136,15 +136,10 @@ def take_away(
         where = evolve(where, groups=where.groups | {g for g in planned if g[1]})
     found = find(storage, timeline, requested, where)
     gone = {f.path for f in found.whole} | _planned(storage, requested, requests)
-<<<<<<< HEAD
-    discard(storage, sorted(gone))
-=======
     if instant.traits.replaces and any(isinstance(parse_path(path), LogFile) for path in gone):
         # Writers put them into the groups to come, and participants know them by the commits of these.
         Participants.of_table(timeline.config).retire(storage, timeline.config)
-    for path in sorted(gone):
-        storage.delete(path)
->>>>>>> bbc6429 (Reads of a stretch of time have rows that came beside a planned resize once)
+    discard(storage, sorted(gone))
     taken_back = tuple(_take_back(storage, timeline, log, mine, requested) for log in found.shared)
     if taken_back:  # files that no commit tells of
         Participants.of_table(timeline.config).retire(storage, timeline.config)

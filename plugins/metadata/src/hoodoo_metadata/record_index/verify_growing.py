@@ -15,7 +15,7 @@ from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_metadata.first_commit_not_indexed import is_refused, why_stale
+from hoodoo_metadata.first_commit_not_indexed import is_doubled, why_stale
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.slice import layers
@@ -53,7 +53,7 @@ def check_growing(
     groups = pa.array([f"{s.partition_path}\0{s.file_id}" for s in slices], pa.string())
     at = pc.index_in(keys, value_set=known)
     missing = keys.filter(pc.is_null(at))
-    if len(missing) and not is_refused(timeline.config, GROWING_INDEX):
+    if len(missing) and not is_doubled(timeline.config, GROWING_INDEX):
         rule = f"it lacks {len(missing)} keys, for example {_some(missing)}; writers then insert them again"
         yield Finding("metadata.keys", _OBJECT, rule, _FIX)
     right = pc.equal(told.take(at), groups.take(places))
