@@ -490,6 +490,8 @@ class History:
             computed = self.config["index"] in ("bucket", space.HASHED)
             if computed and self.setup.merge_on_read and "Compact the table first" in str(error):
                 return  # new rows are in log files, where no other index looks
+            if computed and self.table.clusterings() and "clustering pending" in str(error):
+                return  # it makes the buckets anew
             if not any(rule.says in str(error) for rule in rules):
                 raise
             return

@@ -190,6 +190,20 @@ def test_only_fields_of_the_key_are_hashed(made: Make, engine: str) -> None:
         made(options=options)
 
 
+def test_another_index_waits_for_the_resize(made: Make) -> None:
+    """It could not run it, and each write that clusters would fail."""
+    table = made()
+    one = rows(range(30), 1)
+    table.upsert(one)
+    table.compact()
+    instant = table.schedule_clustering(options=SPLIT)
+    with pytest.raises(CommitConflictError, match="clustering pending"):
+        table.switch_index("simple")
+    table.cancel_clustering(instant)
+    table.switch_index("simple")
+    assert contents(table) == expected(one)
+
+
 def test_nothing_to_do(made: Make) -> None:
     table = made()
     table.upsert(rows(range(20), 1))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve
-from hoodoo.errors import ConfigError, HoodooError
+from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.index import Tees
+from hoodoo.hookspecs.index import COMPUTED, Tees
 from hoodoo.hookspecs.participant import Rebuilt, TableState
 from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
@@ -21,6 +21,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
+from hoodoo.timeline.plans import pending_clusterings
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.write.target import WriteTarget
 
@@ -58,6 +59,7 @@ def switch_index(
             f"index {found.ref.name}", "asks two indexes for a time, and is no table's own.",
             "Switch to one of the two.",
         )  # fmt: skip
+    _refuse_planned(table)
     other = _with_index(table, found)
 
     def look() -> WriteTarget:
@@ -77,6 +79,25 @@ def switch_index(
     table.options, table.overrides = other.options, other.overrides
     table.refresh()
     return comparison
+
+
+def _refuse_planned(table: TableHandle) -> None:
+    """CommitConflictError while a clustering is pending that makes the buckets of the table's index anew: no other index
+    can run it."""
+    try:
+        own = index_choice.noted(table.config) or default_name("index", table.settings)
+        if not isinstance(resolve("index", own, table.settings).instance, COMPUTED):
+            return
+    except HoodooError:  # of an index that nobody offers here nothing is known
+        return
+    planned = pending_clusterings(table.storage, table.timeline())
+    if planned:
+        instant = planned[0].instant.requested
+        raise CommitConflictError(
+            f"table {table.config.name}: its index {own}",
+            f"has a clustering pending ({instant}), which makes its buckets anew.",
+            f'Run it (table.run_clustering("{instant}")) or cancel it (table.cancel_clustering("{instant}")).',
+        )
 
 
 def _rebuild(
