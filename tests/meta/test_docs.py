@@ -198,8 +198,20 @@ def test_code_runs(
     run(page, lambda block: "spark" not in block.info)
 
 
+# Each step of theirs is a query of the data source, for which Spark starts several processes.
+LONG = {"docs/quickstart-hudi.md", "docs/quickstart-delta.md"}
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("page", with_python(spark=True), ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, id=name_of(page), marks=pytest.mark.trial if name_of(page) in LONG else ()
+        )
+        for page in with_python(spark=True)
+    ],
+)
 def test_code_runs_on_spark(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_first: None, spark: Any
 ) -> None:
@@ -216,6 +228,7 @@ def test_pages_have_code() -> None:
     on_spark = {name_of(page) for page in with_python(spark=True)}
     pages = {"README.md", "docs/spark.md", "docs/streaming.md", "docs/plugins/guide.md"}
     pages |= {"docs/spark-source.md", "docs/from-spark-hudi.md"}
+    pages |= {"docs/quickstart-hudi.md", "docs/quickstart-delta.md"}
     assert on_spark == pages
 
 
