@@ -101,7 +101,8 @@ class MergeRule:
             keys = None
         elif keys is not None:
             needed |= set(record_key_columns(keys))
-        schema = pa.schema([f for f in stored if f.name in needed or f.name in wanted.names])
+        names = needed.union(wanted.names)
+        schema = pa.schema([f for f in stored if f.name in names])
         ordering = tuple(n for n in config.ordering_fields if n in schema.names)
         gives_keys = RECORD_KEY in wanted.names or merger.columns is None
         needs, logs = frozenset(needed), log_files(config)

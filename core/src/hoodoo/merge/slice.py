@@ -70,7 +70,8 @@ def _merged_base(
     with file_format.reader(storage, base.path) as opened:
         reader = opened if rule.keys is None else _keyed(opened, rule.keys, base.partition_path)
         where = pushed and pushed(reader.schema)
-        there = [name for name in rule.out_schema.names if name in reader.schema.names]
+        known = frozenset(reader.schema.names)
+        there = [name for name in rule.out_schema.names if name in known]
         places, left = None, 0
         if waiting is not None:
             places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))

@@ -37,7 +37,8 @@ def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBa
     """The rows of a base file that is rewritten, in the stored ``schema`` without the name of the file
     that they leave; columns of text may stay dictionaries."""
     kept = pa.schema([f for f in schema if f.name != FILE_NAME])
-    names = [n for n in base.schema.names if n in kept.names]
+    known = frozenset(kept.names)
+    names = [n for n in base.schema.names if n in known]
     for batch in base.batches(names, encoded=True):
         yield conform(promoted(batch, kept), encoded_as(kept, batch.schema))
 
@@ -50,8 +51,6 @@ def renamed(batch: pa.RecordBatch, file_name: str) -> pa.RecordBatch:
 
 def completed(rows: pa.Table, schema: pa.Schema, lacking: Sequence[str]) -> pa.Table:
     """``rows`` with the columns ``lacking`` of ``schema``, null."""
-    for name in lacking:
-        rows = rows.append_column(
-            schema.field(name), pa.nulls(rows.num_rows, schema.field(name).type)
-        )
-    return rows
+    more = [schema.field(name) for name in lacking]
+    columns = [*rows.columns, *(pa.nulls(rows.num_rows, field.type) for field in more)]
+    return pa.Table.from_arrays(columns, schema=pa.schema([*rows.schema, *more]))

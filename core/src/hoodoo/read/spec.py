@@ -80,13 +80,14 @@ def row_spec(
 def check_columns(stored: pa.Schema, wanted: Iterable[str]) -> None:
     """SchemaError for the first column that is not in ``stored`` or is named twice."""
     seen: set[str] = set()
+    there = frozenset(stored.names)
     for name in wanted:
         if not isinstance(name, str):
             raise SchemaError(f"column {name!r}", "is no column name", "name columns by text.")
         if name in seen:
             raise SchemaError(f"column {name!r}", "is projected twice", "name it once.")
         seen.add(name)
-        if name not in stored.names:
+        if name not in there:
             raise SchemaError(f"column {name!r}", "is not in the table", _nearest(name, stored))
 
 

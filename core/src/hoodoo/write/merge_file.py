@@ -69,8 +69,8 @@ class MergeFile:
 
     def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
         """``rows``: keyed, one for each key. None if nothing changes."""
-        lacking = [n for n in self.schema.names if n not in rows.schema.names]
-        lacking = [n for n in lacking if n not in META_COLUMNS]
+        there = {*META_COLUMNS, *rows.schema.names}
+        lacking = [n for n in self.schema.names if n not in there]
         rows = completed(rows, self.schema, lacking)
         with ExitStack() as stack:
             local = stack.enter_context(scratch_file(self.storage))

@@ -47,9 +47,10 @@ def target_schema(
 def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
     """The columns of ``incoming`` rows as the door leaves them, without meta columns and pandas' index. A
     column that pandas left without a type, as it holds nulls alone, has that of the ``table``'s."""
+    known = frozenset(table.names)
     typed = [
-        table.field(f.name) if pa.types.is_null(f.type) and f.name in table.names else f
-        for f in without_index(incoming, table.names)
+        table.field(f.name) if pa.types.is_null(f.type) and f.name in known else f
+        for f in without_index(incoming, known)
     ]
     return without_meta(normalise_schema(pa.schema(typed), options))
 
@@ -85,7 +86,8 @@ class Conform:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             arriving = arriving_schema(batch.schema, self.schema, self.options)
-            own = batch.select([n for n in batch.schema.names if n in arriving.names])
+            kept = frozenset(arriving.names)
+            own = batch.select([n for n in batch.schema.names if n in kept])
             yield conform(conform(own, arriving), self.schema)
 
 

@@ -62,7 +62,8 @@ class GroupRows:
         """``columns`` of one base file in the types of the rule."""
         schema = pa.schema([self.rule.schema.field(name) for name in columns])
         with self.file_format.reader(self.storage, base.path) as reader:
-            there = [name for name in schema.names if name in reader.schema.names]
+            known = frozenset(reader.schema.names)
+            there = [name for name in schema.names if name in known]
             for batch in reader.batches(there, batch_rows=self._batch_rows(), encoded=encoded):
                 kept = encoded_as(schema, batch.schema)
                 yield widened(promoted(batch, kept), kept, base.path)

@@ -46,8 +46,8 @@ def _batches(
     if not hasattr(answer, "__iter__"):
         raise Wrong(says(answer), "an iterator of record batches")
     whole = ask.inner.schema
-    names = whole.names if columns is None else [n for n in columns if n in whole.names]
-    return _counted(answer, ask, whole, frozenset(names), batch_rows, encoded, where is None)
+    names = frozenset(whole.names if columns is None else columns).intersection(whole.names)
+    return _counted(answer, ask, whole, names, batch_rows, encoded, where is None)
 
 
 def _counted(

@@ -54,7 +54,8 @@ def avro_rows(
     Raises Undecodable, or SchemaError naming ``obj`` for a type that no table holds.
     """
     schema = plain_schema(arrow_schema(schema_text, obj))
-    names = schema.names if columns is None else [n for n in columns if n in schema.names]
+    known = frozenset(schema.names)
+    names = schema.names if columns is None else [n for n in columns if n in known]
     wanted = pa.schema([schema.field(n) for n in dict.fromkeys(names)])
     if content.size < _HEAD.size:
         raise Undecodable("it is too short")

@@ -50,7 +50,8 @@ class ParquetBlocks:
             if len(set(schema.names)) < len(schema.names):
                 raise Undecodable("two of its columns have one name")
             wanted_names = schema.names if columns is None else dict.fromkeys(columns)
-            names = [n for n in wanted_names if n in schema.names]
+            known = frozenset(schema.names)
+            names = [n for n in wanted_names if n in known]
             wanted = pa.schema([schema.field(n) for n in names])
             if not names:
                 return pa.table({"none": pa.nulls(file.metadata.num_rows)}).select([])

@@ -122,9 +122,10 @@ class ParquetReader:
         if metadata.num_columns == len(self._schema):  # no nested ones: places are those of leaves
             at = [self._schema.get_field_index(name) for name in columns]
         else:
-            paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
-            flat = [name in self._schema.names and name in paths for name in columns]
-            at = [paths.index(n) if f else -1 for n, f in zip(columns, flat, strict=True)]
+            every = range(metadata.num_columns)
+            leaves = {metadata.schema.column(j).path: j for j in reversed(every)}
+            known = frozenset(self._schema.names)
+            at = [leaves.get(name, -1) if name in known else -1 for name in columns]
         if -1 in at:
             return False
         for number in range(metadata.num_row_groups):
@@ -186,7 +187,8 @@ class ParquetReader:
         encoded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         rows = self._batch_rows() if batch_rows is None else batch_rows
-        names = [n for n in columns if n in self._schema.names] if columns is not None else None
+        known = frozenset(self._schema.names)
+        names = [n for n in columns if n in known] if columns is not None else None
         if names == [] or not self._schema.names:
             yield from self._empty_rows(groups, rows)
             return
