@@ -37,6 +37,7 @@ from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
+from hoodoo.write.key_table import KeyTable
 from hoodoo.write.log_keys import living_keys, with_log_keys
 from hoodoo.write.tag import TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
@@ -218,13 +219,15 @@ class MovingKeys:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         locations = self.found.table().combine_chunks()
-        keys, paths = (locations.column(name) for name in KEYS_SCHEMA.names)
+        known = KeyTable(locations.column("record_key"))
         for batch in batches:
+            here = locations.take(known.rows_of(batch.column(RECORD_KEY))).combine_chunks()
+            keys, paths = (here.column(name) for name in KEYS_SCHEMA.names)
             at = pc.index_in(keys, value_set=batch.column(RECORD_KEY)).combine_chunks()
             differs = pc.not_equal(batch.column(PARTITION_PATH).take(at), paths)
             if self.puts:
                 differs = pc.and_(differs, pc.equal(batch.column(OP), PUT).take(at))
-            yield from locations.filter(pc.fill_null(differs, False)).to_batches()
+            yield from here.filter(pc.fill_null(differs, False)).to_batches()
 
 
 @frozen
@@ -238,11 +241,11 @@ class FetchRows:
     rule: MergeRule
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        keys = self.wanted.table().column("record_key").combine_chunks()
+        wanted = KeyTable(self.wanted.table().column("record_key"))
         for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
             for slice_ in slice_json.unpack(payload):
                 for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                    found = rows.filter(pc.is_in(rows.column(RECORD_KEY), value_set=keys))
+                    found = rows.filter(pc.is_valid(wanted.places(rows.column(RECORD_KEY))))
                     yield conform(found.select(self.out_schema.names), self.out_schema)
 
 
@@ -296,9 +299,9 @@ class SettleMoves:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         stored = self.stored.table().combine_chunks()
-        known = stored.column(RECORD_KEY)
+        known = KeyTable(stored.column(RECORD_KEY))
         for batch in batches:
-            at = pc.index_in(batch.column(RECORD_KEY), value_set=known)
+            at = known.places(batch.column(RECORD_KEY))
             met = pc.is_valid(at)
             if not pc.any(met).as_py():
                 yield batch

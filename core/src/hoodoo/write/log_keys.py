@@ -30,6 +30,7 @@ from hoodoo.model.log_block import LogBlock
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.write.key_table import KeyTable
 from hoodoo.write.target import WriteTarget
 
 
@@ -138,14 +139,12 @@ class KnownKeys:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        known = self.known.table()
+        known = self.known.table().select(LOCATIONS_SCHEMA.names)
+        on = ["record_key"] if self.anywhere else ["record_key", "partition_path"]
+        table = KeyTable(*(known.column(name) for name in on))
         for batch in batches:
-            asked = pa.Table.from_batches([batch])
-            on = ["record_key"] if self.anywhere else ["record_key", "partition_path"]
-            found = known.join(
-                asked.select(on).group_by(on).aggregate([]), on, join_type="left semi"
-            )
-            yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
+            found = known.take(table.rows_of(*(batch.column(name) for name in on)))
+            yield from found.combine_chunks().to_batches()
 
 
 @frozen
@@ -162,11 +161,11 @@ class LiveKeys:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        keys = flat(self.wanted.table().column("record_key"))
+        wanted = KeyTable(self.wanted.table().column("record_key"))
         for slice_ in _slices(batches):
             for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                 there = rows.column(RECORD_KEY)
-                yield _located(slice_, there.filter(pc.is_in(there, value_set=keys)))
+                yield _located(slice_, there.filter(pc.is_valid(wanted.places(there))))
 
 
 def _slices(batches: Iterator[pa.RecordBatch]) -> Iterator[FileSlice]:

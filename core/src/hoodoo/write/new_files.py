@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field, frozen
@@ -121,13 +122,14 @@ class WriteNewFiles:
 
 
 def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """One turn per distinct partition path."""
+    """One turn per distinct partition path: one sort, and its runs."""
     if not batch.num_rows:
         return
-    paths = batch.column(PARTITION_PATH)
-    distinct = pc.unique(paths).to_pylist()
-    if len(distinct) == 1:
-        yield distinct[0], batch
-        return
-    for path in distinct:
-        yield path, batch.filter(pc.equal(paths, path))
+    coded = batch.column(PARTITION_PATH).dictionary_encode()
+    codes = coded.indices.to_numpy()
+    if len(coded.dictionary) > 1:
+        order = np.argsort(codes, kind="stable")
+        batch, codes = batch.take(pa.array(order)), codes[order]
+    starts = np.searchsorted(codes, np.arange(len(coded.dictionary) + 1)).tolist()
+    for path, start, end in zip(coded.dictionary.to_pylist(), starts[:-1], starts[1:], strict=True):
+        yield path, batch.slice(start, end - start)

@@ -14,6 +14,7 @@ from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import FILE_ID, SEQ, append_columns, tagged
+from hoodoo.write.key_table import KeyTable
 
 
 @frozen
@@ -31,11 +32,13 @@ class TagLocal:
         return tagged(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        locations = _by_partition(self.found.table())
+        locations = self.found.table()
+        known = KeyTable(locations.column("record_key"), locations.column("partition_path"))
+        file_ids = flat(locations.column("file_id"))
         for batch in batches:
-            yield _drop_lost_deletes(
-                append_columns(batch, self.out_schema, **{FILE_ID: _look_up(batch, locations)})
-            )
+            at = known.places(batch.column(RECORD_KEY), batch.column(PARTITION_PATH))
+            more = {FILE_ID: file_ids.take(at)}
+            yield _drop_lost_deletes(append_columns(batch, self.out_schema, **more))
 
 
 @frozen
@@ -56,9 +59,9 @@ class TagGlobal:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         locations = self.found.table().combine_chunks()
-        known = locations.column("record_key")
+        known = KeyTable(locations.column("record_key"))
         for batch in batches:
-            at = pc.index_in(batch.column(RECORD_KEY), value_set=known)
+            at = known.places(batch.column(RECORD_KEY))
             lies_in = flat(locations.column("partition_path").take(at))
             file_id = flat(locations.column("file_id").take(at))
             elsewhere = pc.fill_null(pc.not_equal(lies_in, batch.column(PARTITION_PATH)), False)
@@ -149,14 +152,12 @@ class AskedRows:
         return pa.schema([("row", pa.int64())])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        found = self.found.table()
-        numbered = found.append_column("row", pa.array(np.arange(found.num_rows)))
-        on = ["record_key"] if self.anywhere else ["record_key", "partition_path"]
+        names = [RECORD_KEY] if self.anywhere else [RECORD_KEY, PARTITION_PATH]
+        found = self.found.table().select([0] if self.anywhere else [0, 1])
+        known = KeyTable(*found.columns)
         for batch in batches:
-            asked = pa.table([batch.column(RECORD_KEY), batch.column(PARTITION_PATH)],
-                             ["record_key", "partition_path"])  # fmt: skip
-            there = numbered.join(asked, on, join_type="left semi", use_threads=False)
-            yield from there.select(["row"]).combine_chunks().to_batches()
+            rows = known.rows_of(*(batch.column(name) for name in names))
+            yield pa.record_batch([rows], schema=self.out_schema)
 
 
 @frozen
@@ -176,34 +177,3 @@ def _drop_lost_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
     # is not written. A delete by key has no rows to meet and ends here.
     lost = pc.and_(pc.is_null(batch.column(FILE_ID)), pc.equal(batch.column(OP), DELETE))
     return batch.filter(pc.invert(lost)) if pc.any(lost).as_py() else batch
-
-
-def _by_partition(locations: pa.Table) -> dict[str, tuple[pa.Array, pa.Array]]:
-    """partition path -> (keys, file ids); one turn per partition path."""
-    found: dict[str, tuple[pa.Array, pa.Array]] = {}
-    for path in pc.unique(locations.column("partition_path")).to_pylist():
-        rows = locations.filter(pc.equal(locations.column("partition_path"), path))
-        rows = rows.combine_chunks()
-        found[path] = (flat(rows.column("record_key")), flat(rows.column("file_id")))
-    return found
-
-
-def _look_up(batch: pa.RecordBatch, locations: dict[str, tuple[pa.Array, pa.Array]]) -> pa.Array:
-    paths = batch.column(PARTITION_PATH)
-    distinct = pc.unique(paths).to_pylist()
-    keys = batch.column(RECORD_KEY)
-    if len(distinct) == 1:
-        return _one_path(keys, locations.get(distinct[0]))
-    answer = pa.nulls(batch.num_rows, pa.string())
-    for path in distinct:
-        if path in locations:
-            here = pc.equal(paths, path)
-            inside = _one_path(keys.filter(here), locations[path])
-            answer = pc.replace_with_mask(answer, here, inside)
-    return answer
-
-
-def _one_path(keys: pa.Array, known: tuple[pa.Array, pa.Array] | None) -> pa.Array:
-    if known is None:
-        return pa.nulls(len(keys), pa.string())
-    return known[1].take(pc.index_in(keys, value_set=known[0]))
