@@ -37,6 +37,16 @@ class BeforeListing(Delegating):
         return call()
 
 
+class BeforeRequest(BeforeListing):
+    """``act`` happens once, between a writer's look at the timeline and its request: it lists later."""
+
+    def around(self, op: str, path: str, call: Callable[[], Any]) -> Any:
+        if path.endswith(".requested") and not self.done:
+            self.done = True
+            self.act()
+        return call()
+
+
 def _overtake(path: Path, ts: int) -> None:
     """Two writes to each file group, and a clean of what was the newest before."""
     for number in range(2):
@@ -139,7 +149,7 @@ def test_a_write_under_a_compaction_and_a_clean(
         return opened(path).upsert(merged_rows({1: "a", 2: "a"}, "mine", 9))
 
     expected = _expected(base, tmp_path, overtake, write)
-    table = opened(target, lambda s: BeforeListing(s, "a", overtake))
+    table = opened(target, lambda s: BeforeRequest(s, "a", overtake))
     table.upsert(merged_rows({1: "a", 2: "a"}, "mine", 9))
     assert state(target) == expected
     check_compacts(target, expected, "")

@@ -74,8 +74,6 @@ def test_fault_a5_a_lost_file_is_an_error(
         if not file.name.startswith(".") or more != "metadata":  # then it is met when it is merged
             data = rows([7], 3, "b") if elsewhere else rows([1, 2, 8], 3)
             refused(lambda r=data: table.upsert(r), file.name)
-        if more != "metadata":
-            refused(lambda: table.upsert(rows([9], 3, "c")), file.name)
         assert "file.missing" in table.verify().kinds
         away.rename(file)
         assert table.read().to_arrow().num_rows == everything

@@ -429,7 +429,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         partition_family.GroupEntries,
     ),
     "key_filters": (KeyFilters,),
-    "pruner": (pruner_family.Pruner, pruner_family.PruneRequest),
+    "pruner": (pruner_family.Pruner, pruner_family.PrunesPaths, pruner_family.PruneRequest),
     "query_type": (
         query_family.QueryType,
         query_family.QueryPlan,

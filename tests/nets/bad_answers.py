@@ -521,6 +521,7 @@ ELSEWHERE = {
             "ParticipantServices",
             "Participation",
             "Pruner",
+            "PrunesPaths",
             "QueryPlan",
             "QueryType",
             "QueryUnit",

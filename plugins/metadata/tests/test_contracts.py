@@ -16,6 +16,7 @@ from hoodoo.testing.contracts.query_type import QueryTypeContract
 from hoodoo.timeline.timeline import load
 from hoodoo_metadata.file_index.listing import told_files
 from hoodoo_metadata.location_changes import LocationChanges
+from hoodoo_metadata.path_pruner import PathPruner
 from hoodoo_metadata.pruner import KeyPruner, RangePruner
 from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.table import MetadataTable
@@ -43,7 +44,7 @@ class TestMetadataTable(ParticipantContract):
 
 
 class TestPruners(PrunerContract):
-    @pytest.fixture(params=[KeyPruner, RangePruner])
+    @pytest.fixture(params=[KeyPruner, RangePruner, PathPruner])
     def pruner(self, request: pytest.FixtureRequest) -> Pruner:
         made: Pruner = request.param()
         return made

@@ -45,6 +45,15 @@ class Pruner(Protocol):
         can't be read."""
 
 
+@runtime_checkable
+class PrunesPaths(Protocol):
+    """What a pruner may have in addition: it says where to look before anything is listed."""
+
+    def paths(self, request: PruneRequest) -> Sequence[str] | None:
+        """The partition paths that every row lies in for which the filter is true, given that its columns make the path
+        of each row: asked only where all rows of the table lie so. None where it does not know."""
+
+
 FAMILY = Family(
     "hoodoo_pruners",
     """Offer pruners. When: a read with a filter is planned, each of them is asked, about what those before it
@@ -52,4 +61,5 @@ FAMILY = Family(
 
     The factory returns a :class:`Pruner`.""",
     (Pruner,),
+    optional=(PrunesPaths,),
 )

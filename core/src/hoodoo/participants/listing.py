@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from hoodoo.participants.lost import refuse_lost
@@ -40,14 +40,16 @@ def build(
     return view.from_files(storage, timeline, files, as_of)
 
 
-def build_whole(storage: Storage, timeline: Timeline) -> view.FileSystemView:
+def build_whole(
+    storage: Storage, timeline: Timeline, partitions: Collection[str] | None = None
+) -> view.FileSystemView:
     """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
     lost that a commit names; CommitConflictError where its commit is undone just then."""
     lister = _lister(timeline)
-    files = view.parsed(_listed(lister, storage, timeline))
+    files = view.parsed(_listed(lister, storage, timeline, partitions))
     found = view.from_files(storage, timeline, files)
     if lister is None:
-        refuse_lost(storage, timeline, found)
+        refuse_lost(storage, timeline, found, paths=partitions)
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -17,8 +18,9 @@ from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.participants.listing import build
 from hoodoo.read import prune
-from hoodoo.read.known import pruned
+from hoodoo.read.known import asked_paths, pruned
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import hidden, stored_schema
@@ -43,8 +45,9 @@ class ScanPlan:
 
     ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None:
     there is none, so there are no rows). ``stored`` is the schema of the table at that instant, meta
-    columns first. ``slices`` is what is left of ``considered`` file slices, sorted by partition path
-    and file id; ``in_paths`` of them are in partition paths that can have rows of the result. ``rule`` says how log files are merged; None where no slice has any.
+    columns first. ``slices`` is what is left of the ``looked_at`` file slices, sorted by partition path
+    and file id; ``in_paths`` of them are in partition paths that can have rows of the result. ``rule`` says how log
+    files are merged; None where no slice has any.
     """
 
     table: str
@@ -54,12 +57,19 @@ class ScanPlan:
     stored: pa.Schema
     spec: RowSpec
     slices: tuple[FileSlice, ...]
-    considered: int
+    looked_at: int
     in_paths: int
     rule: MergeRule | None = None
     # Of an incremental read: where it begins (exclusive), and the `since` of the next one.
     since: str | None = None
     until: str | None = None
+    # What counts the slices in partition paths that have not been listed.
+    unlisted: Callable[[], int] = field(default=int, eq=False)
+
+    @property
+    def considered(self) -> int:
+        """All slices of the table then. Where not all partition paths were looked at, the others are listed now."""
+        return self.looked_at + self.unlisted()
 
     @property
     def schema(self) -> pa.Schema:
@@ -94,7 +104,7 @@ class ScanPlan:
         where = f", where {brief.cut(self.spec.where)}" if self.spec.where is not None else ""
         bound = f", since {self.since}" if self.since else ""
         bound += f", as of {self.as_of}" if self.as_of else ""
-        files = f"{len(self.slices)} of {self.considered} file slices, {brief.size(self.size)}"
+        files = f"{len(self.slices)} of {self.looked_at} file slices, {brief.size(self.size)}"
         return f"{brief.cut(self.table)}: {files}, {_named(self.spec.columns)}{where}{bound}"
 
     def __repr__(self) -> str:
@@ -152,10 +162,9 @@ def plan_scan(
     bound = None if as_of is None else parse_point(as_of, config.timezone)
     check_reach(source, bound, f"as_of={as_of!r}")
     given = view is not None
-    if view is None:
+    if view is None and (where is None or not source.config.partition_fields):
         view = view_as_of(source, bound)
-    found = _slices(view, mode)
-    newest, stored = stored_schema(source, file_format, bound, found)
+    newest, stored = stored_schema(source, file_format, bound, _every(source, bound, view))
     null = hidden(config)
     if isinstance(where, str) or type(where).__name__ == "Column":  # of Spark
         spoken = function("where")
@@ -166,6 +175,8 @@ def plan_scan(
     if source.key_generator is not None and not config.populate_meta_fields:
         check_columns(source.key_generator, stored, f"table {config.name}")
         spec = evolve(spec, keys=source.key_generator)
+    paths = None if view is not None else asked_paths(source, spec, stored, bound)
+    found = _slices(view_as_of(source, bound, paths) if view is None else view, mode)
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
     if spec.where is not None and kept and not given:
@@ -182,10 +193,22 @@ def plan_scan(
         stored=stored,
         spec=spec,
         slices=kept,
-        considered=len(found),
+        looked_at=len(found),
         in_paths=in_paths,
         rule=merge_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
+        unlisted=int if paths is None else partial(_unlisted, source, bound, mode, paths),
     )
+
+
+def _unlisted(source: ReadSource, bound: str | None, mode: str, paths: Collection[str]) -> int:
+    every = _slices(build(source.storage, source.timeline, bound), mode)
+    return sum(s.partition_path not in paths for s in every)
+
+
+def _every(
+    source: ReadSource, bound: str | None, view: FileSystemView | None
+) -> Iterator[FileSlice]:
+    yield from (view_as_of(source, bound) if view is None else view).slices
 
 
 def shown(stored: pa.Schema, columns: Sequence[str] | None, meta: bool) -> Sequence[str]:
@@ -193,7 +216,7 @@ def shown(stored: pa.Schema, columns: Sequence[str] | None, meta: bool) -> Seque
     if isinstance(columns, str):  # to be refused
         return columns
     own = [n for n in stored.names if n not in META_COLUMNS] if columns is None else columns
-    return [*own, *(n for n in stored.names if meta and n in META_COLUMNS and n not in own)]
+    return [*own, *(n for n in META_COLUMNS if meta and n in stored.names and n not in own)]
 
 
 def narrowed(

@@ -23,15 +23,18 @@ _MOST_FOOTERS = 64
 _AT_ONCE = 8
 
 
+def by_path(source: ReadSource, spec: RowSpec) -> bool:
+    """Whether the filter looks at what partition paths are made of."""
+    keys = source.key_generator
+    fields = set() if keys is None else set(keys.partition_fields)
+    return spec.where is not None and not fields.isdisjoint(spec.where_columns)
+
+
 def outside(source: ReadSource, paths: Iterable[str], spec: RowSpec) -> frozenset[str]:
     """Those of ``paths`` of which the key generator says that no row whose columns make them is let through by
     the filter. What else may lie there is another question."""
     keys = source.key_generator
-    if (
-        spec.where is None
-        or keys is None
-        or not set(keys.partition_fields) & set(spec.where_columns)
-    ):
+    if spec.where is None or keys is None or not by_path(source, spec):
         return frozenset()
     known = frozenset(paths)
     return known - matching_paths(known, spec.where, spec.schema, keys)

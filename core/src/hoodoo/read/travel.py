@@ -6,7 +6,7 @@ put beside the listing; where the older state has one of these files, it can't b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -26,24 +26,29 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files
 
 
-def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
-    """The view now, or at the requested time ``bound``. One listing of the table; the plans of cleans
-    are read only where the newest of them reaches past ``bound``, or one has begun meanwhile.
+def view_as_of(
+    source: ReadSource, bound: str | None, paths: Collection[str] | None = None
+) -> FileSystemView:
+    """The view now, or at the requested time ``bound``, of the partition ``paths`` alone if given. One listing of
+    them; the plans of cleans are read only where the newest of them reaches past ``bound``, or one has begun meanwhile.
 
     Raises ConfigError where a file is gone that the table had then: the rows would be fewer;
     CommitConflictError where that happened between the look at the timeline and the listing; and
     CorruptTableError where a file that a commit names is lost.
     """
-    there = {e.path: e.size for e in list_data(source.storage, source.timeline)}
+    there = {e.path: e.size for e in list_data(source.storage, source.timeline, paths)}
     look = partial(taken_since, source.storage, source.timeline)
     taken: Taken
     taken, _none = together(source.storage, look, partial(_read_ahead, source, bound))
-    if taken.undone:
+    if taken.undone or (taken.cleans and paths is not None):
         raise undone_meanwhile(source.storage, taken)
     lacks = bound is not None and _may_lack(source, bound)
     cleans = _cleans(taken.timeline) if lacks else taken.cleans
     deleted = {
-        p: c.requested for c in cleans for p in deleted_by(source.storage, taken.timeline, c)
+        p: c.requested
+        for c in cleans
+        for p in deleted_by(source.storage, taken.timeline, c)
+        if paths is None or p.rpartition("/")[0] in paths
     }
     gone = {path: clean for path, clean in deleted.items() if path not in there}
     sizes = {**dict.fromkeys(gone, 0), **there}
@@ -69,7 +74,7 @@ def view_as_of(source: ReadSource, bound: str | None) -> FileSystemView:
             "hoodie.clean.policy by_hours, or make a savepoint.",
         )
     if source.whole and not is_known(source.timeline):
-        refuse_lost(source.storage, source.timeline, view, bound)
+        refuse_lost(source.storage, source.timeline, view, bound, paths)
     return view
 
 
@@ -109,8 +114,8 @@ def _is_running(instant: Instant) -> bool:
 
 def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
     return CommitConflictError(
-        f"{storage.root}: {taken.undone[-1]}",
-        "was undone while this read was planned.",
+        f"{storage.root}: {[*taken.cleans, *taken.undone][-1]}",
+        f"{'was undone' if taken.undone else 'took files away'} while this read was planned.",
         "Read again.",
     )
 

@@ -51,7 +51,7 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
-from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.snapshot import Look, Snapshot
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline, from_names, load, reload
 from hoodoo.write.operation import WriteKind
@@ -326,8 +326,7 @@ class TableHandle:
     ) -> tuple[Timeline, tuple[FileSlice, ...]]:
         """The timeline, and the newest slice of each file group that is part of the table by it. Lists the table,
         or asks the participant that knows its files. ``listed``: the timeline of a moment ago. ``checked``: no
-        other writer has taken files away while they were listed; CommitConflictError where they do so all the time.
-        Who lists without has to check it later (:func:`~hoodoo.timeline.taken.refuse_taken`)."""
+        other writer has taken files away while they were listed; CommitConflictError where they do so all the time."""
         for _ in range(SNAPSHOT_ATTEMPTS):
             timeline, listed = self.load_timeline(listed), None
             try:
@@ -341,6 +340,16 @@ class TableHandle:
             "Repeat the write.",
         )  # fmt: skip
 
+    def _looked(self, listed: Timeline | None, later: bool) -> tuple[Timeline, Look]:
+        """The timeline, and what answers the newest slices; see :meth:`write_target` for ``later``."""
+        if later and self.config.partition_fields:
+            timeline = self.load_timeline(listed)
+            return timeline, lambda paths: build_whole(self.storage, timeline, paths).slices
+        timeline, slices = self.newest_slices(listed, checked=not later)
+        return timeline, lambda paths: tuple(
+            s for s in slices if paths is None or s.partition_path in paths
+        )
+
     def write_target(
         self,
         data: Any = None,
@@ -348,7 +357,7 @@ class TableHandle:
         repair: bool = True,
         spare: Collection[str] = (),
         looks: bool = False,
-        checked: bool = True,
+        later: bool = False,
     ) -> WriteTarget:
         """What a write or an action works on: one look at the table (timeline, newest slices, schema, plugins, the
         engine). What writers that died have left is finished or undone before.
@@ -356,7 +365,8 @@ class TableHandle:
         ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default that of the
         table. ``repair``: participants that are not complete are completed first. ``spare``: the instants of
         abandoned clusterings that are not undone. ``looks``: nothing is written, so nothing is changed before, either.
-        ``checked``: as for :meth:`newest_slices`.
+        ``later``: files are listed when they are asked for, those of some partition paths alone if that will do; what
+        others took away meanwhile is found before a commit (:mod:`hoodoo.write.conflicts`).
         """
         engine = engine or self.default_engine
         if not looks:
@@ -384,7 +394,7 @@ class TableHandle:
                 if shown and not (known and listed and known.has_writes_like(listed)):
                     stack.close()  # what was listed may be older than what is looked at now
                     shown = False
-                look = partial(self.newest_slices, listed, checked)
+                look = partial(self._looked, listed, later)
                 # Properties that change meanwhile refuse the commit.
                 if shown and listed is not None:
                     (timeline, slices), now = look(), self.config
@@ -437,7 +447,7 @@ class TableHandle:
 def _write_target(
     table: TableHandle,
     timeline: Timeline,
-    slices: tuple[FileSlice, ...],
+    slices: Look,
     runner: Engine,
     now: TableConfig,
 ) -> WriteTarget:

@@ -156,7 +156,7 @@ def write(
     chosen = engine or table.default_engine
     if isinstance(data, (list, tuple, Mapping)):
         data = as_rows(data, table.schema)
-    look = partial(table.write_target, data, chosen, checked=False)  # the request looks once more
+    look = partial(table.write_target, data, chosen, later=True)
     request = table.write_request(kind, look, batch)
     commit = run.run(request, data)
     if commit.instant:

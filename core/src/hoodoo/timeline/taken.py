@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from hoodoo.errors import CommitConflictError
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline, reload
@@ -29,24 +28,9 @@ class Taken:
 
 def taken_since(storage: Storage, timeline: Timeline) -> Taken:
     """What happened since ``timeline`` was looked at. One listing."""
-    return _taken(timeline, reload(storage, timeline))
-
-
-def refuse_taken(before: Timeline, now: Timeline) -> None:
-    """CommitConflictError where files were taken away between two looks, and the table was listed after the first."""
-    taken = _taken(before, now)
-    if taken:
-        by = (*taken.cleans, *taken.undone)[0]
-        raise CommitConflictError(
-            f"instant {by.requested}", "files were taken away while the table was listed.",
-            "Repeat the write.",
-        )  # fmt: skip
-
-
-def _taken(before: Timeline, now: Timeline) -> Taken:
-    known = {i.requested for i in before.instants if _deletes(i)}
+    now, known = reload(storage, timeline), {i.requested for i in timeline.instants if _deletes(i)}
     cleans = tuple(i for i in now.instants if _deletes(i) and i.requested not in known)
-    return Taken(now, cleans, now.undone_since(before))
+    return Taken(now, cleans, now.undone_since(timeline))
 
 
 def _deletes(instant: Instant) -> bool:

@@ -53,6 +53,7 @@ class CommitCheck:
     schema: pa.Schema
     read: frozenset[Group] = frozenset()
     _known: set[str] = field(factory=set)
+    _made: set[Group] = field(factory=set)  # by others, since the snapshot
     _ahead: TableConfig | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -66,6 +67,7 @@ class CommitCheck:
         if isinstance(self.target.index, PathIndex):
             self._same_plans(fresh)
         mine = None
+        self._nothing_missed(fresh)
         for other in fresh.writes():
             if other.requested in self._known:
                 continue
@@ -125,6 +127,23 @@ class CommitCheck:
         gone = {w.requested for w in known[-1:]} - now - {old.requested for old in archived}
         if gone:
             raise self._undone(known[-1])
+
+    def _nothing_missed(self, fresh: Timeline) -> None:
+        """Every file group that others have rewritten or replaced since the look at the timeline was seen. The files
+        were listed later: a clean may have taken the old ones away in between, and keys that lie there were missed."""
+        storage, paths = self.target.storage, self.target.snapshot.paths
+        missed: dict[Group, Instant] = {}
+        for other in (w for w in fresh.writes() if w.requested not in self._known):
+            metadata = fresh.metadata(storage, other)
+            bases = [s for s in metadata.stats if s.log_version is None]
+            old = {(s.partition_path, s.file_id) for s in bases if s.prev_commit != "null"}
+            missed |= dict.fromkeys(metadata.replaced_groups | old, other)
+            self._made |= {(s.partition_path, s.file_id) for s in bases} - old
+        left = {g for g in missed.keys() - self._made if paths is None or g[0] in paths}
+        left -= {(s.partition_path, s.file_id) for s in self.target.slices} if left else left
+        if left:
+            reason = f"what file group {min(left)[1]} was before it was gone by then"
+            raise self._conflict(missed[min(left)], reason)
 
     def _same_index(self) -> None:
         """The table has the index that this write went by: its keys may have to be unique otherwise now."""

@@ -6,7 +6,7 @@ under one instant; publishing is the caller's (write/publish.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -188,6 +188,20 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
     return Planned(tuple(dealt), parts, target.engine.map(tagged, step), misplaced)
+
+
+def paths_needed(target: WriteTarget, prepared: Prepared) -> Collection[str] | None:
+    """The partition paths whose file slices the write goes by; None: all."""
+    if not prepared.staged:
+        return ()
+    if prepared.places is not None:
+        return {*prepared.arriving.rows, *(path for path, _id in prepared.places)}
+    anywhere = prepared.anywhere is not None
+    if prepared.kind.looks_up:
+        asked = (target.index, *(getattr(target.index, n, None) for n in ("first", "second")))
+        anywhere = anywhere or any(getattr(index, "is_global", False) for index in asked)
+    whole = anywhere or prepared.kind.replaces is Replaces.TABLE
+    return None if whole else prepared.arriving.rows.keys()
 
 
 def write(

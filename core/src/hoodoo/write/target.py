@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pyarrow as pa
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.change_log import ChangeLogFormat
@@ -118,6 +118,10 @@ class WriteTarget:
     @property
     def slices(self) -> tuple[FileSlice, ...]:
         return self.snapshot.slices
+
+    def within(self, paths: Collection[str] | None) -> WriteTarget:
+        """The same for who goes by the slices of these partition paths alone; None: he goes by all."""
+        return self if paths is None else evolve(self, snapshot=self.snapshot.within(paths))
 
     @property
     def generator(self) -> KeyGenerator:

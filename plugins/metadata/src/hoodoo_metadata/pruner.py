@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -60,7 +61,7 @@ class KeyPruner:
             return slices
         keys = asked_keys(request.where, request.schema, generator)
         if keys is None and request.merged:
-            keys = keys_of_values(request, _asked_values)
+            keys = keys_of_values(request, asked_values)
         if keys is None:
             return slices
         usable = (i for i in kept if knows_all_places(storage, timeline, i))
@@ -113,7 +114,7 @@ def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator)
     values: list[list[Any]] = []
     size = 1
     for column in columns:
-        found = _asked_values(where, schema, column)
+        found = asked_values(where, schema, column)
         size *= max(1, len(found or ()))
         if found is None or size > _MOST_KEYS:
             return None
@@ -132,13 +133,17 @@ def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator)
     return pc.unique(keys.cast(pa.string()))
 
 
-def _asked_values(where: pc.Expression, schema: pa.Schema, column: str) -> list[Any] | None:
-    """The values of ``column`` beside which alone ``where`` can be true; None if there is no telling."""
-    if column not in schema.names:
+def asked_values(
+    where: pc.Expression, schema: pa.Schema, column: str, dates: bool = False
+) -> list[Any] | None:
+    """The values of ``column`` beside which alone ``where`` can be true; None if there is no telling. ``dates``: of
+    columns of dates, too."""
+    if schema.get_field_index(column) < 0:
         return None
     kind = schema.field(column).type
     # Of other types not all writers make keys alike.
-    if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+    plain = pa.types.is_string(kind) or pa.types.is_integer(kind)
+    if not (plain or (dates and pa.types.is_date32(kind))):
         return None
     values = sorted({v for v in _literals(where) if _fits(v, kind)})
     if not values or len(values) > _MOST_KEYS:
@@ -170,6 +175,8 @@ def _literals(where: pc.Expression) -> Iterator[Any]:
 def _fits(value: Any, kind: pa.DataType) -> bool:
     if pa.types.is_string(kind):
         return isinstance(value, str)
+    if pa.types.is_date32(kind):
+        return type(value) is date
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     try:

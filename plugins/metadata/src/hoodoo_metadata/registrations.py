@@ -52,6 +52,11 @@ def hoodoo_query_types() -> Iterable[Registration]:
 def hoodoo_pruners() -> Iterable[Registration]:
     return [
         Registration(
+            "by_partition_path",
+            "hoodoo_metadata.path_pruner:PathPruner.from_settings",
+            summary="the partition paths of the values that a filter asks for; by the metadata table, all that fit",
+        ),
+        Registration(
             "by_record_index",
             "hoodoo_metadata.pruner:KeyPruner.from_settings",
             summary="the file groups of the record keys that a filter asks for, by the record index",

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hoodoo.hookspecs.pruner import Pruner, PruneRequest
+from hoodoo.hookspecs.pruner import Pruner, PruneRequest, PrunesPaths
 
 
 class PrunerContract:
@@ -62,3 +62,21 @@ class PrunerContract:
                 wanted = rows.filter(here).column("_hoodie_file_name").to_pylist()
                 left_out = {s.base_file.name for s in slices if s.base_file is not None} - names
                 assert not left_out & set(wanted)
+
+    def test_no_partition_path_with_a_row_of_the_result_is_left_out(
+        self, pruner: Pruner, table: Any
+    ) -> None:
+        """Of a table whose rows lie where their columns say."""
+        if not isinstance(pruner, PrunesPaths):
+            return
+        rows = table.read(["_hoodie_partition_path", *table.schema.names]).to_arrow()
+        for column in table.schema.names:
+            for value in pc.unique(rows.column(column)).to_pylist()[:5]:
+                if value is None or isinstance(value, dict | list):
+                    continue
+                typed = pa.scalar(value, table.schema.field(column).type)
+                here = pc.field(column)
+                for where in (here == typed, here != typed, here.isin([value]), here <= typed):
+                    paths = pruner.paths(self.request_of(table, where, column))
+                    lying = rows.filter(where).column("_hoodie_partition_path").to_pylist()
+                    assert paths is None or set(lying) <= set(paths)

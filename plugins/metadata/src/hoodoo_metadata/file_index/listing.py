@@ -19,7 +19,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.below import Below
 from hoodoo_metadata.combine import file_changes
-from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, NON_PARTITIONED
+from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, NON_PARTITIONED, FileChanges
 from hoodoo_metadata.layout import FILES
 from hoodoo_metadata.slice import FIX, layers
 from hoodoo_metadata.table import MetadataTable
@@ -68,22 +68,20 @@ def is_listed(timeline: Timeline) -> bool:
     return FILES in timeline.config.metadata_partitions
 
 
+def listed_paths(storage: Storage, timeline: Timeline) -> list[str]:
+    """The partition paths of the table, and some that it had. One key is looked up."""
+    found = _changes(MetadataTable.seen(storage, timeline), [ALL_PARTITIONS])
+    paths = found[ALL_PARTITIONS].added if ALL_PARTITIONS in found else ()
+    return ["" if path == NON_PARTITIONED else path for path in paths]
+
+
 def told_files(
     table: MetadataTable, partitions: Iterable[str] | None = None, as_of: str | None = None
 ) -> list[Entry]:
     """What the partition ``files`` says, sorted by path. CorruptTableError if it is not there."""
     table = table.until(as_of)
-    slices = table.slices(FILES, as_of)
-    if not slices:
-        raise CorruptTableError(
-            f"{table.storage.root}/{FILES}", "holds no file slice, though the table's properties list it.",
-            FIX,
-        )  # fmt: skip
-    wanted = None
-    if partitions is not None:
-        keys = sorted({(path or NON_PARTITIONED).encode() for path in partitions})
-        wanted = pa.array(keys, pa.binary())
-    found = file_changes(layers(table.storage, slices[0]), wanted)
+    keys = None if partitions is None else [path or NON_PARTITIONED for path in partitions]
+    found = _changes(table, keys, as_of)
     found.pop(ALL_PARTITIONS, None)
     sizes = {
         path_of("" if path == NON_PARTITIONED else path, name): size
@@ -95,6 +93,21 @@ def told_files(
     if table.timeline.layout.log_names_slice:
         entries = [_measured(table, e) if e.size == _NOT_MEASURED else e for e in entries]
     return entries
+
+
+def _changes(
+    table: MetadataTable, keys: Iterable[str] | None, as_of: str | None = None
+) -> dict[str, FileChanges]:
+    slices = table.slices(FILES, as_of)
+    if not slices:
+        raise CorruptTableError(
+            f"{table.storage.root}/{FILES}", "holds no file slice, though the table's properties list it.",
+            FIX,
+        )  # fmt: skip
+    wanted = None
+    if keys is not None:
+        wanted = pa.array(sorted({key.encode() for key in keys}), pa.binary())
+    return file_changes(layers(table.storage, slices[0]), wanted)
 
 
 def _measured(table: MetadataTable, told: Entry) -> Entry:

@@ -92,7 +92,7 @@ def _rows(target: WriteTarget, sample: int | None, seed: int) -> pa.Table:
 
 
 def _places(target: WriteTarget, slices: tuple[FileSlice, ...]) -> pa.Table:
-    some = evolve(target, snapshot=evolve(target.snapshot, slices=slices))
+    some = evolve(target, snapshot=evolve(target.snapshot, look=lambda paths: slices))
     found = target.engine.collect(all_keys(some)).rename_columns(_NAMES)
     return found.group_by(_NAMES).aggregate([]).select(_NAMES)
 

@@ -1,0 +1,141 @@
+"""One measured call in a process of its own: its name and arguments as JSON, its figures as JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.compute as pc
+from hoodoo.table.table import Table
+from hoodoo_standard.engine.local import LocalEngine
+
+from tests.bench.scale import fabricate
+
+Figures = dict[str, float]
+
+
+def _timed(call: Callable[[], object], name: str, found: Figures) -> None:
+    began, busy = time.perf_counter(), time.process_time()
+    call()
+    found[f"{name}_wall"] = time.perf_counter() - began
+    found[name] = time.process_time() - busy
+
+
+def _opened(path: str, options: dict[str, str] | None = None) -> Table:
+    return hoodoo.open(path, {**fabricate.QUIET, **(options or {})}, engine=LocalEngine(2))
+
+
+def _warm(path: str) -> None:
+    """What a process loads once, whatever the table's size, is no cost of the call that comes first."""
+    small = f"{path}-small"
+    shutil.rmtree(small, ignore_errors=True)
+    like = hoodoo.open(path).handle.config
+    table = hoodoo.create(
+        small, fabricate.SCHEMA, name="t", record_key="id", partition_by="part", index="simple",
+        options={
+            **fabricate.QUIET,
+            "hoodie.metadata.enable": str(bool(like.metadata_partitions)).lower(),
+            "hoodie.metadata.index.column.stats.enable": "false",
+        },
+        engine=LocalEngine(2),
+    )  # fmt: skip
+    table.upsert(fabricate.rows(10))
+    table.upsert(fabricate.rows(10))
+    table.read(where=pc.field("part") == fabricate.REAL).to_arrow()
+    shutil.rmtree(small)
+
+
+def upserts(path: str, count: int = 10, options: dict[str, str] | None = None) -> Figures:
+    """The first and a later upsert of a process that has the table open."""
+    found: Figures = {}
+    _warm(path)
+    _timed(lambda: _opened(path, options).upsert(fabricate.rows(count)), "first", found)
+    table, later = _opened(path, options), []
+    table.upsert(fabricate.rows(count))
+    for _ in range(3):
+        one: Figures = {}
+        _timed(lambda: table.upsert(fabricate.rows(count)), "upsert", one)
+        later.append(one)
+    return found | min(later, key=lambda one: one["upsert"])
+
+
+def reads(path: str) -> Figures:
+    """All rows of one partition path, by a filter."""
+    _warm(path)
+    where = pc.field("part") == fabricate.REAL
+    answers = []
+    for _ in range(3):
+        one: Figures = {}
+        _timed(lambda: _opened(path).read(where=where).to_arrow(), "read", one)
+        answers.append(one)
+    rows = _opened(path).read(where=where).to_arrow().num_rows
+    assert rows == fabricate.ROWS, rows
+    return min(answers, key=lambda one: one["read"])
+
+
+def columns(path: str, count: int, kind: str) -> Figures:
+    """Rows into a table of many columns, and read again."""
+    found: Figures = {}
+    fabricate.with_columns(path, count, kind)
+    rows = fabricate.wide(count, 10 if kind == "COPY_ON_WRITE" else 1000)
+    table = _opened(path)
+    _timed(lambda: table.upsert(rows), "insert", found)
+    _timed(lambda: table.upsert(rows), "upsert", found)
+    _timed(lambda: table.read().to_arrow(), "read", found)
+    return found
+
+
+def batches(path: str, count: int, index: str) -> Figures:
+    """All rows of a table updated at once."""
+    found: Figures = {}
+    more = {"hoodie.bucket.index.num.buckets": "8"} if index == "bucket" else {}
+    if index == "record_index":
+        more = {
+            "hoodie.metadata.enable": "true",
+            "hoodie.metadata.global.record.level.index.enable": "true",
+        }
+    table = hoodoo.create(
+        path, fabricate.SCHEMA, name="t", record_key="id", partition_by="part", index=index,
+        options=fabricate.QUIET | more, engine=LocalEngine(2),
+    )  # fmt: skip
+    table.bulk_insert(fabricate.rows(count)) if index != "bucket" else table.upsert(
+        fabricate.rows(count)
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    _timed(lambda: table.upsert(fabricate.rows(count)), "upsert", found)
+    found["before_mb"] = before / 1024
+    return found
+
+
+def partitions(path: str, count: int, how: str) -> Figures:
+    """Rows in many partition paths."""
+    found: Figures = {}
+    table = hoodoo.create(
+        path, fabricate.SCHEMA, name="t", record_key="id", partition_by="part", index="simple",
+        options=fabricate.QUIET, engine=LocalEngine(2),
+    )  # fmt: skip
+    numbers = pa.array(range(count * 5), pa.int64())
+    paths = pa.array([f"p{n % count:06d}" for n in range(count * 5)])
+    rows = pa.table([numbers, paths, numbers], schema=fabricate.SCHEMA)
+    write = getattr(table, how)
+    _timed(lambda: write(rows), how, found)
+    return found
+
+
+def main() -> None:
+    name, arguments = json.loads(sys.argv[1])
+    call: Any = globals()[name]
+    found = call(**arguments)
+    found["mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
