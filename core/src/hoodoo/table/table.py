@@ -92,7 +92,7 @@ class Table(Shown):
 
     @property
     def handle(self) -> TableHandle:
-        """What actions, reports and engines work with: see docs/plugins.md."""
+        """What actions, reports and engines work with: see docs/plugins/guide.md."""
         return self._handle
 
     def timeline(self) -> Timeline:
