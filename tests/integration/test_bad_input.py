@@ -475,10 +475,10 @@ def _(world: World) -> Act:
     return lambda: table.read(where=pc.field("town") == "oslo")
 
 
-@trial("a filter that is text", errors.ConfigError)
+@trial("a filter that is a list", errors.ConfigError)
 def _(world: World) -> Act:
     table = world.table()
-    return lambda: table.read(where="city = 'oslo'")
+    return lambda: table.read(where=["city = 'oslo'"])
 
 
 @trial("columns as one text", errors.ConfigError)

@@ -273,7 +273,7 @@ def test_a_lost_attempt_is_repeated_in_one_run(
 
 def test_the_page_names_what_is_told(table: Table, told: list[Event]) -> None:
     """Every event of a table's life is in the page's table, and every action of it comes in here."""
-    page = PAGE.read_text("utf-8").split("## What is told", 1)[1]
+    page = PAGE.read_text("utf-8").split("## Which events", 1)[1]
     rows_ = re.findall(r"^\| (`[\w`, ]+) \| ([^|]+) \|", page, re.M)
     listed = {name: steps for names, steps in rows_ for name in re.findall(r"\w+", names)}
     for value in range(3):

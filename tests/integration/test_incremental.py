@@ -129,7 +129,7 @@ def test_empty_ranges(tmp_path: Path) -> None:
         ({"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}, ConfigError),
         ({"since": "earliest", "columns": ["nothing"]}, SchemaError),
         ({"since": "earliest", "where": pc.field("nothing") == 1}, SchemaError),
-        ({"since": "earliest", "where": "id = 1"}, ConfigError),
+        ({"since": "earliest", "where": ["id = 1"]}, ConfigError),
     ],
 )
 def test_bad_arguments(

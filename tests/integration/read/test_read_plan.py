@@ -214,7 +214,7 @@ def test_filters_that_do_not_fit(two_cities: Any, where: Any) -> None:
 
 def test_a_filter_that_is_no_expression(two_cities: Any) -> None:
     with pytest.raises(ConfigError, match="pyarrow"):
-        two_cities.read(where="n > 3")
+        two_cities.read(where=["n > 3"])
 
 
 def test_only_needed_columns_are_physical(two_cities: Any) -> None:
