@@ -16,7 +16,7 @@ from hoodoo.timeline.timeline import Timeline
 Look = Callable[[Collection[str] | None], tuple[FileSlice, ...]]
 
 
-@frozen(slots=False)
+@frozen
 class Snapshot:
     """``config``: the properties. ``schema``: the table's own columns by ``timeline`` (no meta columns). ``look``: the
     newest slice of each file group that is part of the table by it, in the partition paths given (None: all).
