@@ -105,7 +105,7 @@ class TableConfig:
     @property
     def timeline_path(self) -> str:
         """Directory of the active timeline, relative to the table root."""
-        named = self.traits.timeline_path
+        named = version_of(self.version).timeline_path
         return ".hoodie" if named is None else f".hoodie/{self.properties.get(*named)}"
 
     @property

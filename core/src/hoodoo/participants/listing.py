@@ -46,7 +46,8 @@ def build_whole(
     """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
     lost that a commit names; CommitConflictError where its commit is undone just then."""
     lister = _lister(timeline)
-    files = view.parsed(_listed(lister, storage, timeline, partitions))
+    entries = lister and lister.list_files(storage, timeline, partitions)
+    files = view.parsed(view.list_data(storage, partitions) if lister is None else entries)
     found = view.from_files(storage, timeline, files)
     if lister is None:
         refuse_lost(storage, timeline, found, paths=partitions)

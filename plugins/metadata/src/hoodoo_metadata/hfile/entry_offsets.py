@@ -97,7 +97,7 @@ def _in_order(visited: list[Places], owners: list[Places]) -> Places:
     if steps * lanes > 4 * total:  # the lanes are of very different lengths
         return np.sort(np.concatenate(visited))
     laid = np.full((lanes, steps), -1, np.int64)
-    whole = sum(len(step) == lanes for step in visited)  # the first ones
+    whole = sum(map(lanes.__eq__, map(len, visited)))  # the first ones
     laid[:, :whole] = np.array(visited[:whole]).T
     for step in range(whole, steps):
         laid[owners[step], step] = visited[step]
