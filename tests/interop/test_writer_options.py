@@ -199,7 +199,9 @@ def test_the_same_dictionary_makes_the_same_table(spark: Spark, tmp_path: Path, 
     seen = [c for c in columns if not (by_time and c == "ts")]
     if reads:
         for path in (theirs, ours):
-            assert rows(spark.read(path), seen) == rows(other.read(meta=True).to_arrow(), seen), path
+            assert rows(spark.read(path), seen) == rows(other.read(meta=True).to_arrow(), seen), (
+                path
+            )
     if operation == "insert":
         return
     # Each goes on with the other's table, by the same dictionary.
@@ -212,7 +214,9 @@ def test_the_same_dictionary_makes_the_same_table(spark: Spark, tmp_path: Path, 
     assert rows(table.read(meta=True).to_arrow(), columns) == wanted
     if reads:
         for path in (theirs, ours):
-            assert rows(spark.read(path), seen) == rows(other.read(meta=True).to_arrow(), seen), path
+            assert rows(spark.read(path), seen) == rows(other.read(meta=True).to_arrow(), seen), (
+                path
+            )
 
 
 def _no_effect() -> Any:
