@@ -198,17 +198,16 @@ def request(
     what: str = "",
     retry: str = LOOK_AT_TIMELINE,
     unknown: str = RUN_AGAIN,
-    check: Check | None = None,
     named: Callable[[str], bool] | None = None,
     later: datetime | None = None,
 ) -> Life:
     """An action that is not planned before it is run: its request is on the timeline. ``later``: now; the caller
     confirms the request beside other work."""
-    if later is not None and check is not None and named is not None:
-        found = publish.request_later(storage, timeline, action, plan, later, check, named)
+    if later is not None and named is not None:
+        found = publish.request_later(storage, timeline, action, plan, later, named)
         if found is not None:
             return Life(storage, timeline, found[0], what or action, retry, unknown, found[1])
-    instant = publish.request(storage, timeline, action, plan, check=check, named=named)
+    instant = publish.request(storage, timeline, action, plan, named=named)
     return Life(storage, timeline, instant, what or action, retry, unknown)
 
 

@@ -131,11 +131,10 @@ def request_later(
     action: str,
     plan: bytes,
     now: datetime | None,
-    check: Check,
     named: Callable[[str], bool],
 ) -> tuple[Instant, Callable[[], None]] | None:
-    """:func:`request` of an action that nobody has to heed, and what looks for rivals and calls ``check``: before
-    files bear the instant, beside what else is done. It raises CommitConflictError; the request is the caller's
+    """:func:`request` of an action that nobody has to heed, and what looks for rivals: before files bear the instant,
+    beside what else is done. It raises CommitConflictError; the request is the caller's
     to take back then. None where the instant was another one's."""
     instant = Instant(
         _new_instant(timeline, timeline.last_instant_time(), now, named), action, State.REQUESTED
@@ -144,12 +143,10 @@ def request_later(
         return None
 
     def confirm() -> None:
-        seen = reload(storage, timeline)
-        if rivals := _rivals(seen, instant):
+        if rivals := _rivals(reload(storage, timeline), instant):
             raise CommitConflictError(
                 f"instant {instant.requested}", f"{rivals[0]} came at the same time.", "Repeat it."
             )
-        check(seen)
 
     return instant, confirm
 

@@ -432,7 +432,6 @@ def _request(
     plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
     life = request(
         target.storage, target.timeline, action, plan_bytes, what="instant", named=beats.add,
-        check=lambda seen: None,
         retry="Repeat the write.",
         unknown="Open the table and look at table.timeline() before writing the same rows again.",
         later=later,
