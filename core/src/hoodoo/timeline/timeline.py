@@ -42,7 +42,7 @@ class Timeline(Shown):
     layout: TimelineLayout
     config: TableConfig
     start: str | None = None
-    _metadata: dict[str, CommitMetadata] = field(
+    _metadata: dict[Instant, CommitMetadata] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
     # What is made of contents, remembered with them: by requested time of a completed write.
@@ -161,9 +161,9 @@ class Timeline(Shown):
 
         Raises :class:`~hoodoo.errors.CorruptTableError` naming the file.
         """
-        path = self.path(instant)
-        found = self._metadata.get(path)
+        found = self._metadata.get(instant)
         if found is None:
+            path = self.path(instant)
             data = storage.get(path)
             where = f"{storage.root}/{path}"
             replaces = instant.is_completed and instant.action == "replacecommit"
@@ -171,16 +171,16 @@ class Timeline(Shown):
                 raise corrupt(where, "a completed instant with an empty file")
             found = codec.decode_commit(data, where, replaces=replaces) if data else _NOTHING
             if instant.is_completed:  # pending files come and go
-                self._metadata[path] = found
+                self._metadata[instant] = found
         return found
 
     def note(self, completed: Instant, metadata: CommitMetadata) -> None:
         """What a write says of itself, from who has just completed it."""
-        self._metadata[self.path(completed)] = metadata
+        self._metadata[completed] = metadata
 
     def known(self, instant: Instant) -> CommitMetadata | None:
         """What a completed write says of itself, if that has been read already."""
-        return self._metadata.get(self.path(instant))
+        return self._metadata.get(instant)
 
     def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
         """Any instant's file as a plain dict, in the state given (``instant.at(...)``)."""
