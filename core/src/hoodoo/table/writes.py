@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import pyarrow.compute as pc
+
 from hoodoo.errors import CallError, DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import in_role
@@ -82,7 +84,7 @@ def delete(
     a key is deleted wherever it lies. A list of keys will do where the key is one column.
 
     Or delete the rows that ``where`` is true of: a pyarrow expression, SQL as text, or a Column of Spark."""
-    if (data is None) == (where is None) or type(data).__name__ in ("str", "Expression"):
+    if (data is None) == (where is None) or isinstance(data, (str, pc.Expression)):
         raise CallError(
             "table.delete", "needs keys, or a condition, and takes one of the two.",
             "Say which rows: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
