@@ -17,12 +17,7 @@ def list_data(
 ) -> Iterable[Entry]:
     """The files of the table, or of ``partitions``. CorruptTableError where what is known of them can't be
     read."""
-    return _listed(_lister(timeline), storage, timeline, partitions)
-
-
-def _listed(
-    lister: Any, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
-) -> Iterable[Entry]:
+    lister = _lister(timeline)
     if lister is None:
         return view.list_data(storage, partitions)
     found: Iterable[Entry] = lister.list_files(storage, timeline, partitions)

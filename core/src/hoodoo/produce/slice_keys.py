@@ -39,13 +39,14 @@ class ReadKeys:
                 number, slices = json.loads(payload)
                 for slice_ in slice_json.unpack(slices.encode()):
                     for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                        keys = rows.column(RECORD_KEY)
-                        columns = [
-                            keys,
-                            pa.repeat(pa.scalar(number, pa.int64()), len(keys)),
-                            pa.repeat(pa.scalar(self.deleted), len(keys)),
-                        ]
-                        yield pa.record_batch(columns, schema=KEY_CHANGES)
+                        yield key_changes(rows.column(RECORD_KEY), number, self.deleted)
+
+
+def key_changes(keys: pa.Array, file: int, deleted: bool) -> pa.RecordBatch:
+    """KEY_CHANGES: all ``keys`` are of one file slice, and came or were ``deleted``."""
+    same = (pa.scalar(file, pa.int64()), pa.scalar(deleted))
+    columns = [keys, *(pa.repeat(value, len(keys)) for value in same)]
+    return pa.record_batch(columns, schema=KEY_CHANGES)
 
 
 def slice_tasks(engine: Engine, slices: Sequence[FileSlice], first: int = 0) -> Stream:

@@ -120,7 +120,7 @@ class WriteTarget:
         return self.snapshot.slices
 
     def within(self, paths: Collection[str] | None) -> WriteTarget:
-        """The same for who goes by the slices of these partition paths alone; None: he goes by all."""
+        """The same for a write that goes by the slices of these partition paths alone; None: by all."""
         return self if paths is None else evolve(self, snapshot=self.snapshot.within(paths))
 
     @property

@@ -119,9 +119,7 @@ class NearEngine:
 
     def tasks(self, payloads: Sequence[bytes]) -> NearStream:
         held = list(payloads)
-        sizes = [getattr(payload, "reads", None) for payload in held]
-        known = [size for size in sizes if size is not None]
-        reads = sum(known) if len(known) == len(sizes) else None
+        reads = _sum(*(getattr(payload, "reads", None) for payload in held))
         return NearStream(PAYLOAD, lambda engine: engine.tasks(held), reads)
 
     def map(self, stream: Stream, step: Step) -> NearStream:

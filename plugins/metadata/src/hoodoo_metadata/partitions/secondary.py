@@ -18,6 +18,7 @@ from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.produce.slice_keys import key_changes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.write.target import WriteTarget
@@ -32,7 +33,6 @@ from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.secondary import LIVE, PrefixHash, entry_keys, secondaries
 
 _TASKS_PER_CORE = 2
-_FILE = pa.scalar(0, pa.int64())
 Pair = tuple[FileSlice | None, FileSlice | None]
 
 
@@ -151,12 +151,7 @@ class _Changes:
                     if others is not None and len(others):
                         keys = keys.filter(pc.invert(pc.is_in(keys, value_set=others)))
                     if len(keys):
-                        columns = [
-                            keys,
-                            pa.repeat(_FILE, len(keys)),
-                            pa.repeat(pa.scalar(deleted), len(keys)),
-                        ]
-                        yield pa.record_batch(columns, schema=KEY_CHANGES)
+                        yield key_changes(keys, 0, deleted)
 
     def _keys(self, slices: str) -> pa.Array:
         parts = [
