@@ -265,3 +265,51 @@ def test_properties_are_there_at_every_step_of_an_update(
     looked("put_if_absent")
     changed = properties.update(table.handle.storage, table.config, {"hoodoo.x": "1"})
     assert changed.get("hoodoo.x") == properties.load(table.handle.storage).get("hoodoo.x") == "1"
+
+
+@pytest.mark.parametrize("version", [9, 6])
+@pytest.mark.parametrize("kind", [COW, MOR])
+@pytest.mark.parametrize("seen", ["request", "recovery"])
+def test_nothing_is_written_on_what_is_about_to_be_undone(
+    tmp_path: Path, kind: str, version: int, seen: str
+) -> None:
+    """A rollback looks at what was built on a commit when it is announced. Who writes on it afterwards, but before
+    the commit is away, would bring its rows back. ``seen``: the write's recovery is before the announcement, or after."""
+    create(tmp_path, table_type=kind, table_version=version).upsert(data(range(5), 0))
+    last = opened(tmp_path).upsert(data([1], 1)).instant
+    announced, decided = threading.Event(), threading.Event()
+    request, inflight = publish.request, publish.inflight
+
+    def undo() -> None:
+        opened(tmp_path).rollback(last)
+
+    undoing = threading.Thread(target=undo)
+
+    def requested(*args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread() is not undoing and not undoing.is_alive():
+            undoing.start()
+            assert announced.wait(60)
+        return request(*args, **kwargs)
+
+    def begun(*args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread() is undoing:
+            announced.set()
+            assert decided.wait(60)
+        return inflight(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "inflight", begun)
+        if seen == "request":
+            patch.setattr(publish, "request", requested)
+        else:
+            undoing.start()
+            assert announced.wait(60)
+        try:
+            with pytest.raises(CommitConflictError, match=f"about to undo {last}|is being undone"):
+                opened(tmp_path).upsert(data([2], 2))
+        finally:
+            decided.set()
+            undoing.join(60)
+    assert rows(tmp_path) == [(n, "a", 0) for n in range(5)]
+    opened(tmp_path).upsert(data([2], 2))
+    assert rows(tmp_path) == [(n, "a", 2 if n == 2 else 0) for n in range(5)]

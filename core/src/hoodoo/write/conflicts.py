@@ -24,7 +24,7 @@ from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.evolve import outgrown
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.together import at_once
-from hoodoo.timeline import properties
+from hoodoo.timeline import properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import pending_clusterings
@@ -99,9 +99,15 @@ class CommitCheck:
             self._ahead = properties.load(self.target.storage)
 
     def _nothing_undone(self, fresh: Timeline) -> None:
-        """What the write read is still committed, or archived."""
+        """What the write read is still committed, or archived, and nobody is about to undo it: a rollback or a
+        restore that is announced has looked at what was built on it, and does not look again."""
         if undone := fresh.undone_since(self.target.timeline):
             raise self._undone(undone[0])
+        if publish.undoing(self.target.storage, fresh):
+            raise CommitConflictError(
+                f"instant {self.instant.requested}", "what this write had read is being undone.",
+                "Repeat the write when the rollback has ended.",
+            )  # fmt: skip
 
     def _nothing_unseen(self, fresh: Timeline) -> None:
         """No write that this one has not seen was archived: its own instant keeps on the timeline what

@@ -92,7 +92,12 @@ def recover(
     undoing: set[str] = set()
     for mine in (i for i in timeline.pending() if i.action == "rollback"):
         if living.is_alive(mine.requested):
-            undoing.add(target_of(storage, timeline, mine) or "")
+            undoing.add(target := target_of(storage, timeline, mine) or "")
+            if timeline.find(target) is not None:  # what is read now would be built on it
+                raise CommitConflictError(
+                    f"{storage.root}: {mine}", f"it is about to undo {target}, the newest write.",
+                    "Repeat it when the rollback has ended.",
+                )  # fmt: skip
         else:
             done += filter(None, [resume(storage, timeline, mine)])
     if done:
