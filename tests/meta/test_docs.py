@@ -47,6 +47,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_cli.hookspecs.check import Check
 from hoodoo_clustering.hookspecs import clustering as clustering_family
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
 from hoodoo_metadata.hookspecs import metadata_partition as partition_family
@@ -464,6 +465,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         cleaning_family.Aged,
     ),
     "service_policy": (ServicePolicy,),
+    "check": (Check,),
     "report": (Reporter,),
     "command": (),
     "function": (),

@@ -19,8 +19,8 @@ OFFERED = (
     "hoodoo_standard.options",  # some are read by others, too
     "hoodoo_cli.toolkit",
     # The families that a distribution brings, and the contract suites of their plugins.
-    *(f"hoodoo_{one}.hookspecs" for one in ("clustering", "metadata", "serve", "services")),
-    *(f"hoodoo_{one}.testing" for one in ("clustering", "metadata", "serve", "services")),
+    *(f"hoodoo_{one}.hookspecs" for one in ("cli", "clustering", "metadata", "serve", "services")),
+    *(f"hoodoo_{one}.testing" for one in ("cli", "clustering", "metadata", "serve", "services")),
 )
 
 

@@ -528,6 +528,7 @@ ELSEWHERE = {
             "UnitReader",
             "ArchivedTimeline",
             "ServicePolicy",
+            "Check",
             "StoreTraits",
             "ReadsRecords",
             "RecordColumns",

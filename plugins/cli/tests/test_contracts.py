@@ -15,6 +15,8 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.contracts.command import CommandContract
 from hoodoo.testing.contracts.report import ReportContract
+from hoodoo_cli.hookspecs.check import Check
+from hoodoo_cli.testing.check import CheckContract
 
 COMMANDS = [offer.registration for offer in kernel().offers("command")]
 ARGUMENTS: dict[str, Mapping[str, Any]] = {"layout": {"columns": ["city"]}}
@@ -34,6 +36,13 @@ class TestReports(ReportContract):
     @pytest.fixture
     def arguments(self, name: str) -> Mapping[str, Any]:
         return ARGUMENTS.get(name, {})
+
+
+class TestChecks(CheckContract):
+    @pytest.fixture(params=[offer.name for offer in kernel().offers("check")])
+    def check(self, request: pytest.FixtureRequest) -> Check:
+        found: Check = resolve("check", request.param).instance
+        return found
 
 
 class TestCommands(CommandContract):

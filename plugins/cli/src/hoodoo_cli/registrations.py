@@ -1,6 +1,8 @@
-"""What hoodoo-cli offers: reports on tables, and the subcommands of ``hoodoo``."""
+"""What hoodoo-cli offers: reports on tables, the subcommands of ``hoodoo``, checks of ``hoodoo doctor``."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
@@ -24,8 +26,31 @@ _COMMANDS = {
     "rollback": "Undo what writers that died have left; or INSTANT, for good.",
     "compare-indexes": "Ask two indexes where keys lie and tell where they differ.",
     "switch-index": "Give the table another index, for all writers.",
+    "doctor": "Look for what is wrong with this environment, or with a table and the way to it, and say the fix.",
     "plugins": "List the installed plugins, a line each; of a family or a plugin its other names and options, too.",
 }
+
+_CHECKS = {
+    "plugins": ("checks.plugins:PluginsCheck", "whether plugins are whole and fit together"),
+    "machine": ("checks.machine:MachineCheck", "open files, temporary files, the clock"),
+    "table": (
+        "checks.table:TableCheck",
+        "properties, timeline, writers, and whether it can be written",
+    ),
+}
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {"check": "hoodoo_cli.hookspecs:CHECK"}
+
+
+@hookimpl
+def hoodoo_checks() -> list[Registration]:
+    return [
+        Registration(name, f"hoodoo_cli.{found}.from_settings", summary=summary)
+        for name, (found, summary) in _CHECKS.items()
+    ]
 
 
 @hookimpl

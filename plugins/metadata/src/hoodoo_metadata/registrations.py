@@ -146,3 +146,14 @@ def hoodoo_index_hashes() -> Iterable[Registration]:
             summary="the same with its bits mixed, for short or similar keys",
         ),
     ]  # fmt: skip
+
+
+@hookimpl(optionalhook=True)
+def hoodoo_checks() -> Iterable[Registration]:
+    return [
+        Registration(
+            "metadata",
+            "hoodoo_metadata.check:MetadataCheck.from_settings",
+            summary="whether the metadata table knows the newest commits",
+        )
+    ]

@@ -50,3 +50,13 @@ def hoodoo_dataframe(kind: str, scan: Any, session: Any) -> Any:
     from hoodoo_spark.dataframe import to_dataframe
 
     return to_dataframe(scan, session)
+
+
+@hookimpl(optionalhook=True)
+def hoodoo_checks() -> list[Registration]:
+    return [
+        Registration(
+            "spark", "hoodoo_spark.check:SparkCheck.from_settings",
+            summary="PySpark, pandas, Java, the Python of workers",
+        )
+    ]  # fmt: skip

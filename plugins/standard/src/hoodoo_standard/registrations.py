@@ -275,3 +275,13 @@ def hoodoo_participants() -> Iterable[Registration]:
             summary="indexes that learn what is written, of any plugin",
         )
     ]  # fmt: skip
+
+
+@hookimpl(optionalhook=True)
+def hoodoo_checks() -> Iterable[Registration]:
+    return [
+        Registration(
+            "local", "hoodoo_standard.check:LocalCheck.from_settings",
+            summary="space, permissions, a lock file that nobody holds",
+        )
+    ]  # fmt: skip

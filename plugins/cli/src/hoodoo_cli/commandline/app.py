@@ -42,10 +42,26 @@ class Subcommands(typer.core.TyperGroup):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        offers = sorted(kernel().offers("command"), key=lambda offer: offer.name)
-        self.commands.update({offer.name: Listed(offer) for offer in offers})
+        self.broken: PluginError | None = None
+        try:
+            offers = sorted(kernel().offers("command"), key=lambda offer: offer.name)
+        except PluginError as error:  # which one subcommand explains
+            self.broken = error
+        else:
+            self.commands.update({offer.name: Listed(offer) for offer in offers})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        if self.broken is not None:
+            raise self.broken
+        return super().list_commands(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if self.broken is not None:
+            if args[0] != "doctor":
+                raise self.broken
+            from hoodoo_cli.commands.doctor import doctor
+
+            return "doctor", _command("doctor", doctor), args[1:]
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load() if isinstance(command, Listed) else command, rest
 
