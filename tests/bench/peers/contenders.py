@@ -1,0 +1,282 @@
+"""Who takes part, each with the settings that its own documentation recommends for such a table.
+
+A contender runs in a Spark session of its own. What it can't do it does not have (``None``): the table of
+results has a dash there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from attrs import define, field
+
+KEY, PARTITION = "id", "l_shipmode"
+ORDER = ("l_shipdate", "l_partkey")  # what clustering is by
+BUCKETS = 8
+
+
+@define
+class Contender:
+    """``path`` is the folder of the table; ``parted``: by the ship mode."""
+
+    spark: Any
+    path: str
+    parted: bool
+    settings: ClassVar[dict[str, str]] = {}
+    family: ClassVar[str]
+
+    def load(self, rows: Any) -> None:
+        raise NotImplementedError
+
+    def upsert(self, rows: Any) -> None:
+        raise NotImplementedError
+
+    def delete(self, keys: Any) -> None:
+        raise NotImplementedError
+
+    def read(self) -> Any:
+        """All rows, without columns of the format's own."""
+        raise NotImplementedError
+
+    def moved(self, rows: Any) -> None:
+        """Rows that have another partition path now."""
+        self.upsert(rows)
+
+    # How to compact (or make few files of many), to order rows by two columns, and to read what came since a point.
+    compact: ClassVar[Any] = None
+    cluster: ClassVar[Any] = None
+    point: ClassVar[Any] = None
+    since: ClassVar[Any] = None
+
+
+@define
+class Hoodoo(Contender):
+    family = "hoodoo"
+    index: str = "bucket"
+    table_type: str = "COPY_ON_WRITE"
+    _table: Any = None
+
+    def load(self, rows: Any) -> None:
+        import hoodoo
+
+        options = (
+            {"hoodie.bucket.index.num.buckets": str(BUCKETS)} if self.index == "bucket" else {}
+        )
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        schema = to_arrow_schema(rows.schema)
+        self._table = hoodoo.create(
+            self.path, schema, name="lineitem", record_key=KEY, index=self.index,
+            table_type=self.table_type, partition_by=(PARTITION,) if self.parted else (), options=options,
+        )  # fmt: skip
+        self._table.bulk_insert(rows)
+
+    def upsert(self, rows: Any) -> None:
+        self._table.upsert(rows)
+
+    def delete(self, keys: Any) -> None:
+        self._table.delete(keys)
+
+    def read(self) -> Any:
+        return self._table.read().to_spark()
+
+    def compact(self) -> object:
+        return self._table.compact() if self.table_type == "MERGE_ON_READ" else None
+
+    def cluster(self) -> object:
+        return self._table.cluster(order="zorder", columns=ORDER)
+
+    def point(self) -> str:
+        return str(self._table.timeline().writes()[-1].completion_order)
+
+    def since(self, point: str) -> Any:
+        return self._table.incremental(since=point).to_spark()
+
+
+@define
+class Hudi(Contender):
+    """Its bulk insert, then its upserts; the metadata table is on, as it is by default."""
+
+    family = "hudi"
+    settings: ClassVar[dict[str, str]] = {
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    }
+    index: str = "bucket"
+    table_type: str = "COPY_ON_WRITE"
+
+    def load(self, rows: Any) -> None:
+        self._write(rows, "bulk_insert", "overwrite")
+
+    def upsert(self, rows: Any) -> None:
+        self._write(rows, "upsert")
+
+    def delete(self, keys: Any) -> None:
+        # Its delete wants rows of the table's schema.
+        found = (
+            self.spark.read.format("hudi").load(self.path).join(keys.select(KEY), KEY, "left_semi")
+        )
+        self._write(found.drop(*_meta(found)), "delete")
+
+    def read(self) -> Any:
+        found = self.spark.read.format("hudi").load(self.path)
+        return found.drop(*_meta(found))
+
+    def compact(self) -> object:
+        if self.table_type != "MERGE_ON_READ":
+            return None
+        return self._call(f"run_compaction(op => 'scheduleAndExecute', path => '{self.path}')")
+
+    def cluster(self) -> object:
+        by = ",".join(ORDER)
+        return self._call(f"run_clustering(path => '{self.path}', order => '{by}', order_strategy => 'z-order')")  # fmt: skip
+
+    def point(self) -> str:
+        found = self.spark.sql(f"call show_commits(path => '{self.path}', limit => 1)").collect()
+        row = found[0].asDict()
+        return str(row.get("state_transition_time") or row["commit_time"])
+
+    def since(self, point: str) -> Any:
+        options = {
+            "hoodie.datasource.query.type": "incremental",
+            "hoodie.datasource.read.begin.instanttime": point,
+        }
+        return self.spark.read.format("hudi").options(**options).load(self.path)
+
+    def _call(self, procedure: str) -> object:
+        return self.spark.sql(f"call {procedure}").collect()
+
+    def _write(self, rows: Any, operation: str, mode: str = "append") -> None:
+        kind = "RECORD_INDEX" if self.index == "record_index" else self.index.upper()
+        options = {
+            "hoodie.table.name": "lineitem",
+            "hoodie.datasource.write.table.type": self.table_type,
+            "hoodie.datasource.write.recordkey.field": KEY,
+            "hoodie.datasource.write.operation": operation,
+            "hoodie.index.type": kind,
+        }
+        if self.parted:
+            options |= {"hoodie.datasource.write.partitionpath.field": PARTITION}
+        else:
+            options["hoodie.datasource.write.keygenerator.class"] = (
+                "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
+            )
+        if kind == "BUCKET":
+            options |= {"hoodie.bucket.index.num.buckets": str(BUCKETS)}
+        else:
+            options |= {
+                "hoodie.metadata.record.index.enable": "true",
+                "hoodie.metadata.global.record.level.index.enable": "true",
+                "hoodie.record.index.update.partition.path": "true",
+            }
+        rows.write.format("hudi").options(**options).mode(mode).save(self.path)
+
+
+@define
+class Delta(Contender):
+    family = "delta"
+    settings: ClassVar[dict[str, str]] = {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    vectors: bool = False  # of deletion, as its documentation recommends for merges since 3.1
+
+    def load(self, rows: Any) -> None:
+        writer = rows.write.format("delta").option("delta.enableDeletionVectors", str(self.vectors).lower())  # fmt: skip
+        (writer.partitionBy(PARTITION) if self.parted else writer).save(self.path)
+
+    def upsert(self, rows: Any) -> None:
+        _merge(self.spark, self._name, rows)
+
+    def delete(self, keys: Any) -> None:
+        keys.createOrReplaceTempView("gone")
+        self.spark.sql(
+            f"merge into {self._name} t using gone s on t.{KEY} = s.{KEY} when matched then delete"
+        )
+
+    def read(self) -> Any:
+        return self.spark.read.format("delta").load(self.path)
+
+    def compact(self) -> object:
+        return self.spark.sql(f"optimize {self._name}").collect()
+
+    def cluster(self) -> object:
+        return self.spark.sql(f"optimize {self._name} zorder by ({', '.join(ORDER)})").collect()
+
+    @property
+    def _name(self) -> str:
+        return f"delta.`{self.path}`"
+
+
+@define
+class Iceberg(Contender):
+    family = "iceberg"
+    settings: ClassVar[dict[str, str]] = {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.local.type": "hadoop",
+    }
+    mode: str = "copy-on-write"
+    name: str = field(init=False, default="local.db.lineitem")
+
+    def load(self, rows: Any) -> None:
+        writer = rows.writeTo(self.name).using("iceberg").tableProperty("format-version", "2")
+        for action in ("update", "merge", "delete"):
+            writer = writer.tableProperty(f"write.{action}.mode", self.mode)
+        if self.parted:
+            from pyspark.sql.functions import col
+
+            writer = writer.partitionedBy(col(PARTITION))
+        writer.create()
+
+    def upsert(self, rows: Any) -> None:
+        _merge(self.spark, self.name, rows)
+
+    def delete(self, keys: Any) -> None:
+        keys.createOrReplaceTempView("gone")
+        self.spark.sql(
+            f"merge into {self.name} t using gone s on t.{KEY} = s.{KEY} when matched then delete"
+        )
+
+    def read(self) -> Any:
+        return self.spark.table(self.name)
+
+    def compact(self) -> object:
+        return self._rewrite("strategy => 'binpack', options => map('delete-file-threshold', '1')")
+
+    def cluster(self) -> object:
+        by = ",".join(ORDER)
+        return self._rewrite(f"strategy => 'sort', sort_order => 'zorder({by})', options => map('rewrite-all', 'true')")  # fmt: skip
+
+    def _rewrite(self, how: str) -> object:
+        return self.spark.sql(
+            f"call local.system.rewrite_data_files(table => 'db.lineitem', {how})"
+        ).collect()
+
+
+def _merge(spark: Any, name: str, rows: Any) -> None:
+    rows.createOrReplaceTempView("changes")
+    spark.sql(
+        f"merge into {name} t using changes s on t.{KEY} = s.{KEY} "
+        "when matched then update set * when not matched then insert *"
+    )
+
+
+def _meta(frame: Any) -> list[str]:
+    return [name for name in frame.columns if name.startswith("_hoodie_")]
+
+
+ALL: dict[str, tuple[type[Contender], dict[str, Any]]] = {
+    "hoodoo cow bucket": (Hoodoo, {}),
+    "hoodoo cow record_index": (Hoodoo, {"index": "record_index"}),
+    "hoodoo mor bucket": (Hoodoo, {"table_type": "MERGE_ON_READ"}),
+    "hudi cow bucket": (Hudi, {}),
+    "hudi cow record_index": (Hudi, {"index": "record_index"}),
+    "hudi mor bucket": (Hudi, {"table_type": "MERGE_ON_READ"}),
+    "delta": (Delta, {}),
+    "delta vectors": (Delta, {"vectors": True}),
+    "iceberg cow": (Iceberg, {}),
+    "iceberg mor": (Iceberg, {"mode": "merge-on-read"}),
+}

@@ -1,0 +1,111 @@
+"""`tox -e bench-spark`: Hoodoo, Spark Hudi, Delta Lake and Iceberg on the same rows, by turns on two cores.
+
+    python -m tests.bench.peers.run [--scale 1] [--runs 3] [--only NAMES] [--steps NAMES] [--small 100] [--parted]
+
+Each contender is a process with a Spark session of its own (PySpark 3.5, which all of them support). What the
+tables hold is compared after each step: those that differ are named, and the command ends with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.bench.peers import inputs
+from tests.bench.peers.child import MARKER
+from tests.bench.peers.contenders import ALL
+
+SECONDS = 3600  # for one contender's run
+
+
+def one_run(name: str, order: dict[str, Any], scratch: str) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(prefix="peers-", dir=scratch))
+    try:
+        given = folder / "order.json"
+        given.write_text(json.dumps(order))
+        command = [sys.executable, "-m", "tests.bench.peers.child", name, str(folder), str(given)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=SECONDS)
+        lines = [line for line in done.stdout.splitlines() if line.startswith(MARKER)]
+        if not lines:
+            raise RuntimeError(f"{name} ended with {done.returncode}, and said nothing")
+        found: dict[str, Any] = json.loads(lines[-1].removeprefix(MARKER))
+        return found
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def different(results: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Steps after which two contenders do not have the same rows."""
+    seen: dict[str, dict[str, str]] = {}
+    for name, runs in results.items():
+        for step, said in runs[0].items():
+            if "table" in said:
+                seen.setdefault(step, {})[name] = said["table"]
+    return [
+        f"{step}: {', '.join(f'{name} has {text}' for name, text in by.items())}"
+        for step, by in seen.items()
+        if len(set(by.values())) > 1
+    ]
+
+
+def table(results: dict[str, list[dict[str, Any]]]) -> str:
+    """Medians in seconds, a column for each contender."""
+    names = list(results)
+    steps = dict.fromkeys(s for runs in results.values() for s in runs[0] if not s.startswith("@"))
+    lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for step in steps:
+        cells = []
+        for name in names:
+            took = [run[step]["seconds"] for run in results[name] if "seconds" in run.get(step, {})]
+            failed = any("error" in run.get(step, {}) for run in results[name])
+            cells.append(f"{statistics.median(took):.1f}" if took else "failed" if failed else "–")
+        lines.append(f"| {step} | " + " | ".join(cells) + " |")
+    for what, unit in (("written", 1 << 20), ("memory", 1)):
+        cells = []
+        for name in names:
+            most = [max((s.get(what, 0) for s in run.values()), default=0) for run in results[name]]
+            total = [sum(s.get(what, 0) for s in run.values()) for run in results[name]]
+            cells.append(f"{statistics.median(total if what == 'written' else most) / unit:.0f}")
+        title = "written in all, MiB" if what == "written" else "most memory, MiB"
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (default 1)")
+    parser.add_argument("--runs", type=int, default=3, help="of each contender (medians count)")
+    parser.add_argument("--only", default=",".join(ALL), help="contenders, comma separated")
+    parser.add_argument("--steps", default="", help="steps, comma separated (default all)")
+    parser.add_argument("--small", type=int, default=100, help="how many small commits")
+    parser.add_argument("--parted", action="store_true", help="by ship mode; rows move, too")
+    parser.add_argument("--scratch", default=tempfile.gettempdir(), help="where tables are made")
+    parser.add_argument("--json", default="bench-spark.json", help="where the figures go")
+    chosen = parser.parse_args()
+    order = {
+        "inputs": inputs.made(chosen.scale, chosen.small),
+        "parted": chosen.parted,
+        "only": [step for step in chosen.steps.split(",") if step],
+    }
+    names = [name for name in ALL if name in chosen.only.split(",")]
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for run in range(chosen.runs):
+        for name in names:
+            print(f"run {run + 1} of {chosen.runs}: {name}", file=sys.stderr, flush=True)
+            results[name].append(one_run(name, order, chosen.scratch))
+            Path(chosen.json).write_text(json.dumps(results, indent=1))
+    print(table(results))
+    wrong = different(results)
+    print("\n".join(wrong) or "rows: the same after every step")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
