@@ -255,3 +255,30 @@ def test_an_index_is_not_made_for_a_handle_without_a_metadata_table(tmp_path: Pa
             found.rebuild_index(index)
     found.upsert(rows(("a", "x", 2)))
     assert stored(found) == [("a", "x", 2)]
+
+
+@pytest.mark.parametrize("virtual", [False, True], ids=["stored", "virtual"])
+@pytest.mark.parametrize("index", ["bucket", "consistent_bucket"])
+@pytest.mark.parametrize("beside", ["record_index", "growing_record_index"])
+def test_a_delete_in_another_partition_path_takes_no_key_out_of_the_record_index(
+    tmp_path: Path, beside: str, index: str, virtual: bool
+) -> None:
+    """An index that computes file groups logs deletes without knowing whether there is a row. The record index beside
+    it forgot the key, and a read that it prunes missed the row."""
+    options = {
+        "hoodie.metadata.enable": "true",
+        "hoodie.recordkey.virtual.enabled": virtual,
+        "hoodie.bucket.index.num.buckets": "1",
+        "hoodie.bucket.index.min.num.buckets": "1",
+    }
+    found = table(tmp_path, index=index, table_type="MERGE_ON_READ", options=options)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1), ("c", "y", 1)))
+    found.rebuild_index(beside)
+    found.delete(rows(("a", "y", 2), ("c", "y", 2), ("d", "y", 2)))
+    assert stored(found) == [("a", "x", 1), ("b", "x", 1)]
+    again = hoodoo.open(str(tmp_path / "t"))
+    assert again.read(columns=["k"], where="k = 'a'").to_arrow().to_pylist() == [{"k": "a"}]
+    assert not again.verify().findings
+    found.upsert(rows(("a", "x", 3), ("c", "y", 3)))
+    assert stored(found) == [("a", "x", 3), ("b", "x", 1), ("c", "y", 3)]
+    assert not again.verify().findings

@@ -165,7 +165,29 @@ class _WriteGroups:
             repeated = rows.num_rows - one_each.num_rows
         else:
             repeated = self._elsewhere(group, rows, one_each)
+            one_each = self._gone_from_there(group, one_each)
         return _done(self._put(group, one_each), repeated)
+
+    def _gone_from_there(self, slot: int, rows: pa.Table) -> pa.Table:
+        """``rows`` without deletes of keys that lie in another partition path: a write whose index computes the
+        file group of a key puts deletes without knowing whether there is a row."""
+        gone = rows.filter(rows.column("deleted"))
+        if self.files.known is None or not self.files.known[slot] or not gone.num_rows:
+            return rows
+        keys = gone.column("record_key").combine_chunks()
+        found = Bucket(self.files.storage, self.files.known[slot]).get_record_locations(keys)
+        places = self.places.table()
+        file = gone.column("file").take(pc.index_in(found.column("record_key"), value_set=keys))
+        path = places.column("partition_path").take(
+            pc.index_in(file, value_set=_flat(places.column("file")))
+        )
+        stays = found.filter(pc.not_equal(found.column("partition_path"), path))
+        left = _flat(stays.column("record_key"))
+        return rows.filter(
+            pc.invert(
+                pc.and_(rows.column("deleted"), pc.is_in(rows.column("record_key"), value_set=left))
+            )
+        ).combine_chunks()
 
     def _elsewhere(self, slot: int, rows: pa.Table, one_each: pa.Table) -> int:
         """How many keys come into one place and lie in another one already, or come into two."""
