@@ -26,7 +26,7 @@ from hoodoo.testing.stores import (
     GatedStorage,
     RecordingStorage,
 )
-from hoodoo.timeline import create
+from hoodoo.timeline import create, publish
 from hoodoo.timeline.ledger import FOLDER, KEPT, LOCK, Decision, barrier, decide, settle
 from hoodoo.timeline.timeline import Timeline, load
 
@@ -388,3 +388,22 @@ def test_the_number_says_it_all(store: DirectoryStorage) -> None:
     assert (told["path"], told["needs"]) == (decision(1).path, ["a", "b"])
     assert content == decision(1).content
     assert set(told) == {"token", "path", "needs"}
+
+
+@pytest.mark.parametrize("action", ["commit", "clean"])
+def test_instants_are_taken_under_the_lock(store: DirectoryStorage, action: str) -> None:
+    """Hudi takes its own under it: who has the lock next reads a later clock, so no two are the same."""
+    storage, lock = guarded(store, FakeHeld([True]))
+    before = load(store, CONFIG)
+    named: list[tuple[str, int]] = []
+
+    def seen(instant: str) -> bool:
+        assert lock.held is not None
+        named.append((instant, lock.held.released))
+        return True
+
+    found = publish.request(storage, before, action, named=seen)  # type: ignore[arg-type]
+    assert named == [(found.requested, 0)]
+    assert lock.asked == [(LOCK, 7.0)]
+    assert lock.held is not None
+    assert lock.held.released == 1

@@ -15,8 +15,8 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from attrs import evolve, frozen
@@ -90,12 +90,6 @@ def decided(
     that ``make`` is asked about, where looks go side by side; it does not raise."""
     if not isinstance(storage, GuardedStorage):
         return _decide(storage, timeline, make, ahead)
-    held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
-    if held is None:
-        raise CommitConflictError(
-            f"{storage.root}: the table's lock", f"could not be had within {storage.wait:g} seconds.",
-            "Try again; if its holder is gone, look at docs/many-writers.md.",
-        )  # fmt: skip
 
     def guarded(fresh: Timeline) -> Decision:
         # Looked at after the numbers: who takes the lock over takes a number, too.
@@ -106,11 +100,24 @@ def decided(
             )  # fmt: skip
         return make(fresh)
 
+    with locked(storage, timeline) as held:
+        return _decide(storage.inner, timeline, guarded, ahead)
+
+
+@contextmanager
+def locked(storage: GuardedStorage, timeline: Timeline) -> Iterator[Held]:
+    """The table's lock. Raises CommitConflictError after ``storage.wait`` seconds without it."""
+    held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
+    if held is None:
+        raise CommitConflictError(
+            f"{storage.root}: the table's lock", f"could not be had within {storage.wait:g} seconds.",
+            "Try again; if its holder is gone, look at docs/many-writers.md.",
+        )  # fmt: skip
     try:
         if held.from_dead:
             # Its holder may only have slept: what it is about to decide has to look again, and lose.
             barrier(storage.inner, timeline)
-        return _decide(storage.inner, timeline, guarded, ahead)
+        yield held
     finally:
         release(held)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import enum
 import random
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 
 from attrs import evolve, field, frozen
 
@@ -24,10 +26,11 @@ from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
+from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, decide, decided
+from hoodoo.timeline.ledger import Decision, decide, decided, locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -101,7 +104,9 @@ def request(
             instant = _decide_request(storage, timeline, action, plan, after, now, check, named)
             ours = True
         else:
-            requested = _new_instant(timeline, after, now, named)
+            requested = _alone(
+                storage, timeline, partial(_new_instant, timeline, after, now, named)
+            )
             instant = Instant(requested, action, State.REQUESTED)
             ours = _put_requested(storage, timeline, instant, plan)
         seen = reload(storage, timeline)
@@ -136,9 +141,8 @@ def request_later(
     """:func:`request` of an action that nobody has to heed, and what looks for rivals: before files bear the instant,
     beside what else is done. It raises CommitConflictError; the request is the caller's
     to take back then. None where the instant was another one's."""
-    instant = Instant(
-        _new_instant(timeline, timeline.last_instant_time(), now, named), action, State.REQUESTED
-    )
+    new = partial(_new_instant, timeline, timeline.last_instant_time(), now, named)
+    instant = Instant(_alone(storage, timeline, new), action, State.REQUESTED)
     if not _put_requested(storage, timeline, instant, plan):
         return None
 
@@ -161,6 +165,17 @@ def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
         after = order_key(instant.requested)
         found += [w for w in seen.writes() if order_key(w.requested) > after]
     return found
+
+
+def _alone(storage: Storage, timeline: Timeline, new: Callable[[], str]) -> str:
+    """``new()``; under the table's lock if it has one. Hudi takes its instants so (RFC-66): two writers that took the
+    same millisecond would put the same file, and Hudi's fails then."""
+    if not isinstance(storage, GuardedStorage):
+        return new()
+    with locked(storage, timeline):
+        found = new()
+        time.sleep(0.001)  # who has the lock next reads a later clock
+        return found
 
 
 def _new_instant(
