@@ -143,10 +143,14 @@ def test_licence_and_changelog() -> None:
     assert versions[0] == hoodoo.__version__
 
 
-def test_the_bench_starts() -> None:
-    assert "tests.bench.run" in tox()["testenv:bench"]["commands"]
+@pytest.mark.parametrize(
+    ("environment", "module"),
+    [("bench", "tests.bench.run"), ("bench-spark", "tests.bench.peers.run")],
+)
+def test_the_bench_starts(environment: str, module: str) -> None:
+    assert module in tox()[f"testenv:{environment}"]["commands"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.run", "--help"],
+        [sys.executable, "-m", module, "--help"],
         cwd=REPO,
         capture_output=True,
         text=True,

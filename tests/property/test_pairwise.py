@@ -56,7 +56,8 @@ def test_what_is_refused_says_why(rule: space.Refusal, tmp_path: Path) -> None:
         config = {**plain, **dict(zip(rule.where, values, strict=True))}
         folder = tmp_path / str(number)
         folder.mkdir()
-        assert rule.says in (try_refused(config, folder).says, rule.says)
+        # Another rule may fit as well, and speak first.
+        assert try_refused(config, folder).fits(config)
 
 
 def test_configurations_cover_pairs() -> None:
