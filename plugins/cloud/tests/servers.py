@@ -60,7 +60,7 @@ class Server:
         return {
             **self.given,
             self.endpoint_option: self.endpoint,
-            "hoodoo.cloud.timeout": "20",
+            "hoodoo.cloud.timeout": "60",  # a server on a busy machine may need long for a request
         }
 
     def through(self, port: int) -> dict[str, str]:
@@ -142,6 +142,8 @@ def running(name: str, command: list[str], port: int, log: Path, **more: str) ->
                 except OSError:
                     time.sleep(0.05)
             yield
+            code = process.poll()
+            assert code is None, f"{name} ended by itself ({code}): {log.read_text('utf-8')}"
         finally:
             process.terminate()
             try:

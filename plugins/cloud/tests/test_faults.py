@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from hoodoo.errors import CommitUnknownError, StorageError, StorageUnknownError
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
 from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage, RecordingStorage
-from hoodoo_cloud import clients, creation
+from hoodoo_cloud import clients, creation, storage
 from small_tables import created, opened, rows, texts
 
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
@@ -231,3 +232,59 @@ def test_a_probe_is_sent_once_and_leaves_nothing(
     assert line.count == 4
     found = obstore.list(clients.client(store.inner.place)).collect()  # type: ignore[attr-defined]
     assert [o["path"].rpartition("/")[2] for o in found] == ["x", "y"]
+
+
+def test_many_are_deleted_by_a_store_that_is_too_slow_for_all_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It does a part of what it is asked for, and no answer comes: it is asked for fewer."""
+    store = open_storage(f"memory://{uuid4().hex}/t", {"hoodoo.cloud.timeout": "0.2"})
+    names = [f"d/{n}" for n in range(1500)]
+    for name in names:
+        store.put(name, b"1")
+    asked, delete = list[int](), obstore.delete
+
+    def slow(client: Any, keys: list[str]) -> None:
+        asked.append(len(keys))
+        delete(client, keys[:100])
+        if len(keys) > 100:
+            time.sleep(0.21)
+            raise obstore.exceptions.GenericError("Generic S3 error: operation timed out")
+
+    monkeypatch.setattr(obstore, "delete", slow)
+    assert store.delete_prefix("d") == 1500
+    assert asked[:2] == [1000, 125]
+    assert max(asked[2:]) <= 16
+    assert store.list() == []
+
+    def never(client: Any, keys: list[str]) -> None:
+        time.sleep(0.21)
+        raise obstore.exceptions.GenericError("Generic S3 error: operation timed out")
+
+    store.put("d/x", b"1")
+    monkeypatch.setattr(obstore, "delete", never)
+    with pytest.raises(StorageUnknownError, match="gave no answer within"):
+        store.delete_prefix("d")
+
+
+def test_another_process_sweeps_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some stores say that what is to be deleted is not there."""
+    store: Any = open_storage(f"memory://{uuid4().hex}/t", {})
+    client, delete = clients.client(store.place), obstore.delete
+    for n in range(3):
+        obstore.put(client, f"t/{creation.PROBE}{n}", b"1")
+
+    def by_both(client: Any, keys: Any) -> None:
+        names = [keys] if isinstance(keys, str) else keys
+        found = [o["path"] for o in obstore.list(client).collect()]
+        if names[0] in found and len(names) > 1:
+            delete(client, names[0])
+        for name in names:
+            if name not in [o["path"] for o in obstore.list(client).collect()]:
+                raise FileNotFoundError(name)
+            delete(client, name)
+
+    monkeypatch.setattr(obstore, "delete", by_both)
+    monkeypatch.setattr(storage.temporaries, "DAY", -60.0)
+    assert store.sweep() >= 3
+    assert list(obstore.list(client).collect()) == []

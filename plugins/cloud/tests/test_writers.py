@@ -16,7 +16,7 @@ from counted import count
 from small_tables import created, rows, texts
 
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
-LIMIT = 600.0  # seconds
+LIMIT = 1200.0  # seconds
 
 
 @pytest.mark.skipif(not MORE, reason="environments `cloud` and `trials`")

@@ -133,29 +133,31 @@ class ObjectStorage:
                     self._gone([key])
 
     def delete_prefix(self, prefix: str) -> int:
-        """A thousand at a time, where the store takes so many; else side by side."""
-        removed, end = 0, time.monotonic() + self.place.timeout
-        found = self.list(prefix, recursive=True)
-        while found:
+        """A thousand at a time, where the store takes so many; fewer where no answer came for so many. It goes on for
+        as long as objects go."""
+        removed, most, end = 0, _AT_ONCE, time.monotonic() + self.place.timeout
+        left = self._keys_below(prefix)
+        while left:
+            part = left[:most]
             try:
-                for first in range(0, len(found), _AT_ONCE):
-                    part = [self._key(e.path) for e in found[first : first + _AT_ONCE]]
-                    obstore.delete(client(self.place), part)
-                    removed += len(part)
-                    end = time.monotonic() + self.place.timeout
-                return removed
-            except FileNotFoundError as error:  # another process deletes, too
-                lost: Exception = error
+                obstore.delete(client(self.place), part)
+                gone, left = len(part), left[most:]
             except Exception as error:
-                if fate(error) is Fate.REFUSED and not removed:
+                lost = not isinstance(error, FileNotFoundError)  # else another process deletes, too
+                if lost and fate(error) is Fate.REFUSED:
                     raise self._not_deleted(error, prefix) from None
-                lost = error
-            if time.monotonic() > end:
-                raise self._not_deleted(lost, prefix) from None
-            left = self.list(prefix, recursive=True)
-            removed += len({e.path for e in found[removed:]} - {e.path for e in left})
-            found = left
+                still = self._keys_below(prefix)
+                gone, left = len({*left}.difference(still)), still
+                most = max(most // 8, _SIDE_BY_SIDE) if lost else most
+                if left and not gone and time.monotonic() > end:
+                    raise self._not_deleted(error, prefix) from None
+            removed += gone
+            if gone:
+                end = time.monotonic() + self.place.timeout
         return removed
+
+    def _keys_below(self, prefix: str) -> builtins.list[str]:
+        return [self._key(entry.path) for entry in self.list(prefix, recursive=True)]
 
     def _not_deleted(self, error: Exception, prefix: str) -> StorageError:
         """Half of it may be done."""
@@ -178,7 +180,7 @@ class ObjectStorage:
             found = obstore.list(client(self.place), key).collect()
             left = [o["path"] for o in found if o["last_modified"].timestamp() < old]
             if left:
-                obstore.delete(client(self.place), left)
+                self._gone(left)
         return len(left) + local_places.sweep()
 
     # --- reading ----------------------------------------------------------------------------------
