@@ -86,8 +86,8 @@ class Line:
             ends.append(up_writer)
             while await self._request(reader, writer, up_reader, up_writer):
                 pass
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # either side is away: so is the other
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # either side is away, or the line ends: so is the other
         finally:
             for end in ends:
                 with suppress(Exception):
