@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,24 @@ def test_fault_a9_the_quickstart(tmp_path: Path, version: str | None, kind: str 
 def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
     with pytest.warns(HoodooWarning, match="shuffle.parallelism"):
         create(tmp_path, {**QUICKSTART, "hoodie.upsert.shuffle.parallelism": 2})
+
+
+def test_numbers_of_buckets_by_partition_path_are_refused(tmp_path: Path) -> None:
+    """A writer that counts buckets otherwise than the one before puts keys in twice."""
+    table = create(tmp_path, {**QUICKSTART, "hoodie.bucket.index.partition.expressions": ""})
+    given = {"hoodie.bucket.index.partition.expressions": "rome,8;oslo,2"}
+    with pytest.raises(ConfigError, match="must be left out, as each partition path has the same"):
+        hoodoo.open(table.path, given)
+
+
+def test_the_parser_of_times_by_its_older_name(tmp_path: Path) -> None:
+    parser = "org.apache.hudi.keygen.parser.HoodieDateTimeParser"
+    old = {**QUICKSTART, "hoodie.deltastreamer.keygen.datetime.parser.class": parser}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (
+            create(tmp_path, old).config.properties["hoodie.keygen.datetime.parser.class"] == parser
+        )
 
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -9,12 +9,14 @@ from hoodoo.options import (
     FLAG,
     Choice,
     Duration,
+    Kind,
     Names,
     Pattern,
     Size,
     Whole,
 )
 from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.kinds import BadValueError
 from hoodoo.options.table import HIVE_STYLE, URL_ENCODE
 
 # --- key generators: these decide bytes, so they are properties of the table -------------------
@@ -86,7 +88,8 @@ BOTH_ZONES = Option(
 )  # fmt: skip
 TIME_PARSER = Option(
     "hoodie.keygen.datetime.parser.class", "What reads the texts: Hudi's own only.",
-    table_property=True, kind=Choice("org.apache.hudi.keygen.parser.HoodieDateTimeParser"),
+    table_property=True, older=("hoodie.deltastreamer.keygen.datetime.parser.class",),
+    kind=Choice("org.apache.hudi.keygen.parser.HoodieDateTimeParser"),
 )  # fmt: skip
 TIMES = (TIME_TYPE, TIME_UNIT, INPUT_FORMAT, INPUT_DELIMITER, INPUT_ZONE, OUTPUT_FORMAT,
          OUTPUT_ZONE, BOTH_ZONES, TIME_PARSER)  # fmt: skip
@@ -162,7 +165,29 @@ MOST_BUCKETS = Option(
     "With CONSISTENT_HASHING: buckets are split up to as many; if not said, to those at first.",
     table_property=True, assumed=False, kind=Whole(1),
 )  # fmt: skip
-BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS)
+
+
+class _LeftOut(Kind[str]):
+    """No text: Hudi's option says where rows lie, and a writer that passes over it doubles keys."""
+
+    def parse(self, text: str) -> str:
+        if text.strip():
+            raise BadValueError(
+                "must be left out, as each partition path has the same number of buckets here"
+            )
+        return ""
+
+    @property
+    def bounds(self) -> str:
+        return "left out"
+
+
+PATH_BUCKETS = Option(
+    "hoodie.bucket.index.partition.expressions",
+    "Numbers of buckets by partition path, as Spark Hudi may have them: refused.",
+    kind=_LeftOut(),
+)
+BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_BUCKETS)
 
 
 def hash_fields(settings: Settings) -> tuple[str, ...]:
