@@ -334,5 +334,17 @@ def test_names_and_factories() -> None:
         "overlap": ByOverlap(("n",)), "random": AtRandom("0"),
     }  # fmt: skip
     aliases = {alias.rpartition(".")[2]: r.name for r in planners() for alias in r.aliases}
-    assert aliases["SparkSizeBasedClusteringPlanStrategy"] == "size"
-    assert aliases["CommitBasedClusteringPlanStrategy"] == "commit_time"
+    assert aliases == {
+        **{f"{java}SizeBasedClusteringPlanStrategy": "size" for java in ("Spark", "Java", "Flink")},
+        **{
+            f"{java}RecentDaysClusteringPlanStrategy": "size" for java in ("Spark", "Java", "Flink")
+        },
+        **{
+            f"{java}SelectedPartitionsClusteringPlanStrategy": "size" for java in ("Spark", "Flink")
+        },
+        "FlinkSizeBasedClusteringPlanStrategyRecently": "size",
+        "FlinkSkipSingleFileClusteringPlanStrategy": "several",
+        "SparkSingleFileSortPlanStrategy": "single_file",
+        "SparkStreamCopyClusteringPlanStrategy": "copy",
+        "CommitBasedClusteringPlanStrategy": "commit_time",
+    }

@@ -72,7 +72,9 @@ def test_bad_values_are_named(option: Option, bad: str) -> None:
 @pytest.mark.parametrize(
     ("name", "mode"),
     [("SparkRecentDaysClusteringPlanStrategy", "recent_days"),
+     ("FlinkRecentDaysClusteringPlanStrategy", "recent_days"),
      ("SparkSelectedPartitionsClusteringPlanStrategy", "selected_partitions"),
+     ("FlinkSelectedPartitionsClusteringPlanStrategy", "selected_partitions"),
      ("SparkSizeBasedClusteringPlanStrategy", "NONE")],
 )  # fmt: skip
 def test_deprecated_planners_are_filters(name: str, mode: str) -> None:

@@ -16,7 +16,9 @@ from hoodoo_clustering import options as keys
 _DEPRECATED = {
     "SparkRecentDaysClusteringPlanStrategy": "recent_days",
     "JavaRecentDaysClusteringPlanStrategy": "recent_days",
+    "FlinkRecentDaysClusteringPlanStrategy": "recent_days",
     "SparkSelectedPartitionsClusteringPlanStrategy": "selected_partitions",
+    "FlinkSelectedPartitionsClusteringPlanStrategy": "selected_partitions",
 }
 
 

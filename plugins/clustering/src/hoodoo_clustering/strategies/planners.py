@@ -33,7 +33,9 @@ def planners() -> list[Registration]:
                 # Today these are the same with a filter of partitions.
                 f"{_CLIENT}SparkRecentDaysClusteringPlanStrategy",
                 f"{_CLIENT}JavaRecentDaysClusteringPlanStrategy",
+                f"{_CLIENT}FlinkRecentDaysClusteringPlanStrategy",
                 f"{_CLIENT}SparkSelectedPartitionsClusteringPlanStrategy",
+                f"{_CLIENT}FlinkSelectedPartitionsClusteringPlanStrategy",
             ),
             (SORT_BY,), "as many file slices together as a group may read",
         ),
