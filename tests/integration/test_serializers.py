@@ -134,6 +134,23 @@ def test_each_serializer_is_the_one_that_packs(tmp_path: Path, name: str) -> Non
     assert total.rows == 20 and total.serialize_seconds > 0 and total.deserialize_seconds > 0
 
 
+@pytest.mark.parametrize("kind", TYPES)
+def test_by_default_no_generic_record_is_made(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_given: Any, **_more: Any) -> Any:
+        raise AssertionError("a record is made of each row")
+
+    monkeypatch.setattr("hoodoo_standard.serialize.avro.to_python", refuse)
+    table = create(tmp_path / "new", kind, "global_simple")
+    for write, data in (("upsert", ROWS), ("upsert", changed(40)), ("delete", [3, 5])):
+        getattr(table, write)(data, engine=MeteredEngine(LocalEngine(2)))
+    assert rows(table).num_rows == 38
+    before = create(tmp_path / "before", kind, options={"hoodoo.serializer": "avro"})
+    with pytest.raises(PluginError, match="of each row"):
+        before.upsert(ROWS, engine=MeteredEngine(LocalEngine(2)))
+
+
 def test_a_partial_update_sends_the_changed_columns_alone(tmp_path: Path) -> None:
     table = create(tmp_path, "MERGE_ON_READ", merger="partial")
     table.upsert(ROWS)

@@ -571,6 +571,21 @@ def test_columns_may_be_said_by_the_rfcs_setting(tmp_path: Path) -> None:
     assert COLUMNS not in table.config.properties  # Hudi's property says it
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_is_made_again_with_the_new_settings(tmp_path: Path, kind: str) -> None:
+    """RFC-21's other way to rewrite old data. Nothing of the old table's keys comes along."""
+    old = create(tmp_path / "old", table_type=kind)
+    old.upsert(rows(range(6), "a", 1))
+    old.upsert(rows([1, 2], "b", 2))
+    made = create(tmp_path / "new", ON, table_type=kind)
+    made.bulk_insert(old.read().to_arrow())
+    assert set(stored(made)[RECORD_KEY]) == {None} and not ABOUT_KEYS & footers(made)
+    expected = {0: "a", 1: "b", 2: "b", 3: "a", 4: "a", 5: "a"}
+    check(made, tmp_path / "new", expected)
+    assert hoodoo.open(made.path).upsert(rows([5], "c", 3)).updated == 1
+    check(made, tmp_path / "new", {**expected, 5: "c"})
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_concatenator_is_kept_and_used(tmp_path: Path, kind: str, version: int) -> None:

@@ -104,6 +104,18 @@ def test_one_file_of_one_by_the_layout() -> None:
     assert made.columns == ("a",) and made.one_file
 
 
+@pytest.mark.parametrize(
+    ("java", "kind"),
+    [
+        ("SparkSortAndSize", Linear), ("SingleSparkJobSortAndSize", Linear), ("JavaSortAndSize", Linear),
+        ("SparkSingleFileSort", SingleFile), ("SparkBinaryCopyClustering", Combine),
+        ("SparkStreamCopyClustering", Combine),
+    ],
+)  # fmt: skip
+def test_each_class_of_hudi_that_runs_a_plan(java: str, kind: type[Clustering]) -> None:
+    assert type(named(f"{JAVA}{java}ExecutionStrategy", {COLUMNS: "a"})) is kind
+
+
 def test_without_columns_rows_stay_as_they_are() -> None:
     assert named(f"{JAVA}SparkSortAndSizeExecutionStrategy") == Combine()
     assert named("linear", {COLUMNS: " ,"}) == Combine()

@@ -19,7 +19,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.listing import build
-from hoodoo.timeline import properties, timeline
+from hoodoo.timeline import codec, properties, timeline
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans import PLANNER, clustered_groups
 from hoodoo_clustering.changed import last_plan
@@ -156,6 +156,24 @@ def test_partitions_in_the_order_that_is_asked_for(made: Made) -> None:
     assert ids(made.plan()) == [["f02", "f03"], ["f00", "f01"], ["f04", "f05"]]
     assert ids(made.plan(latest_first=True)) == [["f04", "f05"], ["f00", "f01"], ["f02", "f03"]]
     assert ids(made.plan(selected=("b",))) == [["f00", "f01"]]
+
+
+def test_what_is_stored_of_a_plan(made: Made) -> None:
+    """Hudi's record: the target size among the parameters of the strategy, and versions."""
+    made.add("a", 10, 20)
+    params = {"hoodie.clustering.plan.strategy.target.file.max.bytes": "50"}
+    record = codec.decode(made.plan(params=params, target=50).encode("file:/t"), "plan")
+    plan = record["clusteringPlan"]
+    assert (record["operationType"], record["version"], plan["version"]) == ("CLUSTER", 1, 1)
+    assert plan["strategy"] == {
+        "strategyClassName": STRATEGY,
+        "strategyParams": params,
+        "version": 1,
+    }
+    assert plan["preserveHoodieMetadata"] and plan["extraMetadata"][PLANNER] == "pairs"
+    (group,) = plan["inputGroups"]
+    assert [s["fileId"] for s in group["slices"]] == ["f00", "f01"]
+    assert group["metrics"]["TOTAL_IO_MB"] >= 0 and group["numOutputFileGroups"] == 1
 
 
 def test_no_more_groups_than_allowed_and_what_is_cut_is_owed(made: Made) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, SchemaError
-from hoodoo_metadata.hfile import ENTRIES, Checksum, FileWindow, HFile, write_hfile
+from hoodoo_metadata.hfile import ENTRIES, Checksum, FileWindow, HFile, reader, write_hfile
 from hoodoo_metadata.hfile.format import SUFFIX
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -90,6 +90,33 @@ def test_many_entries(made: Any, values: Any, block_bytes: int) -> None:
         assert found == sorted((k, model[k]) for k in some)
     more = made.keys([*some, *(key + b"x" for key in some), b"", b"zz", b"z" * 70_000])
     assert made.pairs(file.get(more, "seek", apart=True)) == found
+
+
+def test_the_share_of_keys_decides_how_they_are_looked_up(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few are sought, in the blocks that may have them; many are found by reading all."""
+    model = {b"%06d" % i: b"v%d" % i for i in range(3000)}
+    file = made.open(made.data(model, block_bytes=1 << 10))
+    assert file.blocks > 20
+    sought: list[int] = []
+    blocks_of = reader.blocks_of_keys
+
+    def counted(index: Any, keys: pa.Array) -> Any:
+        sought.append(len(keys))
+        return blocks_of(index, keys)
+
+    monkeypatch.setattr(reader, "blocks_of_keys", counted)
+    for count, expected in (
+        (1, [1]),
+        (3 * file.blocks, [3 * file.blocks]),
+        (3 * file.blocks + 1, []),
+        (3000, []),
+    ):
+        some = list(model)[:count]
+        sought.clear()
+        assert made.pairs(file.get(made.keys(some))) == [(key, model[key]) for key in some]
+        assert sought == expected
 
 
 def test_keys_of_another_writer(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
