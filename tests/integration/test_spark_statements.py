@@ -64,13 +64,25 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
         == 1
     )
     found = hoodoo.sql(
-        "SELECT t.city, s.fare FROM t JOIN s ON t.id = s.id ORDER BY 1", names, spark=spark
+        "SELECT t.city, s.fare, '{}' AS b FROM t JOIN s ON t.id = s.id ORDER BY 1",
+        names,
+        spark=spark,
     )
-    assert [tuple(row) for row in found.collect()] == [("bonn", 20.0), ("kyiv", 9.0)]
+    assert [tuple(row) for row in found.collect()] == [("bonn", 20.0, "{}"), ("kyiv", 9.0, "{}")]
+    assert hoodoo.sql("SELECT '{x}' AS b", names, spark=spark).first().b == "{x}"
     table.alter(add={"tip": "double"}, widen={"n": "bigint"})
     table.update({"tip": F.lit(0.5)}, where="id = 0")
     found = table.read(["id", "n", "tip"]).to_spark(spark).where("id in (0, 5)").orderBy("id")
     assert [tuple(row) for row in found.collect()] == [(0, 0, 0.5), (5, 5, None)]
+    added = "ALTER TABLE t ADD COLUMNS (stops ARRAY<STRUCT<x: INT>>)"
+    assert hoodoo.sql(added, names, spark=spark).instant
+    frame = spark.sql("SELECT 7L AS id, 'oslo' AS city, array(named_struct('x', 3)) AS stops")
+    values = {name: f"source.{name}" for name in frame.columns}
+    table.merge(frame, on="id").when_not_matched_insert(values).execute()
+    hoodoo.sql("ALTER TABLE t ADD COLUMN stops.element.y BIGINT", names, spark=spark)
+    hoodoo.sql("ALTER TABLE t ALTER COLUMN stops.element.x TYPE DOUBLE", names, spark=spark)
+    found = table.read(["id", "stops"]).to_spark(spark).where("id in (0, 7)").orderBy("id")
+    assert [tuple(row) for row in found.collect()] == [(0, None), (7, [(3.0, None)])]
     with pytest.raises(DataError, match="more than one row of the source"):
         table.merge(source.union(source), on="id").when_matched_update({"fare": "1"}).execute()
     with pytest.raises(ConfigError, match="function of Python"):

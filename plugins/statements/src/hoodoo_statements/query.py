@@ -105,19 +105,20 @@ class Query:
         return found.read(columns)
 
     def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
+        # The DataFrames travel with the query: over Connect it is looked at when it runs, and names are of nobody then.
+        text = tree.sql(DIALECT)
+        if not read:
+            return self.spark.sql(text)
+        text, frames = text.replace("{", "{{").replace("}", "}}"), {}
         for name, found in read.items():
+            text = text.replace(name, f"{{{name}}}")
             if hasattr(found, "to_spark"):
-                frame = found.to_spark(self.spark)
+                frames[name] = found.to_spark(self.spark)
             elif hasattr(found, "createOrReplaceTempView"):
-                frame = found
+                frames[name] = found
             else:
-                frame = self.spark.createDataFrame(_arrow(found).to_pylist())
-            frame.createOrReplaceTempView(name)
-        try:
-            return self.spark.sql(tree.sql(DIALECT))
-        finally:
-            for name in read:
-                self.spark.catalog.dropTempView(name)
+                frames[name] = self.spark.createDataFrame(_arrow(found).to_pylist())
+        return self.spark.sql(text, **frames)
 
 
 def _arrow(found: Any) -> pa.Table:

@@ -14,6 +14,7 @@ from hoodoo.table.table import Table
 from hoodoo.write.commit import Commit
 from sqlglot import exp
 
+from hoodoo_statements.alter_sql import altered_table, arguments
 from hoodoo_statements.binding import ALL
 from hoodoo_statements.builder import MergeBuilder
 from hoodoo_statements.evaluate import sql_type
@@ -21,7 +22,7 @@ from hoodoo_statements.query import Query
 from hoodoo_statements.text.parse import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
 
-_KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE and SELECT"
+_KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE and SELECT"
 
 
 def sql(
@@ -31,7 +32,7 @@ def sql(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, SELECT.
+    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE, SELECT.
 
     ``tables``: what its names mean: tables of Hoodoo, or rows as a write takes them. A query answers a pyarrow Table,
     which DuckDB computes; with a session ``spark`` Spark does, lazily, and answers a DataFrame. Other statements
@@ -74,6 +75,10 @@ def sql(
         return _insert(tree, names, engine, spark)
     if isinstance(tree, exp.Query):
         return Query(names.known, spark).run(tree)
+    changed = altered_table(tree)
+    if changed is not None:
+        table = names.table(changed)
+        return table.handle.run("alter", engine=engine, **arguments(tree, table.schema))
     raise ConfigError(f"statement {_cut(statement)}", "is of another kind.", f"It takes {_KNOWN}.")
 
 

@@ -45,8 +45,8 @@ def alter(
 ) -> Commit:
     """Change the table's schema in one commit that has no rows; files from before are read as they are.
 
-    ``add``: columns, or fields of structs (``"place.zone"``), -> types: pyarrow's, or Spark's by name (``"bigint"``,
-    ``"decimal(9, 2)"``); they come last, and are null in rows from before. ``widen``: types that grow: int to bigint,
+    ``add``: columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``, ``"by.value.zone"``), -> types:
+    pyarrow's, or Spark's by name (``"bigint"``, ``"decimal(9, 2)"``, ``"array<string>"``); they come last, and are null in rows from before. ``widen``: types that grow: int to bigint,
     float or double, float to double, decimals in precision. ``nullable``: columns that take nulls from now on.
     ``rename``, ``drop``, ``reorder`` and ``comments`` are refused: they need Hudi's schema evolution on read.
 
