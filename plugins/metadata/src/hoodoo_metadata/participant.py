@@ -384,4 +384,18 @@ class MetadataParticipant:
             checks.append(LocationsCheck(storage, timeline))
         if BLOOM_FILTERS in there:
             checks.append(FiltersCheck(storage, timeline, self._file_format()))
+        if secondaries(timeline.config):
+            checks += self._secondary_check(storage, timeline)
         return AllChecks(tuple(checks)) if checks else None
+
+    def _secondary_check(self, storage: Storage, timeline: Timeline) -> Iterable[KeysCheck]:
+        from hoodoo.table.settings import merger_name
+
+        from hoodoo_metadata.secondary_verify import SecondaryCheck
+
+        try:
+            merger = resolve("merger", merger_name(timeline.config), self.settings).instance
+        except HoodooError:
+            return ()  # the rows can't be read without it, which is found
+        check = SecondaryCheck.of(storage, timeline, self._file_format(), merger)
+        return () if check is None else (check,)
