@@ -16,7 +16,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 
 from attrs import evolve, frozen
@@ -100,13 +100,18 @@ def decided(
             )  # fmt: skip
         return make(fresh)
 
-    with locked(storage, timeline) as held:
+    with _locked(storage, timeline) as held:
         return _decide(storage.inner, timeline, guarded, ahead)
 
 
+def locked(storage: Storage, timeline: Timeline) -> AbstractContextManager[Held | None]:
+    """The table's lock, if it has one, for what only one may do at a time; no decision is made inside. Raises
+    CommitConflictError where it can't be had in time."""
+    return _locked(storage, timeline) if isinstance(storage, GuardedStorage) else nullcontext()
+
+
 @contextmanager
-def locked(storage: GuardedStorage, timeline: Timeline) -> Iterator[Held]:
-    """The table's lock. Raises CommitConflictError after ``storage.wait`` seconds without it."""
+def _locked(storage: GuardedStorage, timeline: Timeline) -> Iterator[Held]:
     held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
     if held is None:
         raise CommitConflictError(

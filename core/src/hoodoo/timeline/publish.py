@@ -26,7 +26,6 @@ from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
@@ -170,11 +169,10 @@ def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
 def _alone(storage: Storage, timeline: Timeline, new: Callable[[], str]) -> str:
     """``new()``; under the table's lock if it has one. Hudi takes its instants so (RFC-66): two writers that took the
     same millisecond would put the same file, and Hudi's fails then."""
-    if not isinstance(storage, GuardedStorage):
-        return new()
-    with locked(storage, timeline):
+    with locked(storage, timeline) as held:
         found = new()
-        time.sleep(0.001)  # who has the lock next reads a later clock
+        if held is not None:
+            time.sleep(0.001)  # who has the lock next reads a later clock
         return found
 
 

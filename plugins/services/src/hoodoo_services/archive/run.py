@@ -16,6 +16,7 @@ from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.ledger import locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -48,7 +49,10 @@ def archive(
         return Archived(held=plan.held)
     with action_events("archive", timeline.config.name, storage.root) as events:
         before()
-        gone = _archive(storage, timeline, kept, plan)
+        with locked(
+            storage, timeline
+        ):  # as Hudi does: two archivers would take files from under each other
+            gone = _archive(storage, timeline, kept, plan)
         events.report(removed_figures(()), instants=len(gone))
     return Archived(tuple(gone), plan.held)
 
