@@ -218,6 +218,9 @@ def test_fault_a9_what_is_said_twice_is_equal(
         ({f"{WRITE}payload.class": "org.acme.Payload"}, PluginError),
         ({f"{WRITE}keygenerator.class": "org.acme.Keys"}, PluginError),
         ({f"{WRITE}drop.partition.columns": "true"}, UnsupportedTableError),
+        ({"hoodie.index.type": "HBASE"}, ConfigError),
+        ({"hoodie.index.type": "INMEMORY"}, ConfigError),
+        ({"hoodie.index.type": "FLINK_STATE"}, ConfigError),
     ],
 )
 def test_options_that_can_not_be_followed(

@@ -296,6 +296,12 @@ class AllOf(Pairs):
         return [ClusteringGroup(tuple(candidates))]
 
 
+def test_eight_files_of_half_the_target_are_to_become_four(made: Made) -> None:
+    made.add("a", *[512] * 8)
+    (group,) = made.plan(AllOf(), small=600, target=1024).groups
+    assert (len(group.slices), group.outputs) == (8, 4)
+
+
 def test_the_planner_sees_the_bounds_that_it_wants(made: Made) -> None:
     seen: list[Any] = []
 
