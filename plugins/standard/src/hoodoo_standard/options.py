@@ -135,7 +135,7 @@ BLOOM_MOVES = Option(
 BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
 TEE = Option(
     "hoodoo.index.tee",
-    "The two indexes that the index tee asks, separated by a comma; writes go by the first.",
+    "The two indexes of the index tee, separated by a comma; writes use the first.",
     kind=Names(least=2),
 )
 BUCKETS = Option(
@@ -152,7 +152,7 @@ HASH_FIELD = Option(
 )
 BUCKET_ENGINE = Option(
     "hoodie.index.bucket.engine",
-    "SIMPLE: as many buckets for ever; CONSISTENT_HASHING: a clustering splits and merges them.",
+    "SIMPLE: the number of buckets never changes; CONSISTENT_HASHING: a clustering splits and merges them.",
     "SIMPLE", table_property=True, assumed=False, kind=Choice("SIMPLE", "CONSISTENT_HASHING"),
 )  # fmt: skip
 LEAST_BUCKETS = Option(

@@ -10,7 +10,7 @@ _MODULE = "hoodoo_clustering.strategies"
 _RUN = "org.apache.hudi.client.clustering.run.strategy."
 METHOD = Option(
     "hoodie.layout.optimize.curve.build.method",
-    "What a curve goes by: SAMPLE, how the values of a sample are spread; DIRECT, the bits of the "
+    "What a curve uses: SAMPLE, how the values of a sample are spread; DIRECT, the bits of the "
     "values (Hudi's default).",
     "SAMPLE",
     kind=Choice("SAMPLE", "DIRECT"),
