@@ -282,3 +282,22 @@ def test_a_delete_in_another_partition_path_takes_no_key_out_of_the_record_index
     found.upsert(rows(("a", "x", 3), ("c", "y", 3)))
     assert stored(found) == [("a", "x", 3), ("b", "x", 1), ("c", "y", 3)]
     assert not again.verify().findings
+
+
+@pytest.mark.parametrize("index", ["bucket", "consistent_bucket"])
+def test_a_key_is_located_in_each_of_its_partition_paths(tmp_path: Path, index: str) -> None:
+    """Of a key in a base file, a second row was not found that an index of before had put into the log files of
+    another partition path."""
+    options = {
+        "hoodie.bucket.index.num.buckets": "1",
+        "hoodie.bucket.index.min.num.buckets": "1",
+        "hoodie.compact.inline": "false",
+    }
+    found = table(tmp_path, index=index, table_type="MERGE_ON_READ", options=options)
+    found.upsert(rows(("a", "x", 1), ("b", "y", 1)))
+    found.compact()
+    found.upsert(rows(("a", "y", 2)))
+    for _ in range(2):
+        places = [(p["record_key"], p["partition_path"]) for p in found.locate(["a"]).to_pylist()]
+        assert sorted(places) == [("a", "x"), ("a", "y")]
+        found.switch_index("partitioned_record_index")

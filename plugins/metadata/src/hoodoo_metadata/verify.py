@@ -22,7 +22,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, told_files
-from hoodoo_metadata.first_commit_not_indexed import is_doubled, why_stale
+from hoodoo_metadata.first_commit_not_indexed import is_doubled, is_refused, why_stale
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.record_index.groups import IndexGroups
@@ -145,6 +145,9 @@ class LocationsCheck:
         is_global = not is_partitioned(self.storage, index)
         return is_global and is_doubled(self.timeline.config, index)
 
+    def _is_refused(self, bucket: FileSlice) -> bool:
+        return self._is_doubled(bucket) and is_refused(self.timeline.config, bucket.partition_path)
+
     def _of_bucket(
         self, bucket: FileSlice, keys: pa.Array, places: pa.Array, told: pa.Table
     ) -> Iterator[Finding]:
@@ -167,7 +170,8 @@ class LocationsCheck:
                 wrong, value_set=keys.filter(pc.fill_null(pc.equal(here, there), False))
             )
             wrong = wrong.filter(pc.invert(twice))
-        if len(wrong):
+        # Nobody goes by an index that had no room for all places of a key.
+        if len(wrong) and not self._is_refused(bucket):
             rule = f"it has {len(wrong)} keys in wrong places, for example {some(wrong[:3].to_pylist())}"
             yield Finding("metadata.keys", obj, rule, _FIX)
         group = pa.array([f"{s.partition_path}\0{s.file_id}" for s in self._slices], pa.string())
