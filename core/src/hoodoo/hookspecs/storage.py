@@ -28,6 +28,10 @@ class StoreTraits(Protocol):
     def at_once(self) -> int:
         """How many operations it is worth to have under way at the same time (:mod:`hoodoo.storage.together`)."""
 
+    def names(self, folder: str) -> list[str]:
+        """The names of the objects directly in a directory, in any order; empty if there is none. Cheaper than a listing, as no
+        object is looked at."""
+
     def sweep(self) -> None:
         """Remove what processes that are dead left in its scratch places."""
 

@@ -103,7 +103,7 @@ def _may_lack(source: ReadSource, bound: str) -> bool:
 
 def _cleans(timeline: Timeline) -> tuple[Instant, ...]:
     """Those that have deleted files, or are about to."""
-    done = (i for i in timeline.instants if i.traits.deletes)
+    done = (i for i in timeline.others() if i.traits.deletes)
     return tuple(i for i in done if i.is_completed or _is_running(i))
 
 

@@ -6,6 +6,7 @@ No protocol above this seam renames, so that an object store fits behind it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -95,3 +96,12 @@ def has_plain_files(storage: Storage) -> bool:
     attribute ``plain_files`` that is True. Then Spark may read Parquet itself. The scheme does not say it: a
     store that encrypts, or caches, may have a root below ``file:``."""
     return getattr(storage, "plain_files", False) is True
+
+
+def names_in(storage: Storage, folder: str) -> list[str]:
+    """The names of the objects directly in a directory, in any order: by ``names``, if the store has that, which looks at
+    no object, or a listing. One that remembers looks (``recall``) answers listings from these."""
+    quick: Callable[[str], list[str]] | None = getattr(storage, "names", None)
+    if quick is None or getattr(storage, "recall", None) is not None:
+        return [entry.name for entry in storage.list(folder) if not entry.is_dir]
+    return quick(folder)

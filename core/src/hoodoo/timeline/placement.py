@@ -81,11 +81,10 @@ def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, s
     nothing where that is not known of the rows before. ``timeline``: as it is when the commit is decided."""
     if not rows_follow_columns(storage, timeline):
         return {}
-    writes = [i for i in timeline.instants if i.completes_as_write]
-    upto = max((i.requested for i in writes), key=order_key, default=instant.requested)
-    pending = sorted(
-        i.requested for i in writes if not i.is_completed and i.requested != instant.requested
-    )
+    begun = [i.requested for i in timeline.pending() if i.completes_as_write]
+    done = (i.requested for i in timeline.writes()[-1:])
+    upto = max((*begun, *done), key=order_key, default=instant.requested)
+    pending = sorted(requested for requested in begun if requested != instant.requested)
     return {FOLLOWS: json.dumps({"upto": upto, "pending": pending}, separators=(",", ":"))}
 
 

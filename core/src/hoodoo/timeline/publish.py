@@ -383,8 +383,9 @@ def _compare(
 
 
 def _completed(timeline: Timeline, instant: Instant) -> Instant | None:
-    found = (i for i in timeline.completed() if _same(i, instant))
-    return next(found, None)
+    writes = filter(None, [timeline.find(instant.requested)])
+    done = (i for i in (*writes, *timeline.others()) if i.is_completed)
+    return next((i for i in done if _same(i, instant)), None)
 
 
 def _held(instant: Instant) -> list[Instant]:
@@ -401,7 +402,7 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
         if not fresh.has_file(step):
             return f"{fresh.path(step)} is gone: another writer rolled it back"
     # Indexing is of the table as it is when it completes, whatever its own time.
-    others = () if instant.action == INDEXING else fresh.instants
+    others = () if instant.action == INDEXING else fresh.others()
     for other in others:
         later = order_key(other.requested) > order_key(instant.requested)
         # Compactions that were planned before the point of a restore stay: what they read does, too.

@@ -67,7 +67,7 @@ def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 def last_clean(storage: Storage, timeline: Timeline) -> tuple[Instant, Mapping[str, Any]] | None:
     """The newest completed clean of the active timeline, and what it says; one with an empty file counts as none."""
-    done = [i for i in timeline.completed() if i.traits.deletes]
+    done = [i for i in timeline.others() if i.is_completed and i.traits.deletes]
     if not done:
         return None
     try:

@@ -28,8 +28,8 @@ class Taken:
 
 def taken_since(storage: Storage, timeline: Timeline) -> Taken:
     """What happened since ``timeline`` was looked at. One listing."""
-    now, known = reload(storage, timeline), {i.requested for i in timeline.instants if _deletes(i)}
-    cleans = tuple(i for i in now.instants if _deletes(i) and i.requested not in known)
+    now, known = reload(storage, timeline), {i.requested for i in timeline.others() if _deletes(i)}
+    cleans = tuple(i for i in now.others() if _deletes(i) and i.requested not in known)
     return Taken(now, cleans, now.undone_since(timeline))
 
 

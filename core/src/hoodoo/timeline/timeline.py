@@ -5,6 +5,7 @@ Loading reads names only. Contents are read when asked for, once, and kept with 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,18 +16,26 @@ from hoodoo.model.brief import Shown
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
-from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
-from hoodoo.timeline import codec
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Storage, names_in
+from hoodoo.timeline import codec, replaced
 from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
-from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.listed import (
+    NOTHING,
+    Listed,
+    Selected,
+    listed,
+    remember,
+    remembered,
+    select,
+)
 from hoodoo.timeline.renamed import refuse_renamed
+from hoodoo.timeline.replaced import Replaced
 
 FOLDER = ".hoodie/timeline"
 _USUAL = (".hoodie", FOLDER)
-_RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 _SHOWN = 15  # in a notebook
 
 
@@ -45,16 +54,20 @@ class Timeline(Shown):
     _metadata: dict[Instant, CommitMetadata] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
+    _replaced: dict[Instant, Replaced] = field(
+        default=Factory(dict), eq=False, repr=False, kw_only=True
+    )
     # What is made of contents, remembered with them: by requested time of a completed write.
     noted: dict[str, object] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     # The newest decision (:mod:`hoodoo.timeline.ledger`) that had been carried out when somebody settled it last.
     decided: int | None = field(default=None, eq=False, repr=False, kw_only=True)
-    _names: frozenset[str] = field(default=frozenset(), eq=False, repr=False, kw_only=True)
-    _writes: dict[str, Instant] = field(init=False, eq=False, repr=False)
+    _listed: Listed = field(default=NOTHING, eq=False, repr=False, kw_only=True)
+    _selected: Selected = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        writes = {i.requested: i for i in self.instants if _is_write(i) and i.is_completed}
-        object.__setattr__(self, "_writes", writes)
+        made = self._listed.selected  # of all that was listed, unless this is a part of it
+        found = made if made.instants is self.instants else select(self.instants)
+        object.__setattr__(self, "_selected", found)
 
     def __repr__(self) -> str:
         count, pending = len(self.instants), len(self.pending())
@@ -70,59 +83,67 @@ class Timeline(Shown):
 
     # --- selections -------------------------------------------------------------------------------
     def completed(self) -> tuple[Instant, ...]:
+        if not self._selected.pending:
+            return self.instants
         return tuple(i for i in self.instants if i.is_completed)
 
     def pending(self) -> tuple[Instant, ...]:
-        return tuple(i for i in self.instants if not i.is_completed)
+        return self._selected.pending
+
+    def others(self) -> tuple[Instant, ...]:
+        """All but completed writes: what is pending, and actions of other kinds. Few of a long timeline."""
+        return self._selected.others
 
     def writes(self) -> tuple[Instant, ...]:
         """Completed commits, deltacommits and replacecommits, by requested time."""
-        return tuple(self._writes.values())
+        return tuple(self._selected.writes.values())
 
     def find(self, requested: str) -> Instant | None:
         """The completed write instant of that requested time."""
-        return self._writes.get(requested)
+        return self._selected.writes.get(requested)
 
     def savepointed(self, pending: bool = False) -> frozenset[str]:
         """Requested times of the writes that completed savepoints (``pending`` ones, too) keep."""
-        kept = (i for i in self.instants if i.traits.keeps and (pending or i.is_completed))
+        kept = (i for i in self.others() if i.traits.keeps and (pending or i.is_completed))
         return frozenset(i.requested for i in kept)
 
     def as_of(self, instant: str) -> Timeline:
         """What had been requested at ``instant`` or before; ``start`` stays that of the table."""
-        limit = order_key(instant)
-        kept = tuple(i for i in self.instants if order_key(i.requested) <= limit)
+        count = bisect_right(
+            self.instants, order_key(instant), key=lambda i: order_key(i.requested)
+        )
+        kept = self.instants if count == len(self.instants) else self.instants[:count]
         return evolve(self, instants=kept, metadata=self._metadata)
 
     def refreshed(self, names: Iterable[str]) -> Timeline:
         """The timeline of a newer listing; keeps what was read: completed files never change."""
-        new = from_names(names, self.config)
-        return evolve(new, metadata=self._metadata, noted=self.noted, decided=self.decided)
+        new = _of(listed(names, layout_of(self.config), self._listed), self.config)
+        return evolve(self.seen_by(new), decided=self.decided)
 
     def seen_by(self, newer: Timeline) -> Timeline:
         """``newer``; keeps what was read of this one."""
-        return evolve(newer, metadata=self._metadata, noted=self.noted)
+        return evolve(newer, metadata=self._metadata, replaced=self._replaced, noted=self.noted)
 
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
-        return self.layout.file_name(instant) in self._names
+        return self.layout.file_name(instant) in self._listed.names
 
     def has_writes_of(self, names: Iterable[str]) -> bool:
         """Whether every completed write that a listing with these names shows is here."""
-        shown = self if self._names == (now := frozenset(names)) else from_names(now, self.config)
-        return self.has_writes_like(shown)
+        return self.has_writes_like(self.refreshed(names))
 
     def is_shown_by(self, names: Iterable[str]) -> bool:
         """Whether a listing with these names shows the same, nothing of it pending."""
-        return not self.pending() and self._names == frozenset(names)
+        return not self.pending() and self._listed.names == frozenset(names)
 
     def has_writes_like(self, other: Timeline) -> bool:
         """Whether every completed write of ``other`` is here."""
-        return self._writes.items() >= other._writes.items()
+        mine, others = self._selected.writes, other._selected.writes
+        return mine is others or mine.items() >= others.items()
 
     def followed_by(self, completed: Instant) -> Timeline:
         """The timeline when ``completed``, which is pending here, is there and nothing else has come."""
-        return self.refreshed((*self._names, self.layout.file_name(completed)))
+        return self.refreshed((*self._listed.names, self.layout.file_name(completed)))
 
     def undone_since(self, before: Timeline) -> tuple[Instant, ...]:
         """Completed writes of the older look ``before`` that are neither here nor archived."""
@@ -131,13 +152,13 @@ class Timeline(Shown):
     # --- questions --------------------------------------------------------------------------------
     def contains_or_before_start(self, instant: str) -> bool:
         """Whether files of ``instant`` are committed: its write completed, or it is archived."""
-        if instant in self._writes:
+        if instant in self._selected.writes:
             return True
         return self.start is not None and order_key(instant) < order_key(self.start)
 
     def completion_time(self, instant: str) -> str:
         """When a committed instant completed; an archived one, and layout 1, give its own time."""
-        found = self._writes.get(instant)
+        found = self._selected.writes.get(instant)
         return found.completion_order if found else instant
 
     def log_time(self, log: LogFile) -> str:
@@ -146,9 +167,7 @@ class Timeline(Shown):
 
     def last_instant_time(self) -> str | None:
         """The greatest requested or completion time: the next instant has to be past it."""
-        times = [i.requested for i in self.instants]
-        times += [i.completed for i in self.instants if i.completed]
-        return max(times, key=order_key, default=None)
+        return self._selected.last
 
     # --- contents ---------------------------------------------------------------------------------
     def path(self, instant: Instant) -> str:
@@ -194,11 +213,12 @@ class Timeline(Shown):
         """
         limit = None if as_of is None else order_key(as_of)
         fallback: str | None = None
-        for instant in reversed(self._writes.values()):
+        for instant in reversed(self._selected.writes.values()):
             if limit is None or order_key(instant.requested) <= limit:
                 metadata = self.metadata(storage, instant)
                 if metadata.schema_text and metadata.operation.can_change_schema:
-                    refuse_renamed(storage, metadata.extra)
+                    if "latest_schema" in metadata.extra:
+                        refuse_renamed(storage, metadata.extra)
                     return metadata.schema_text
                 fallback = fallback or metadata.schema_text
         return fallback
@@ -211,13 +231,21 @@ class Timeline(Shown):
         ``as_of`` counts by requested time, inclusive. Reads replacecommits only.
         """
         limit = None if as_of is None else order_key(as_of)
+        every = [i for i in self._selected.writes.values() if i.action == "replacecommit"]
+        if limit is not None:
+            every = [i for i in every if order_key(i.requested) <= limit]
+        new = [i for i in every if i not in self._replaced]
+
+        def read(instant: Instant) -> Replaced:
+            return self.metadata(storage, instant).replaced
+
+        if len(new) > replaced.FEW:
+            self._replaced.update(replaced.read(storage, {i: self.path(i) for i in new}, read))
+        else:
+            self._replaced.update({i: read(i) for i in new})
         found: dict[tuple[str, str], str] = {}
-        for instant in self._writes.values():
-            if instant.action != "replacecommit":
-                continue
-            if limit is not None and order_key(instant.requested) > limit:
-                break
-            for partition, file_ids in self.metadata(storage, instant).replaced.items():
+        for instant in every:
+            for partition, file_ids in self._replaced[instant].items():
                 for file_id in file_ids:
                     found.setdefault((partition, file_id), instant.requested)
         return found
@@ -233,58 +261,32 @@ def load(storage: Storage, config: TableConfig) -> Timeline:
     for it that is not there: the table would look empty. (The usual one may be missing: a store
     without directories shows none before the first commit.)
     """
-    entries = storage.list(config.timeline_path)
-    if not entries and config.timeline_path not in _USUAL:
+    names = names_in(storage, config.timeline_path)
+    if not names and config.timeline_path not in _USUAL and not storage.list(config.timeline_path):
         raise CorruptTableError(
             f"{storage.root}/.hoodie/hoodie.properties",
             f"it says that the timeline is in {config.timeline_path}, and nothing is there.",
             "Correct hoodie.timeline.path; the usual value is timeline.",
         )
-    return from_names((e.name for e in entries if not e.is_dir), config)
+    known = remembered(storage.root, config.timeline_path)
+    return _remembered(storage, _of(listed(names, layout_of(config), known), config))
 
 
 def reload(storage: Storage, timeline: Timeline) -> Timeline:
     """The timeline now: one listing, what ``timeline`` has read is kept."""
-    entries = storage.list(timeline.config.timeline_path)
-    return timeline.refreshed(e.name for e in entries if not e.is_dir)
+    names = names_in(storage, timeline.config.timeline_path)
+    return _remembered(storage, timeline.refreshed(names))
 
 
 def from_names(names: Iterable[str], config: TableConfig) -> Timeline:
     """The timeline that a directory with these file names shows; foreign names are passed over."""
-    names = frozenset(names)
-    layout = layout_of(config)
-    furthest: dict[tuple[str, str], Instant] = {}
-    for name in sorted(names):
-        instant = layout.parse_instant(name)
-        if instant is None:
-            continue
-        # A savepoint has the requested time of the commit it keeps: the action is part of the key.
-        key = (instant.requested, completed_action(instant.action))
-        known = furthest.get(key)
-        if known is None or _further(instant, known):
-            furthest[key] = instant
-    instants = sorted(furthest.values(), key=lambda i: (order_key(i.requested), i.action))
-    return Timeline(tuple(instants), layout, config, _start(instants), names=names)
+    return _of(listed(names, layout_of(config)), config)
 
 
-def _further(new: Instant, old: Instant) -> bool:
-    if new.is_completed and old.is_completed:
-        # Two completions of one instant (a writer that lost contact) are two files on layout 2:
-        # the earlier one is when readers first saw it.
-        return new.completion_order < old.completion_order
-    return _RANK[new.state] > _RANK[old.state]
+def _of(found: Listed, config: TableConfig) -> Timeline:
+    return Timeline(found.selected.instants, layout_of(config), config, found.start, listed=found)
 
 
-def _is_write(instant: Instant) -> bool:
-    return instant.completes_as_write
-
-
-def _start(instants: Iterable[Instant]) -> str | None:
-    """The first write instant, pending ones too; cleans, rollbacks and savepoints don't count.
-
-    A savepointed commit stays active while later ones are archived around it, so it can't be the
-    start unless there is nothing else.
-    """
-    writes = [i.requested for i in instants if _is_write(i)]
-    kept = {i.requested for i in instants if i.traits.keeps and i.is_completed}
-    return next((w for w in writes if w not in kept), writes[0] if writes else None)
+def _remembered(storage: Storage, timeline: Timeline) -> Timeline:
+    remember(storage.root, timeline.config.timeline_path, timeline._listed)
+    return timeline

@@ -451,8 +451,7 @@ def _found_by_group(found: pa.Table) -> list[dict[str, Any]]:
 
 def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
     """Bytes on disk of one row: from the newest commit that wrote some, else guessed from memory."""
-    newest = sorted((i for i in target.timeline.completed()), reverse=True)
-    for instant in [i for i in newest if i.is_write][:3]:
+    for instant in target.timeline.writes()[:-4:-1]:
         stats = target.timeline.metadata(target.storage, instant).stats
         stats = tuple(s for s in stats if s.log_version is None)
         rows = sum(s.num_writes for s in stats)

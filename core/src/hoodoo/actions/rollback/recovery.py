@@ -240,9 +240,11 @@ def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
     has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
     start, and archiving looks once more before that changes.
     """
-    newest = max((i.requested for i in timeline.writes()), key=order_key, default="")
+    newest = next((i.requested for i in timeline.writes()[-1:]), "")
     found: set[str] = set()
-    for instant in timeline.completed():
+    for instant in timeline.others():
+        if not instant.is_completed:
+            continue
         if recent and newest and order_key(instant.completion_order) <= order_key(newest):
             continue
         if instant.traits.undoes:
@@ -250,4 +252,6 @@ def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
             with suppress(FileNotFoundError):
                 contents = timeline.contents(storage, instant)
                 found.update(contents.get(instant.traits.undid) or ())
+    if not found:
+        return found
     return found - {i.requested for i in timeline.instants if not i.traits.undoes}

@@ -64,6 +64,13 @@ def _list(answer: Any, ask: Ask, prefix: str = "", recursive: bool = False) -> l
     return answer
 
 
+@rule("StoreTraits.names")
+def _names(answer: Any, ask: Ask, folder: str) -> list[str]:
+    if not isinstance(answer, list) or not set(map(type, answer)) <= {str}:
+        raise Wrong(says(answer), "a list of names")
+    return answer
+
+
 @rule("Storage.scratch")
 def _scratch(answer: Any, ask: Ask) -> str:
     found = shapes.text(answer, "a local directory")

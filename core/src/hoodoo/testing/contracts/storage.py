@@ -24,7 +24,7 @@ import pyarrow as pa
 import pytest
 
 from hoodoo.errors import StorageError
-from hoodoo.storage.api import Storage, has_plain_files, is_shared
+from hoodoo.storage.api import Storage, has_plain_files, is_shared, names_in
 
 
 def race(count: int, run: Callable[[int], object]) -> list[object]:
@@ -295,6 +295,12 @@ class StorageContract:
             "b/10",
             "b/2/3",
         ]
+
+    def test_names_are_those_of_the_objects(self, storage: Storage) -> None:
+        for path in ("b/1", "b/2/3", "b/.x", "c"):
+            storage.put(path, b"1")
+        assert sorted(names_in(storage, "b")) == [".x", "1"]
+        assert names_in(storage, "nothing/here") == names_in(storage, "c") == []
 
     def test_list_takes_directories_not_text(self, storage: Storage) -> None:
         storage.put("ab/1", b"1")

@@ -6,6 +6,7 @@ Creation is a hard link, which is atomic and refuses an existing name on every P
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import shutil
@@ -186,6 +187,16 @@ class LocalStorage:
                     else:
                         found.append(entry)
         return sorted(found, key=attrgetter("path"))
+
+    def names(self, folder: str) -> builtins.list[str]:
+        """The names of the files in a directory; none of them is looked at, but links."""
+        with self._guard("listing", folder):
+            try:
+                scanned = os.scandir(self._directory(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            with scanned:
+                return [item.name for item in scanned if item.is_file()]
 
     def _children(self, directory: str) -> Iterator[Entry]:
         if temporaries.is_ours(directory):

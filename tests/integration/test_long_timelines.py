@@ -1,0 +1,48 @@
+"""A long timeline costs a process its names once: an upsert, and a table opened anew, parse what has come since."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pytest
+from hoodoo.timeline.layouts.base import TimelineLayout
+from hoodoo_standard.storage.local import LocalStorage
+
+from tests.bench.scale import fabricate
+
+
+def counts(path: str, monkeypatch: pytest.MonkeyPatch, commits: int, action: str) -> Counter[str]:
+    fabricate.with_commits(path, commits, action)
+    handle = hoodoo.open(path, fabricate.QUIET, engine="local")
+    handle.upsert(fabricate.rows(10))
+    found: Counter[str] = Counter()
+
+    def counted(owner: type[Any], name: str) -> None:
+        before = getattr(owner, name)
+
+        def call(self: Any, *args: Any, **named: Any) -> Any:
+            found[name] += 1
+            return before(self, *args, **named)
+
+        monkeypatch.setattr(owner, name, call)
+
+    counted(TimelineLayout, "parse_instant")
+    for name in ("names", "list", "get"):
+        counted(LocalStorage, name)
+    handle.upsert(fabricate.rows(10))
+    found["upsert"] = found["parse_instant"]
+    assert hoodoo.open(path, engine="local").read().to_arrow().num_rows == fabricate.ROWS
+    monkeypatch.undo()
+    return found
+
+
+@pytest.mark.parametrize("action", ["commit", "replacecommit"])
+def test_what_is_parsed_and_asked_does_not_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    few, many = (counts(str(tmp_path / f"{n}"), monkeypatch, n, action) for n in (30, 300))
+    assert few == many
+    assert many["upsert"] <= 12
