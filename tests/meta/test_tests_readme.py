@@ -48,5 +48,5 @@ def test_every_environment_is_told_and_exists() -> None:
     tox.read(REPO / "tox.ini", encoding="utf-8")
     there = {s.removeprefix("testenv:") for s in tox.sections() if s.startswith("testenv:")}
     table = TEXT.split("| environment |", 1)[1].split("\n\n", 1)[0]
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == there | {"tests"}
+    assert set(re.findall(r"^\| `([\w-]+)` \|", table, re.M)) == there | {"tests"}
     assert set(re.findall(r"environment `(\w+)`", TEXT)) <= there
