@@ -3,15 +3,71 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.errors import EngineError
+from hoodoo.errors import ConfigError, EngineError
 from hoodoo_spark import stream
 from hoodoo_spark.engine import SparkEngine
 from hoodoo_spark.streaming import sink
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
+
+
+def statements(spark: Any, table: hoodoo.Table, ids: list[int]) -> None:
+    """By predicate, on Spark's engine; ``ids`` are in the table."""
+    assert table.update({"fare": "7"}, where="id >= 200", engine="spark").updated == len(
+        [n for n in ids if n >= 200]
+    )
+    news = spark.createDataFrame([(ids[0], 70.0), (5000, 71.0)], "id long, fare double")
+    commit = (
+        table.merge(news, on="id")
+        .when_matched_update({"fare": "source.fare"})
+        .when_not_matched_insert(
+            {"id": "source.id", "city": "'c1'", "fare": "source.fare", "ts": "9"}
+        )
+        .execute()
+    )
+    assert (commit.updated, commit.inserted) == (1, 1)
+    hoodoo.sql("DELETE FROM t WHERE id = 5000", {"t": table}, spark=spark)
+    found = hoodoo.sql("SELECT count(*) AS n, max(fare) AS m FROM t", {"t": table}, spark=spark)
+    assert tuple(found.first()) == (len(ids), 99.5)
+    try:
+        table.delete(where=col("fare") > 1000)
+    except ConfigError as error:
+        assert "Spark Connect" in str(error)
+    else:
+        raise AssertionError("no error")
+    since = table.timeline().writes()[-2].requested
+    ops = [row.op for row in table.changes(since).to_spark(spark).collect()]
+    assert ops == ["delete"]
+    assert table.incremental(since).to_spark(spark).count() == 0
+
+
+def writes(spark: Any, table: hoodoo.Table, rides: Any) -> None:
+    """By the data source, and views."""
+    view = hoodoo.spark_view("rides", table, spark)
+    before = spark.sql("SELECT count(*) FROM rides").first()[0]
+    some = rides.where("id < 10").selectExpr("id + 7000 AS id", "city", "1D AS fare", "3L AS ts")
+    some.write.format("hoodoo").mode("append").save(table.path)
+    assert spark.sql("SELECT count(*) FROM rides").first()[0] == before + 10
+    kinds = {"hoodie.datasource.write.operation": "delete"}
+    some.write.format("hoodoo").options(**kinds).mode("append").save(table.path)
+    some.where("city = 'c1'").write.format("hoodoo").option("operation", "insert_overwrite").mode(
+        "append"
+    ).save(table.path)
+    assert table.read(["id"], pc.field("city") == "c1").count() == some.where("city = 'c1'").count()
+    spark.sql(
+        f"CREATE TABLE of_catalog USING hoodoo LOCATION '{table.path.removeprefix('file://')}'"
+    )
+    spark.sql(
+        "INSERT INTO of_catalog SELECT id + 10000, city, fare, ts FROM of_catalog WHERE id > 6999"
+    )
+    assert spark.sql("SELECT count(*) FROM of_catalog WHERE id > 16999").first()[0] > 0
+    spark.sql("DROP TABLE of_catalog")
+    view.drop()
 
 
 def main(home: str) -> None:
@@ -49,6 +105,8 @@ def main(home: str) -> None:
         source = spark.read.format("hoodoo").load(path)
         assert sorted(row["id"] for row in source.collect()) == expected
         source.limit(5).write.format("hoodoo").mode("append").save(path)
+        statements(spark, table, expected)
+        writes(spark, table, rides)
     out = f"{home}/out"
     query = (
         spark.readStream.format("hoodoo")
@@ -60,7 +118,7 @@ def main(home: str) -> None:
         .start(out)
     )
     query.awaitTermination()
-    assert hoodoo.open(out).read().count() == 282
+    assert hoodoo.open(out).read().count() == hoodoo.open(f"{home}/COPY_ON_WRITE").read().count()
     for call in (SparkEngine(spark).meter, lambda: sink(out)(rides, 1)):
         try:
             call()
