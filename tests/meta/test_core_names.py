@@ -36,6 +36,7 @@ WORDS = {
     "locate",
     "record_keys",
     "size",
+    "table",
 }
 # Families whose members are called by their names from methods of the same name.
 BY_METHOD = {"command", "function", "report"}
