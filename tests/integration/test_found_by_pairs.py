@@ -301,3 +301,31 @@ def test_a_key_is_located_in_each_of_its_partition_paths(tmp_path: Path, index: 
         places = [(p["record_key"], p["partition_path"]) for p in found.locate(["a"]).to_pylist()]
         assert sorted(places) == [("a", "x"), ("a", "y")]
         found.switch_index("partitioned_record_index")
+
+
+@pytest.mark.parametrize("scaling", ["file_groups", "bucket_groups"])
+@pytest.mark.parametrize("goes", ["clustering", "insert_overwrite"])
+def test_a_growing_index_forgets_what_is_replaced(tmp_path: Path, goes: str, scaling: str) -> None:
+    """Rows that were marked as deleted: no index was told of them, as they might lose to the stored ones. When their
+    file group went, their keys stayed in a growing index, and the next write of such a key could not be made."""
+    options = {"hoodoo.index.scaling": scaling, "hoodie.compact.inline": "false"}
+    found = table(
+        tmp_path,
+        index="growing_record_index",
+        table_type="MERGE_ON_READ",
+        ordering="w",
+        options=options,
+    )
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1), ("c", "x", 1)))
+    gone = rows(("a", "x", 2)).append_column("_hoodie_is_deleted", pa.array([True]))
+    found.upsert(gone)
+    found.compact()
+    if goes == "clustering":
+        found.upsert(rows(("d", "x", 1)))
+        found.cluster(columns="k")
+    else:
+        found.insert_overwrite(rows(("b", "x", 1)))
+    left = stored(found)
+    found.upsert(rows(("a", "x", 3)))
+    assert stored(found) == sorted([*left, ("a", "x", 3)])
+    assert not found.verify().findings

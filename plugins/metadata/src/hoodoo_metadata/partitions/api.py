@@ -22,7 +22,7 @@ from hoodoo_metadata.column_stats.from_files import columns_of
 from hoodoo_metadata.commit import PendingDeltaCommit
 from hoodoo_metadata.deltas import Delta
 from hoodoo_metadata.file_index.deltas import FileChange
-from hoodoo_metadata.layout import RECORD_INDEX, VIRTUAL_INDEXES
+from hoodoo_metadata.layout import OWN_INDEXES, RECORD_INDEX
 from hoodoo_metadata.record_index.replaced import told_rows
 from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import MetadataTable
@@ -81,7 +81,7 @@ class Work:
         if keys is None:
             return None
         # Nobody noted all deleted rows: the index knows keys that no file holds.
-        index = next((p for p in (RECORD_INDEX, *VIRTUAL_INDEXES) if p in self.kept), None)
+        index = next((p for p in (RECORD_INDEX, *OWN_INDEXES) if p in self.kept), None)
         if _outlasts(self.table.data.config) and index is not None and keys.replaced:
             gone, engine, partition = keys.replaced, keys.table.engine, index
             return keys.with_deleted(
