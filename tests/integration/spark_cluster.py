@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pyspark
@@ -50,6 +51,25 @@ def submit(
     own: Path | None = None,
 ) -> str:
     """Run ``script`` with spark-submit in ``folder`` (or ``own``); its standard output. Fails with Spark's log."""
+    with submitted(folder, master, script, *arguments, conf=conf, path=path, own=own) as process:
+        out, _ = process.communicate(timeout=2 * PATIENCE)
+    said = (folder / "submit.log").read_text()
+    # Spark's own lines are many; those of the script begin here.
+    assert process.returncode == 0, f"{out}\n{said[said.find('Traceback') :][:6000]}"
+    return out
+
+
+@contextmanager
+def submitted(
+    folder: Path,
+    master: str,
+    script: Path,
+    *arguments: str,
+    conf: Mapping[str, str] | None = None,
+    path: str = "",
+    own: Path | None = None,
+) -> Iterator[subprocess.Popen[str]]:
+    """The same, as it runs, with all its processes in a group of their own; what is left of them is ended."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -61,16 +81,19 @@ def submit(
     command = [str(home(folder) / "bin/spark-submit"), "--master", master]
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
-    log = folder / "submit.log"
-    with log.open("wb") as errors:
-        done = subprocess.run(
+    with (folder / "submit.log").open("wb") as errors:
+        process = subprocess.Popen(
             [*command, str(script), *arguments], cwd=own or folder, env=environment(folder, path, own),
-            stdout=subprocess.PIPE, stderr=errors, text=True, timeout=2 * PATIENCE,
+            stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True,
         )  # fmt: skip
-    said = log.read_text()
-    # Spark's own lines are many; those of the script begin here.
-    assert done.returncode == 0, f"{done.stdout}\n{said[said.find('Traceback') :][:6000]}"
-    return done.stdout
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 @contextmanager
