@@ -31,6 +31,7 @@ from hoodoo.options.kinds import (
     Text,
     Whole,
 )
+from hoodoo_standard.options import LeftOut
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 ROWS = pa.table([[1, 2], ["oslo", "rome"], [1, 1]], schema=SCHEMA)
@@ -79,6 +80,7 @@ WRONG: dict[type, Callable[[Any], list[str]]] = {
     Names: _no_names,
     Pattern: lambda kind: ["(", "[", "*", "(?P<a"],
     Text: lambda kind: [] if kind.empty else [""],
+    LeftOut: lambda kind: ["rome,8;oslo,2", "any text"],
 }
 
 
@@ -128,6 +130,7 @@ RIGHT: dict[type, Callable[[Any], list[str]]] = {
     Names: lambda kind: [",".join(kind.of or "abc"), " , ".join(kind.of or "abc")],
     Pattern: lambda kind: ["2024/.*", ",", "a|b"],
     Text: lambda kind: ["any text"],
+    LeftOut: lambda kind: ["", " "],
 }
 
 

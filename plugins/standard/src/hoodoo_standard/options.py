@@ -167,7 +167,7 @@ MOST_BUCKETS = Option(
 )  # fmt: skip
 
 
-class _LeftOut(Kind[str]):
+class LeftOut(Kind[str]):
     """No text: Hudi's option says where rows lie, and a writer that passes over it doubles keys."""
 
     def parse(self, text: str) -> str:
@@ -185,7 +185,7 @@ class _LeftOut(Kind[str]):
 PATH_BUCKETS = Option(
     "hoodie.bucket.index.partition.expressions",
     "Numbers of buckets by partition path, as Spark Hudi may have them: refused.",
-    kind=_LeftOut(),
+    kind=LeftOut(),
 )
 BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_BUCKETS)
 
