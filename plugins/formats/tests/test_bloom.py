@@ -123,6 +123,14 @@ def test_rows_of_the_dynamic_filter(count: int) -> None:
     assert bloom.parse(built).might_contain(chunks).false_count == 0
 
 
+def test_bits_that_share_a_byte() -> None:
+    """Many keys of one block in few bytes, and blocks of several lengths one after the other."""
+    keys = [f"key-{i}" for i in range(1500)]
+    chunks = pa.chunked_array([keys[:3], keys[3:1400], keys[1400:]], pa.string())
+    built = bloom.build(chunks, BloomOptions(entries=1500, fpp=0.2))
+    assert built == reference(keys, 1500, 0.2, 1500)
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()])
 def test_all_kinds_of_strings(kind: pa.DataType) -> None:
     keys = ["a", "bb", "é", "long enough for several words", ""]

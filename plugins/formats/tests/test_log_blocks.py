@@ -118,7 +118,7 @@ def test_decoding_says_which_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("change_data", "hold changes"), ("orc", "family log_block")]
+    ("name", "says"), [("change_data", "contain changes"), ("orc", "family log_block")]
 )
 def test_a_table_takes_formats_of_rows_alone(tmp_path: Path, name: str, says: str) -> None:
     schema = pa.schema([("id", pa.int64())])

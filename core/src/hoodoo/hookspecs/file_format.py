@@ -148,6 +148,37 @@ class BaseFileFormat(Protocol):
         its keys may be carried over, if no row is written as ``known`` that isn't in it."""
 
 
+class InPlaceWriter(BaseFileWriter, Protocol):
+    """Writes a base file that has rows of the one which it replaces in their old places, so that what does not change
+    can be copied as it is stored. Rows that are written besides come between the parts."""
+
+    @property
+    def parts(self) -> Sequence[BaseFileReader]:
+        """The rows of each part of the file that is replaced (row groups)."""
+
+    def keep(self, part: int, at: pa.Array | None = None, rows: pa.Table | None = None) -> None:
+        """The rows of the part of this number, but in the places ``at`` (ascending, from 0) those of ``rows``, whose
+        keys are the stored ones. Columns that ``rows`` lacks stay as they are. Each part at most once, in order."""
+
+
+@runtime_checkable
+class RewritesInPlace(Protocol):
+    """Optional for a :class:`BaseFileFormat`: a file that replaces another one can have parts of it as they are. Without
+    it all rows are read and written."""
+
+    def in_place(
+        self,
+        local: str,
+        schema: pa.Schema,
+        expected_rows: int | None,
+        base: BaseFileReader,
+        constants: Mapping[str, str],
+    ) -> InPlaceWriter | None:
+        """Start a file at ``local``, as :meth:`BaseFileFormat.writer` does; ``constants``: columns of strings with one
+        value in all rows of parts that are kept. ``base`` is open until the file is closed. None where it is better
+        written anew."""
+
+
 @frozen
 class ColumnBounds:
     """What a base file holds in one column.
@@ -232,7 +263,7 @@ class StoresFilters(Protocol):
     """Optional for a :class:`BaseFileFormat`: filters of record keys can be stored elsewhere than in the files."""
 
     def stored_filter(self, storage: Storage, path: str) -> StoredFilter | None:
-        """Of the keys of the base file ``path``, as it has it or made anew; None where it holds no keys."""
+        """Of the keys of the base file ``path``, as it has it or rebuilt; None where it holds no keys."""
 
     def opened_filter(self, stored: StoredFilter) -> MembershipFilter:
         """``stored`` again. CorruptTableError for one that can't be read."""
@@ -246,12 +277,13 @@ FAMILY = Family(
     Names are those of ``hoodie.table.base.file.format``. The factory returns a
     :class:`BaseFileFormat`.""",
     (BaseFileFormat,),
-    optional=(FormatTraits, HasColumnRanges, HasBaseRanges, StoresFilters),
+    optional=(FormatTraits, HasColumnRanges, HasBaseRanges, StoresFilters, RewritesInPlace),
     lacking={"plain_parquet": Optional(False)},
     parts={
         "reader": (BaseFileReader, KnowsKeys, FindsValues, KnowsNulls),
         "membership_filter": (MembershipFilter,),
         "writer": (BaseFileWriter,),
+        "in_place_writer": (InPlaceWriter,),
     },
     travels=True,
 )

@@ -15,14 +15,21 @@ from attrs import Factory, define, evolve, frozen
 
 from hoodoo.hookspecs.change_log import ChangeLog, ChangeLogFormat
 from hoodoo.hookspecs.engine import PART, SLOT
-from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
+from hoodoo.hookspecs.file_format import (
+    BaseFileFormat,
+    BaseFileReader,
+    BaseFileWriter,
+    InPlaceWriter,
+    RewritesInPlace,
+)
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.ops import OP, PUT
+from hoodoo.merge.pairs import flat, needed_columns
 from hoodoo.model.change_data import STATS, SUFFIX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile, path_of
-from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
+from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY
 from hoodoo.produce.columns import SEQ
 from hoodoo.produce.key_changes import KeyChanges
 from hoodoo.produce.markers import CREATE, MERGE
@@ -80,15 +87,30 @@ class MergeFile:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
                 output = self._output(writer, target, counts)
                 output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
+                size = writer.close()
             else:
                 log, noted = self._log(stack)
                 with self.file_format.reader(self.storage, target["base_path"]) as base:
                     # At the most: which of them are updates is known at the end only.
                     expected = base.num_rows + rows.num_rows
-                    writer = self.file_format.writer(local, self.schema, expected, base)
+                    placed = None
+                    if log is None and isinstance(self.file_format, RewritesInPlace):
+                        named = {FILE_NAME: target["file_name"]}
+                        placed = self.file_format.in_place(
+                            local, self.schema, expected, base, named
+                        )
+                    writer = placed or self.file_format.writer(local, self.schema, expected, base)
                     output = self._output(writer, target, counts)
-                    self._merge(rows, lacking, base, output, log)
-            size = writer.close()
+                    waiting = self._waiting(rows, lacking)
+                    if placed is None:
+                        self._merge(waiting, base, output, log)
+                    else:
+                        self._replace(waiting, lacking, placed, output)
+                    fresh = waiting.rest()
+                    output.insert(fresh)
+                    if log is not None:
+                        log.inserted(fresh)
+                    size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
             partition, name = target["partition_path"], target["file_name"]
@@ -120,16 +142,14 @@ class MergeFile:
         size = self.pending.put_sized(self.storage, partition, file.name, local, CREATE, size)
         return {file.path: size}
 
-    def _merge(
-        self,
-        rows: pa.Table,
-        lacking: list[str],
-        base: BaseFileReader,
-        output: _Output,
-        log: ChangeLog | None,
-    ) -> None:
+    def _waiting(self, rows: pa.Table, lacking: list[str]) -> KeyJoin:
         absent = {name: np.ones(rows.num_rows, bool) for name in lacking}
-        waiting = KeyJoin(rows, self.merger, absent, _ASIDE)
+        return KeyJoin(rows, self.merger, absent, _ASIDE)
+
+    def _merge(
+        self, waiting: KeyJoin, base: BaseFileReader, output: _Output, log: ChangeLog | None = None
+    ) -> None:
+        """The stored rows of ``base``, or those in their place."""
         for stored in read_stored(base, self.schema):
             if not self.matches:
                 output.keep(stored)
@@ -144,10 +164,28 @@ class MergeFile:
                     if log is not None:
                         log.updated(before, met.winners)
                         log.deleted(gone)
-        fresh = waiting.rest()
-        output.insert(fresh)
-        if log is not None:
-            log.inserted(fresh)
+
+    def _replace(
+        self, waiting: KeyJoin, lacking: list[str], writer: InPlaceWriter, output: _Output
+    ) -> None:
+        """As :meth:`_merge`, with rows in the places of those that they replace."""
+        seen = needed_columns(self.merger, waiting.rows.schema)
+        looked_at = pa.schema([f for f in self.schema if f.name in seen])
+        for number, part in enumerate(writer.parts):
+            keys = [b.column(0) for b in part.batches([RECORD_KEY])] if self.matches else []
+            at = flat(waiting.places(pa.chunked_array(keys, pa.string())))
+            if at.null_count == len(at):
+                writer.keep(number)
+                output.counts.kept += part.num_rows
+                continue
+            places, winners, whole = waiting.replacing(read_stored(part, looked_at), at)
+            if pc.any(pc.not_equal(winners.column(OP), PUT)).as_py():  # null where nobody wins
+                self._merge(waiting, part, output)  # rows go: those behind them move
+                continue
+            made = output.made(winners)
+            writer.keep(number, places, made if whole else made.drop_columns(lacking))
+            output.counts.updates += made.num_rows
+            output.counts.kept += part.num_rows - made.num_rows
 
 
 @define
@@ -177,12 +215,14 @@ class _Output:
         self.counts.deletes += deleted
 
     def _add(self, rows: pa.Table, known: bool) -> None:
-        if not rows.num_rows:
-            return
+        if rows.num_rows:
+            self.writer.write(self.made(rows), known)
+
+    def made(self, rows: pa.Table) -> pa.Table:
+        """``rows`` as they are stored."""
         start = self.counts.inserts + self.counts.updates
         name, slot = self.target["file_name"], self.target["slot"]
-        made = stored_rows(rows, self.schema, self.instant, name, slot, start)
-        self.writer.write(made, known)
+        return stored_rows(rows, self.schema, self.instant, name, slot, start)
 
 
 def _stat(target: dict[str, Any], path: str, counts: _Counts, size: int) -> WriteStat:

@@ -56,6 +56,13 @@ BLOOM_MOST = Option(
     kind=Whole(1),
 )
 
+COPY_UNCHANGED = Option(
+    "hoodoo.parquet.copy.unchanged",
+    "Where a base file is replaced, copy the columns and row groups of it that do not change; false: encode all anew.",
+    "true",
+    kind=FLAG,
+)
+
 PARQUET_OPTIONS: tuple[Option, ...] = (
     CODEC,
     BLOCK_SIZE,
@@ -66,4 +73,5 @@ PARQUET_OPTIONS: tuple[Option, ...] = (
     BLOOM_FPP,
     BLOOM_ENTRIES,
     BLOOM_MOST,
+    COPY_UNCHANGED,
 )

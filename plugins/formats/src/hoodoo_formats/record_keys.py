@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -84,14 +84,29 @@ class KeyStats:
             keys = keys.drop_null()
         if not len(keys):
             return
-        found = min_max(keys)
-        if found is not None:
-            self.low = found[0] if self.low is None else min(self.low, found[0], key=java_order)
-            self.high = found[1] if self.high is None else max(self.high, found[1], key=java_order)
+        self.reach(min_max(keys))
         if self.options is not None and not (known and self.started):
             # A copy of the keys alone: the batch they came in may share one allocation with all its
             # columns, which a slice would keep alive.
             self._keys.append(pa.concat_arrays([keys, pa.array([], keys.type)]))
+
+    def outgrows(self, base: HasFooter) -> bool:
+        """Whether the filter that was started, that of ``base``, is too small for the rows that have come."""
+        if self.started is None or self.rows <= base.num_rows:
+            return False
+        return KeyStats.carried(base.metadata, self.options, self.rows) is None
+
+    def restart(self, stored: Iterable[pa.Array]) -> None:
+        """Give up the filter that was started, and build one of its keys, ``stored``, and of those that came."""
+        self.started = None
+        self._keys += (keys.drop_null() for keys in stored)
+
+    def reach(self, ends: tuple[str, str] | None) -> None:
+        """The file has keys from the one to the other."""
+        if ends is not None:
+            low, high = ends
+            self.low = low if self.low is None else min(self.low, low, key=java_order)
+            self.high = high if self.high is None else max(self.high, high, key=java_order)
 
     @property
     def filter_bytes(self) -> int:

@@ -54,3 +54,17 @@ def hoodoo_log_blocks() -> Iterable[Registration]:
             summary="Logs of change data: what a commit did to rows, as Avro.",
         ),
     ]
+
+
+@hookimpl(optionalhook=True)
+def hoodoo_inspectors() -> Iterable[Registration]:
+    module = "hoodoo_formats.inspectors"
+    return [
+        Registration(
+            "log", f"{module}.log:LogInspector.from_settings", summary="log files",
+        ),
+        Registration(
+            "parquet", f"{module}.parquet:ParquetInspector.from_settings",
+            summary="base files, and other Parquet files",
+        ),
+    ]  # fmt: skip

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -33,6 +34,7 @@ from hoodoo.hookspecs.file_format import (
     HasBaseRanges,
     HasColumnRanges,
     KnowsNulls,
+    RewritesInPlace,
     StoresFilters,
     key_filter,
     key_range,
@@ -95,6 +97,11 @@ def rows(schema: pa.Schema, count: int, start: int = 0) -> pa.Table:
         else:
             columns.append(plain.cast(between).cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _named(table: pa.Table) -> pa.Table:
+    at = table.schema.get_field_index("_hoodie_file_name")
+    return table.set_column(at, table.schema.field(at), pa.array(["placed"] * table.num_rows))
 
 
 def _with_dictionaries(table: pa.Table) -> pa.Table:
@@ -195,6 +202,67 @@ class FileFormatContract:
             found = pa.Table.from_batches(list(reader.batches()), schema)
         expected = pa.concat_tables([old, new])
         assert found.combine_chunks().equals(expected.combine_chunks())
+
+    def test_parts_of_a_file_that_are_kept(
+        self, file_format: BaseFileFormat, storage: Storage
+    ) -> None:
+        """Rows stay in their places or get others, parts are left out, and rows come between them."""
+        if not isinstance(file_format, RewritesInPlace):
+            return
+        own = self._schema()
+        schema = own.append(pa.field("filling", pa.binary()))
+        draw = random.Random(1).randbytes  # a file that is large enough to be worth it
+        filling = pa.array([draw(1800) for _ in range(2400)])
+        old = rows(own, 2400).append_column(schema.field("filling"), filling)
+        name = f"old-0_0-0-0_20250101000000000{file_format.extension}"
+        local = os.path.join(storage.scratch(), "old")
+        first = file_format.writer(local, schema)
+        for start in range(0, 2400, 400):
+            first.write(old.slice(start, 400))
+            first.flush()
+        first.close()
+        assert storage.put_file_if_absent(name, local)
+        local, named = os.path.join(storage.scratch(), "placed"), {"_hoodie_file_name": "placed"}
+        with file_format.reader(storage, name) as base:
+            writer = file_format.in_place(local, schema, 2430, base, named)
+            if writer is None:  # better written anew, it says
+                return
+            counts = [part.num_rows for part in writer.parts]
+            assert sum(counts) == 2400
+            expected, start = [], 0
+            for number, part in enumerate(writer.parts):
+                stored = old.slice(start, counts[number])
+                start += counts[number]
+                keys = [key for b in part.batches([RECORD_KEY]) for key in b.column(0).to_pylist()]
+                assert keys == stored[RECORD_KEY].to_pylist()
+                if number % 3 == 2:  # some of its rows go
+                    writer.write(_named(stored.slice(3)), known=True)
+                    expected.append(stored.slice(3))
+                elif number % 3 == 1:
+                    writer.keep(number)
+                    expected.append(stored)
+                else:
+                    at = list(range(0, len(stored), 7))
+                    came = rows(own, len(at), start=9000 + number)
+                    place = own.get_field_index(RECORD_KEY)
+                    came = came.set_column(place, RECORD_KEY, stored[RECORD_KEY].take(at))
+                    writer.keep(number, pa.array(at), _named(came))  # it lacks a column
+                    whole = came.append_column(schema.field("filling"), stored["filling"].take(at))
+                    order = [
+                        len(stored) + place // 7 if place % 7 == 0 else place
+                        for place in range(len(stored))
+                    ]
+                    expected.append(pa.concat_tables([stored, whole]).take(order))
+            more = rows(own, 30, start=5000)
+            more = more.append_column(schema.field("filling"), pa.nulls(30, pa.binary()))
+            writer.write(_named(more))
+            expected.append(more)
+            assert writer.close() == os.path.getsize(local)
+        assert storage.put_file_if_absent("placed" + file_format.extension, local)
+        with file_format.reader(storage, "placed" + file_format.extension) as reader:
+            found = pa.Table.from_batches(list(reader.batches()), schema).combine_chunks()
+            assert found.equals(_named(pa.concat_tables(expected)).combine_chunks())
+            _check_keys(reader, found[RECORD_KEY])
 
     def test_encoded_batches_hold_the_same_values(
         self, file_format: BaseFileFormat, storage: Storage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from attrs import Factory, frozen
@@ -16,6 +16,8 @@ from hoodoo.storage.api import Storage
 from hoodoo_formats import bloom
 from hoodoo_formats import options as keys
 from hoodoo_formats.bloom import BloomFilter, BloomOptions
+from hoodoo_formats.parquet import in_place
+from hoodoo_formats.parquet.in_place import InPlaceWriter
 from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
@@ -40,7 +42,7 @@ class ParquetFormat:
     def from_settings(settings: OptionSource) -> ParquetFormat:
         """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
         ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
-        bloom filter's. Raises ConfigError for a value that is not usable."""
+        bloom filter's; ``hoodoo.parquet.copy.unchanged``. Raises ConfigError for a value that is not usable."""
         codec = keys.CODECS[settings.value(keys.CODEC)]
         return ParquetFormat(
             WriterOptions(
@@ -50,6 +52,7 @@ class ParquetFormat:
                 block_bytes=settings.value(keys.BLOCK_SIZE),
                 page_bytes=settings.value(keys.PAGE_SIZE),
                 dictionary=settings.value(keys.DICTIONARY),
+                copies=settings.value(keys.COPY_UNCHANGED),
                 bloom=BloomOptions.from_settings(settings) if _wants_bloom(settings) else None,
                 key_stats=settings.value(POPULATE)
                 or RECORD_KEY in (settings.given(KEPT_META) or ()),
@@ -72,6 +75,21 @@ class ParquetFormat:
             base = None
         keys = KeyStats.begin(self.options.bloom, expected_rows, base)
         return ParquetWriter(local, schema, self.options, keys if self.options.key_stats else None)
+
+    def in_place(
+        self,
+        local: str,
+        schema: pa.Schema,
+        expected_rows: int | None,
+        base: BaseFileReader,
+        constants: Mapping[str, str],
+    ) -> InPlaceWriter | None:
+        """Start a file at ``local`` that has most of ``base`` as it is; None where that does not pay."""
+        if not self.options.copies or not isinstance(base, ParquetReader):
+            return None
+        if base.chunk_bytes() < in_place.COPIED_FROM:
+            return None
+        return in_place.begin(local, schema, self.options, base, constants)
 
     def base_ranges(self, storage: Storage, path: str, columns: Sequence[str]) -> BaseRanges:
         """From the footer alone. Raises CorruptTableError naming ``path``."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from contextlib import suppress
+from functools import cached_property, reduce
 from itertools import combinations
 from operator import and_
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
@@ -23,6 +25,8 @@ from hoodoo.storage.together import at_once
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import SIMPLE, BloomFilter
+from hoodoo_formats.parquet import footer
+from hoodoo_formats.parquet.chunks import Layout
 
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
@@ -30,6 +34,8 @@ _FOOTER_BYTES = 1 << 30
 _BUFFER_BYTES = 1 << 18
 # Across a network each piece is a request.
 _FAR_BUFFER_BYTES = 4 << 20
+# Of a whole file that is copied.
+_COPIED_BYTES = 8 << 20
 # A batch is about this long. Measured on a TPC-H lineitem file: batches of 131,072 rows are decoded in
 # 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
 _BATCH_BYTES = 32 << 20
@@ -65,8 +71,10 @@ class ParquetReader:
 
     def __init__(self, storage: Storage, path: str) -> None:
         self._obj = f"base file {path}"
-        self._storage, self._path = storage, path
+        self._path = path
         self._footer: dict[bytes, bytes] | None = None
+        self._far = at_once(storage) > 1
+        self._coded: pq.ParquetFile | None = None
         self._file = open_named(storage, path, self._obj)
         try:
             self._parquet = self._open()
@@ -85,7 +93,7 @@ class ParquetReader:
         return pq.ParquetFile(
             self._file,
             pre_buffer=False,
-            buffer_size=_BUFFER_BYTES if at_once(self._storage) < 2 else _FAR_BUFFER_BYTES,
+            buffer_size=_FAR_BUFFER_BYTES if self._far else _BUFFER_BYTES,
             coerce_int96_timestamp_unit="us",
             thrift_string_size_limit=_FOOTER_BYTES,
             **more,
@@ -101,8 +109,8 @@ class ParquetReader:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """The footer's key-value metadata, decoded anew at each call."""
-        found = self._parquet.metadata.metadata or {}
+        """The footer's key-value metadata, decoded again at each call."""
+        found = self._parquet.metadata.metadata or {} if self._footer is None else self._footer
         return {
             k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in found.items()
         }
@@ -172,6 +180,89 @@ class ParquetReader:
         if where is None and rows != self.num_rows:  # a damaged footer has no checksum
             raise self._corrupt(f"its row groups have {rows} rows, its footer says {self.num_rows}")
 
+    def part_batches(
+        self,
+        number: int,
+        columns: Sequence[str] | None = None,
+        batch_rows: int | None = None,
+        encoded: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """:meth:`batches` of one row group. Only after :meth:`layout`. Raises CorruptTableError where they have
+        other rows than the row group: columns are asked for one by one, and would not fit together."""
+        rows, wanted = 0, self._parquet.metadata.row_group(number).num_rows
+        for batch in self._batches(columns, [number], batch_rows, encoded):
+            rows += batch.num_rows
+            yield batch
+        if rows != wanted:
+            raise self._corrupt(f"row group {number} has {rows} rows, its footer says {wanted}")
+
+    def size(self) -> int:
+        """Bytes of the file."""
+        return int(self._file.size())
+
+    @property
+    def writer(self) -> str:
+        """The program that wrote it."""
+        return str(self._parquet.metadata.created_by)
+
+    @property
+    def leaves(self) -> int:
+        """Columns of a row group, those within others too."""
+        return int(self._parquet.metadata.num_columns)
+
+    def chunk_bytes(self) -> int:
+        """Bytes of a column chunk, on average."""
+        return self.size() // max(1, self._parquet.metadata.num_row_groups * self.leaves)
+
+    def groups(self) -> Sequence[tuple[int, int]]:
+        """Rows and bytes before compression of each row group."""
+        metadata = self._parquet.metadata
+        found = (metadata.row_group(n) for n in range(metadata.num_row_groups))
+        return [(group.num_rows, group.total_byte_size) for group in found]
+
+    def bring(self, local: str) -> None:
+        """Read from a copy at ``local`` from now on, if the file lies across a network: who reads it column by column
+        reads some bytes twice. The copy has no name any more when this returns, and goes with the reader."""
+        if not self._far:
+            return
+        try:
+            with pa.OSFile(local, "wb") as sink:
+                size, at = self.size(), 0
+                while at < size:
+                    piece = self._file.read_at(min(_COPIED_BYTES, size - at), at)
+                    if not len(piece):
+                        raise OSError("it ends before its footer")
+                    sink.write(piece)
+                    at += len(piece)
+            near = pa.OSFile(local)
+        except OSError as error:
+            raise StorageError(
+                self._obj,
+                f"it could not be copied to {local} ({error}).",
+                "Check space and permissions of the directory; nothing was published.",
+            ) from error
+        finally:
+            with suppress(OSError):
+                os.unlink(local)
+        self._file.close()
+        self._file, self._far, self._coded = near, False, None
+        self._parquet = self._open(metadata=self._parquet.metadata)
+
+    def layout(self) -> Layout:
+        """Where the file has its column chunks. Raises NoFooter where they can't be copied.
+
+        Whoever asks reads column by column. Arrow copies the texts of the footer, such as the bloom filter,
+        for each read (9 ms where it had 5 MB), so they are left out from now on.
+        """
+        self._texts(record_keys.FILTER)  # noted
+        found = Layout.of(self._file)
+        lean = pa.BufferReader(footer.MAGIC + footer.serialized(found.without_texts()))
+        try:
+            self._parquet, self._coded = self._open(metadata=pq.read_metadata(lean)), None
+        except _BROKEN as error:
+            raise self._corrupt(error) from error
+        return found
+
     def batches_near(
         self, column: str, values: pa.Array | pa.ChunkedArray
     ) -> Iterator[pa.RecordBatch]:
@@ -187,8 +278,7 @@ class ParquetReader:
         encoded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         rows = self._batch_rows() if batch_rows is None else batch_rows
-        known = frozenset(self._schema.names)
-        names = [n for n in columns if n in known] if columns is not None else None
+        names = [n for n in columns if n in self._names] if columns is not None else None
         if names == [] or not self._schema.names:
             yield from self._empty_rows(groups, rows)
             return
@@ -196,7 +286,8 @@ class ParquetReader:
             self._schema if names is None else pa.schema([self._schema.field(n) for n in names])
         )
         try:
-            kept = self._dictionaries(wanted) if encoded else []
+            repeated = self.dictionaries if encoded else frozenset()
+            kept = [n for n in wanted.names if n in repeated]
             for batch in self._as_dictionaries(kept).iter_batches(
                 batch_size=rows, row_groups=groups, columns=names, use_threads=False
             ):
@@ -213,13 +304,18 @@ class ParquetReader:
         each = max(1, size // max(1, metadata.num_rows))
         return min(max(_BATCH_BYTES // each, _MIN_BATCH), _MAX_BATCH)
 
-    def _dictionaries(self, schema: pa.Schema) -> list[str]:
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self._schema.names)
+
+    @cached_property
+    def dictionaries(self) -> frozenset[str]:
         """The columns of text that are dictionary encoded, by and large, in all row groups.
 
         Told by their size: where a dictionary grew too large, plain values followed, which take four
         bytes and more. Arrow can't read other encodings as dictionaries at all.
         """
-        text = {f.name for f in schema if pa.types.is_string(f.type)} - {RECORD_KEY}
+        text = {f.name for f in self._schema if pa.types.is_string(f.type)} - {RECORD_KEY}
         metadata = self._parquet.metadata
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
@@ -231,12 +327,16 @@ class ParquetReader:
                     and chunk.total_uncompressed_size < 2.5 * chunk.num_values
                 ):
                     text.discard(chunk.path_in_schema)
-        return sorted(text)
+        return frozenset(text)
 
     def _as_dictionaries(self, names: Sequence[str]) -> pq.ParquetFile:
         if not names:
             return self._parquet
-        return self._open(read_dictionary=list(names), metadata=self._parquet.metadata)
+        if self._coded is None:  # to open it takes time in proportion to its columns
+            self._coded = self._open(
+                read_dictionary=sorted(self.dictionaries), metadata=self._parquet.metadata
+            )
+        return self._coded
 
     def _empty_rows(self, groups: Sequence[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
         rows = sum(self._parquet.metadata.row_group(i).num_rows for i in groups)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +29,8 @@ _LEAST_PAGE = 64
 @frozen
 class WriterOptions:
     """``block_bytes`` bounds a row group by its size in memory; ``bloom`` None: no bloom filter;
-    ``key_stats`` False: nothing about record keys in the footer (virtual keys)."""
+    ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column chunks may be
+    copied from the file that is replaced."""
 
     table_name: str = ""
     codec: str = "zstd"
@@ -38,6 +40,7 @@ class WriterOptions:
     dictionary: bool = True
     bloom: BloomOptions | None = Factory(BloomOptions)
     key_stats: bool = True
+    copies: bool = True
 
 
 class ParquetWriter:
@@ -87,25 +90,29 @@ class ParquetWriter:
         if self._file is not None and self._stored is not None:
             return self._file, self._stored
         self._stored = stored = stored_schema(self._schema, self._pending)
-        distinct = [name for name in DISTINCT if name in stored.names]
-        dictionaries: list[str] | bool = False
-        if self._options.dictionary:
-            dictionaries = dictionary_leaves(stored, self._pending, distinct)
         try:
             self._sink = pa.OSFile(self._local, "wb")
             self._file = pq.ParquetWriter(
-                self._sink,
-                stored,
-                compression=self._options.codec,
-                compression_level=self._options.level,
-                use_dictionary=dictionaries,
-                column_encoding={name: "DELTA_BYTE_ARRAY" for name in distinct},
-                data_page_size=max(self._options.page_bytes, _LEAST_PAGE),
-                store_schema=False,
+                self._sink, stored, **self._settings(stored, self._pending)
             )
         except OSError as error:
             raise self._failed(error) from error
         return self._file, stored
+
+    def _settings(self, stored: pa.Schema, first: Sequence[pa.RecordBatch]) -> dict[str, Any]:
+        """How columns are encoded of which ``first`` are rows."""
+        distinct = [name for name in DISTINCT if name in stored.names]
+        dictionaries: list[str] | bool = False
+        if self._options.dictionary:
+            dictionaries = dictionary_leaves(stored, first, distinct)
+        return {
+            "compression": self._options.codec,
+            "compression_level": self._options.level,
+            "use_dictionary": dictionaries,
+            "column_encoding": {name: "DELTA_BYTE_ARRAY" for name in distinct},
+            "data_page_size": max(self._options.page_bytes, _LEAST_PAGE),
+            "store_schema": False,
+        }
 
     def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
         """Append rows. Raises SchemaError if they can't be brought into the file's schema."""
@@ -130,7 +137,7 @@ class ParquetWriter:
     def _flush(self) -> None:
         if not self._rows:
             return
-        file, stored = self._open()
+        stored = self._begun()
         columns = [
             pa.chunked_array(
                 [_as(batch.column(i), field.type) for batch in self._pending], field.type
@@ -141,19 +148,31 @@ class ParquetWriter:
         self._pending, self._rows, self._bytes = [], 0, 0
         self._groups += 1
         try:
-            file.write_table(table, row_group_size=_MAX_ROWS)
+            self._put(table)
         except OSError as error:
             raise self._failed(error) from error
+
+    def _begun(self) -> pa.Schema:
+        """The schema in which rows are put into the file, which is open then."""
+        return self._open()[1]
+
+    def _put(self, table: pa.Table) -> None:
+        """A row group, at the end of the file."""
+        self._open()[0].write_table(table, row_group_size=_MAX_ROWS)
+
+    def _end(self) -> None:
+        """The footer."""
+        file, _ = self._open()
+        file.add_key_value_metadata(self._footer)
+        file.close()
 
     def close(self) -> int:
         """Finish the file; its size in bytes. It is not synced: handing it to the store does that."""
         self._flush()
-        file, _ = self._open()
         if self._stats is not None:
             self._footer |= self._stats.footer()
         try:
-            file.add_key_value_metadata(self._footer)
-            file.close()
+            self._end()
             if self._sink is not None:
                 self._sink.close()
             return os.path.getsize(self._local)
