@@ -243,7 +243,7 @@ def test_rollback(trips: hoodoo.Table, run: Run, monkeypatch: pytest.MonkeyPatch
     asked: list[str] = []
     code, out, _ = run("rollback", trips.path, newest)
     assert code == 0 and f" of {newest}: " in out
-    assert asked == [f"Undo {newest} of trips, for good?"]
+    assert asked == [f"Undo {newest} of trips permanently?"]
     assert trips.read().count() == 10
     assert run("verify", trips.path)[0] == 0
 

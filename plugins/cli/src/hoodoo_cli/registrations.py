@@ -10,6 +10,7 @@ from hoodoo.hookspecs import Registration
 _REPORTS = {
     "timeline": "What happened to a table, newest first.",
     "files": "The file slices of a table.",
+    "partitions": "File groups, rows and bytes of each partition.",
     "stats": "How large files are, how much of them is old, what writing has cost.",
     "verify": "What is wrong with a table: properties, timeline, files, their bytes, record keys.",
 }
@@ -19,16 +20,28 @@ _VERBS = ("stats", "verify")
 
 # Those of services come with the distributions that have the services.
 _COMMANDS = {
+    "schema": "Show the columns of a table: types, and which are the record key, the partition and the ordering.",
+    "head": "Print some rows of a table.",
+    "count": "Count the rows of a table.",
+    "properties": "Print the properties of a table, from .hoodie/hoodie.properties.",
+    "create": "Create a table without rows.",
+    "import": "Write data files into a table, in one commit.",
+    "export": "Write the rows of a table to a file, batch by batch, so that a large table needs little memory.",
     "timeline": "List what happened to a table, newest first.",
+    "watch": "Show the timeline of a table while it changes.",
     "files": "List the file slices of a table.",
-    "stats": "Say how large a table's files are, how much of them is old, and what writing has cost.",
-    "verify": "Look whether all of a table is as it should be.",
-    "rollback": "Undo what writers that died have left; or INSTANT, for good.",
-    "compare-indexes": "Ask two indexes where keys lie and tell where they differ.",
+    "inspect": "Show what is in a file of a table: log file, HFile, base file, timeline file.",
+    "stats": "Show how large the files of a table are, how much of them is old, and what writing has cost.",
+    "verify": "Check whether a table is correct.",
+    "rollback": "Undo failed writes; or undo INSTANT, permanently.",
+    "compare-indexes": "Look keys up in two indexes and show where they differ.",
     "switch-index": "Give the table another index, for all writers.",
-    "doctor": "Look for what is wrong with this environment, or with a table and the way to it, and say the fix.",
-    "plugins": "List the installed plugins, a line each; of a family or a plugin its other names and options, too.",
+    "doctor": "Find out what is wrong with this environment, or with a table and the access to it, and how to fix it.",
+    "ui": "Show a table in the browser, on this machine only, while it changes.",
+    "plugins": "List the installed plugins, a line each; of a family or a plugin also its other names and options.",
 }
+# Words that Python reserves.
+_FUNCTIONS = {"import": "import_files"}
 
 _CHECKS = {
     "plugins": ("checks.plugins:PluginsCheck", "whether plugins are whole and fit together"),
@@ -42,7 +55,18 @@ _CHECKS = {
 
 @hookimpl
 def hoodoo_families() -> Mapping[str, str]:
-    return {"check": "hoodoo_cli.hookspecs:CHECK"}
+    return {"check": "hoodoo_cli.hookspecs:CHECK", "inspector": "hoodoo_cli.hookspecs:INSPECTOR"}
+
+
+@hookimpl
+def hoodoo_inspectors() -> list[Registration]:
+    return [
+        Registration(
+            "timeline_file",
+            "hoodoo_cli.inspectors.timeline:TimelineInspector.from_settings",
+            summary="instants of the timeline, properties, other JSON and Avro files",
+        )
+    ]
 
 
 @hookimpl
@@ -70,5 +94,7 @@ def hoodoo_reports() -> list[Registration]:
 def hoodoo_commands() -> list[Registration]:
     return [
         Registration(name, f"hoodoo_cli.commands.{found}:{found}", summary=summary)
-        for name, found, summary in ((n, n.replace("-", "_"), s) for n, s in _COMMANDS.items())
+        for name, found, summary in (
+            (n, _FUNCTIONS.get(n, n.replace("-", "_")), s) for n, s in _COMMANDS.items()
+        )
     ]

@@ -14,8 +14,8 @@ from hoodoo_cli.reports.verify.kinds import in_order
 
 
 def stats(table: TableHandle, progress: Progress = silent) -> TableStats:
-    """How large the files are, how much of them is old, what writing has cost; see
-    docs/command-line.md. ``progress`` gets step, done and total."""
+    """The size of the files, how much of it is old, and the cost of the writes; see docs/command-line.md.
+    ``progress`` gets step, done and total."""
     try:
         cleanable = installed_action(table, "clean").cleanable(table)
     except HoodooError:
@@ -32,9 +32,9 @@ def verify(
     sample: int | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Look whether all is right: properties, timeline, files, their bytes, record keys; changes
-    nothing. ``quick`` opens no data file, ``keys=False`` reads no rows. ``sample``: not all record keys are read, but
-    those of some file slices, and the table's index is asked where so many of them lie."""
+    """Check whether the table is correct: properties, timeline, files, their bytes, record keys. Changes nothing.
+    ``quick`` opens no data file, and ``keys=False`` reads no rows. With ``sample``, only the record keys of some file
+    slices are read, and this number of keys is looked up in the table's index."""
     try:
         in_table = table.plugins().index.is_global
     except HoodooError:
@@ -62,9 +62,7 @@ def _with_sample(table: TableHandle, found: Report, sample: int) -> Report:
             f"of {asked.found[0]} record keys it says of {asked.differences.num_rows} otherwise than the files; "
             f"for example {row['record_key']!r} {said} in {row['file_id']} of {row['partition_path']!r}"
         )
-        fix = (
-            "hoodoo rebuild-index makes it anew; hoodoo verify without --sample looks at all keys."
-        )
+        fix = "hoodoo rebuild-index rebuilds it; hoodoo verify without --sample looks at all keys."
         findings = (Finding("index.keys", "the table's index", rule, fix),)
     checked = evolve(found.checked, keys=found.checked.keys + asked.found[0])
     return evolve(found, findings=in_order((*found.findings, *findings)), checked=checked)

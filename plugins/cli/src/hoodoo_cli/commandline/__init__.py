@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 
 from hoodoo.errors import HoodooError
+
+# Faults of a disk that is written to, and none of Hoodoo's.
+_OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -34,6 +39,14 @@ def _run(arguments: Sequence[str] | None) -> None:
         app(None if arguments is None else list(arguments))
     except HoodooError as exc:
         _say(str(exc))
+        sys.exit(2)
+    except OSError as exc:
+        if exc.errno not in _OF_THE_MACHINE:
+            raise
+        what = f"file {exc.filename}" if exc.filename else "output"
+        _say(
+            f"{what}: can't be written: {os.strerror(exc.errno)}. Fix: Make room, or write elsewhere."
+        )
         sys.exit(2)
 
 

@@ -73,7 +73,7 @@ def build() -> typer.Typer:
         cls=Subcommands,
         help="Apache Hudi tables in Python.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,  # a HoodooError is one sentence; others are bugs
     )
     app.callback()(_root)
@@ -99,7 +99,7 @@ def _version(wanted: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     pass

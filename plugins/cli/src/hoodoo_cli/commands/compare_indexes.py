@@ -1,4 +1,4 @@
-"""``hoodoo compare-indexes``: do two indexes say the same of where keys lie?"""
+"""``hoodoo compare-indexes``: do two indexes find keys in the same places?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ def compare_indexes(
     since: Annotated[
         str | None, typer.Option(help="Only keys that commits after this point wrote.")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="And up to this one.")] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only keys that commits up to this point wrote.")
+    ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Ask two indexes where keys lie and tell where they differ. Exit code 1: they do, or one has entries of keys
+    """Look keys up in two indexes and show where they differ. Exit code 1: they differ, or one has entries of keys
     that the table does not have."""
     found = arguments.opened(path, options).compare_indexes(first, second, since, until)
     rows = found.differences.slice(0, _SHOWN).to_pylist()
@@ -37,6 +39,6 @@ def compare_indexes(
         lines.append(
             f"stale in {who}: {row['record_key']!r} in {row['file_id']} of {row['partition_path']!r}"
         )
-    told = {"same": found.same, "found": found.found, "differences": rows, "stale": old}
-    arguments.answer(told, as_json, "\n".join(lines))
+    result = {"same": found.same, "found": found.found, "differences": rows, "stale": old}
+    arguments.answer(result, as_json, "\n".join(lines))
     raise typer.Exit(0 if found.same and not old else 1)

@@ -15,7 +15,7 @@ def doctor(
     path: Annotated[
         str | None,
         typer.Argument(
-            help="A table's directory or URI, to be looked at, too.", show_default=False
+            help="The directory or URI of a table, which is checked, too.", show_default=False
         ),
     ] = None,
     engine: Annotated[
@@ -28,8 +28,9 @@ def doctor(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Look for what is wrong with this environment, or with a table and the way to it, and say the fix. Exit code 1:
-    something is."""
+    """Find out what is wrong with this environment, or with a table and the access to it, and how to fix it.
+
+    Exit code 1: something is wrong."""
     found = examine(path, arguments.pairs(options), engine, probe)
     if as_json:
         show.put_json(found.to_dict())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
-import attrs
 import typer
 from rich.console import Console
 
+from hoodoo_cli.reports import plain
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ def files(
     path: arguments.Path,
     partition: Annotated[
         str | None,
-        typer.Option(help="Only this partition path, and those below it."),
+        typer.Option(help="Only this partition path, and the paths below it."),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Older slices and replaced file groups too.")
+        bool, typer.Option("--all", help="Also older slices and replaced file groups.")
     ] = False,
     as_of: Annotated[
         str | None,
-        typer.Option(help="As of this instant, or ISO 8601 time with a zone."),
+        typer.Option(help="The slices at this instant, or at an ISO 8601 time with a zone."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="So many slices; 0 for all.", min=0)] = 100,
+    limit: Annotated[int, typer.Option(help="The number of slices; 0 for all.", min=0)] = 100,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -39,7 +39,7 @@ def files(
     rows = table.report("files", partition=partition, as_of=as_of, every=every)
     if as_json:
         shown = rows if not limit else rows[:limit]
-        show.put_json([{**attrs.asdict(row), "bytes": row.bytes} for row in shown])
+        show.put_json(plain.of_files(shown))
         return
     out = show.console()
     if not rows:

@@ -23,11 +23,11 @@ from hoodoo_cli.toolkit import show
 def plugins(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="FAMILY|NAME", help="All about one family, or about one plugin."),
+        typer.Argument(metavar="FAMILY|NAME", help="Show all of this family, or of this plugin."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the installed plugins, a line each; of a family or a plugin its other names and options, too."""
+    """List the installed plugins, a line each; of a family or a plugin also its other names and options."""
     rows = report()
     if what is not None:
         rows = _matching(rows, what)

@@ -19,7 +19,7 @@ def rollback(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Undo what writers that died have left; or INSTANT, for good."""
+    """Undo failed writes; or undo INSTANT, permanently."""
     table = arguments.opened(path, options)
     if instant is None:
         undone = table.rollback()
@@ -29,8 +29,8 @@ def rollback(
             line = f"Undone: {', '.join(undone)}." if undone else "Nothing to undo."
             show.say(show.console(), line)
         return
-    table.check_rollback(instant)  # before anybody is asked
-    arguments.ask(f"Undo {instant} of {table.config.name}, for good?", yes)
+    table.check_rollback(instant)  # before the question
+    arguments.ask(f"Undo {instant} of {table.config.name} permanently?", yes)
     done = table.rollback(instant)
     line = f"Rollback {done.rollback} of {done.instant}: {show.count(len(done.files), 'file')} deleted."
     arguments.answer(done, as_json, line)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import attrs
-
+from hoodoo_cli.reports import plain
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
@@ -20,12 +19,12 @@ def stats(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Say how large a table's files are, how much of them is old, and what writing has cost."""
+    """Show how large the files of a table are, how much of them is old, and what writing has cost."""
     table = arguments.opened(path, options)
-    with show.progress() as told:
-        found = table.stats(progress=told)
+    with show.progress() as report_progress:
+        found = table.stats(progress=report_progress)
     if as_json:
-        show.put_json(_plain(found))
+        show.put_json(plain.of_stats(found))
         return
     out = show.console()
     grid = show.grid("what", "value", fold=("value",))
@@ -36,20 +35,8 @@ def stats(
     show.put(out, grid)
 
 
-def _plain(found: TableStats) -> dict[str, Any]:
-    """All fields, and what is computed from them."""
-    plain = attrs.asdict(found)
-    plain["written"]["amplification"] = found.written.amplification
-    more = {
-        "bytes": found.bytes,
-        "log_ratio": found.log_ratio,
-        "slices_per_group": found.slices_per_group,
-    }
-    return {**plain, **more}
-
-
 def _lines(found: TableStats) -> dict[str, list[str]]:
-    """What is said under each name."""
+    """The lines under each name."""
     kind = found.table_type.lower().replace("_", " ")
     table = [f"{found.table}: {kind}, version {found.table_version}"]
     if not found.bytes:

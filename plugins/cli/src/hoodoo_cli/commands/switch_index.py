@@ -11,13 +11,13 @@ from hoodoo_cli.toolkit import arguments
 
 def switch_index(
     path: arguments.Path,
-    index: Annotated[str, typer.Argument(help="The new one, such as record_index.")],
+    index: Annotated[str, typer.Argument(help="The new index, such as record_index.")],
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Give the table another index, for all writers. Says what differs, and changes nothing, where rows are not
-    as the index needs them. Writers may go on."""
+    """Give the table another index, for all writers. If rows are not as the index needs them, it prints the
+    differences and changes nothing. Writers can continue."""
     table = arguments.opened(path, options)
     found = table.switch_index(index)
-    line = f"The index of {table.config.name} is now {index}; it knows where all {found.found[0]} keys lie."
+    line = f"The index of {table.config.name} is now {index}; it finds all {found.found[0]} keys."
     arguments.answer({"index": index, "keys": found.found[0]}, as_json, line)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import attrs
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from hoodoo_cli.reports import plain
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
@@ -24,9 +24,11 @@ _COLORS = {"requested": "yellow", "inflight": "yellow"}
 
 def timeline(
     path: arguments.Path,
-    limit: Annotated[int, typer.Option(help="So many of the newest; 0 for all.", min=0)] = 20,
-    every: Annotated[bool, typer.Option("--all", help="Archived instants too.")] = False,
-    pending: Annotated[bool, typer.Option("--pending", help="Only what is not completed.")] = False,
+    limit: Annotated[
+        int, typer.Option(help="The number of instants, the newest first; 0 for all.", min=0)
+    ] = 20,
+    every: Annotated[bool, typer.Option("--all", help="Also archived instants.")] = False,
+    pending: Annotated[bool, typer.Option("--pending", help="Only pending instants.")] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -34,20 +36,20 @@ def timeline(
     table = arguments.opened(path, options)
     page = table.report("timeline", every=every, limit=limit or None, pending=pending)
     if as_json:
-        show.put_json([attrs.asdict(row) for row in page.rows])
+        show.put_json(plain.of_timeline(page.rows))
         return
     out = show.console()
     if not page.rows:
         what = "nothing is pending" if pending else "nothing has been written yet"
         show.say(out, f"{table.config.name}: {what}.", "dim")
         return
-    show.put(out, _fitting(out, page.rows))
+    show.put(out, fitting(out, page.rows))
     if len(page.rows) < page.total:
         older = page.total - len(page.rows)
         show.say(out, f"... and {older:,} older (--limit 0 shows all)", "dim")
 
 
-def _fitting(out: Console, rows: tuple[TimelineRow, ...]) -> Table:
+def fitting(out: Console, rows: tuple[TimelineRow, ...]) -> Table:
     """As much as the terminal has room for; details may take several lines."""
     for left_out in _LEFT_OUT:
         grid = _table(rows, left_out)

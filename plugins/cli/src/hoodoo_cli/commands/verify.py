@@ -1,4 +1,4 @@
-"""``hoodoo verify``: is all of a table as it should be?"""
+"""``hoodoo verify``: is a table correct?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 20  # findings of one kind
 def verify(
     path: arguments.Path,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Timeline and listings only: opens no data file.")
+        bool, typer.Option("--quick", help="Check timeline and listings only; open no data file.")
     ] = False,
     keys: Annotated[
         bool, typer.Option(help="Read record keys and meta columns: all rows of the table.")
@@ -29,13 +29,13 @@ def verify(
         typer.Option(
             min=1,
             metavar="N",
-            help="Ask the table's index for N record keys of some file slices, instead of reading all.",
+            help="Look up N record keys of some file slices in the index of the table, instead of reading all.",
         ),
     ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Look whether all of a table is as it should be. Changes nothing. Exit code 1: it is not."""
+    """Check whether a table is correct. Changes nothing. Exit code 1: it is not."""
     from hoodoo.table.settings import open_storage, typed_options
 
     from hoodoo_cli.reports.verify.properties import check_properties
@@ -46,9 +46,9 @@ def verify(
     if config is None:
         report = unopened(storage.root, findings)
     else:
-        with show.progress() as told:
+        with show.progress() as report_progress:
             table = arguments.opened(path, options)
-            report = table.verify(quick=quick, keys=keys, sample=sample, progress=told)
+            report = table.verify(quick=quick, keys=keys, sample=sample, progress=report_progress)
     if as_json:
         show.put_json(report.to_dict())
     else:

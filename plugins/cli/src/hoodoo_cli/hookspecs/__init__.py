@@ -1,7 +1,8 @@
-"""The family that hoodoo-cli works with, and brings: checks of ``hoodoo doctor``."""
+"""The families that hoodoo-cli works with, and brings: checks of ``hoodoo doctor``, decoders of ``hoodoo inspect``."""
 
 from __future__ import annotations
 
 from hoodoo_cli.hookspecs.check import FAMILY as CHECK
+from hoodoo_cli.hookspecs.inspector import FAMILY as INSPECTOR
 
-__all__ = ["CHECK"]
+__all__ = ["CHECK", "INSPECTOR"]

@@ -51,6 +51,13 @@ def stats(settings: Settings) -> FunctionReport:
     return FunctionReport("stats", partial(table_stats, small_file=small))
 
 
+def partitions(settings: Settings) -> FunctionReport:
+    from hoodoo_cli.reports.partitions import partition_rows
+
+    small = SMALL_FILE_LIMIT.read(settings.options)
+    return FunctionReport("partitions", partial(partition_rows, small_file=small))
+
+
 def verify(settings: Settings) -> FunctionReport:
     from hoodoo_cli.reports.verify.run import verify
 

@@ -31,15 +31,17 @@ def table_stats(
     source: ReadSource,
     small_file: int = SMALL_FILE,
     cleanable: Iterable[str] | None = None,
+    footers: int | None = None,
     progress: Progress = silent,
 ) -> TableStats:
     """One listing, all commits of the active timeline, and the footers of those base files whose
-    commit has been archived. ``cleanable``: paths of the files that a clean would delete; None: not
-    known. Raises CorruptTableError for a timeline that can't be read."""
+    commit has been archived: ``footers`` at most; where there are more of them, rows are not counted.
+    ``cleanable``: paths of the files that a clean would delete; None: not known. Raises CorruptTableError for a
+    timeline that can't be read."""
     storage, timeline, config = source.storage, source.timeline, source.config
     found = (parse_path(entry.path, entry.size) for entry in list_data(storage))
     files = tuple(file for file in found if file is not None)
-    commits = _commits(source, progress)
+    commits = all_commits(source, progress)
     view = from_files(storage, timeline, files)
     groups = view.groups()
     newest = view.slices
@@ -61,7 +63,7 @@ def table_stats(
         partitions=len(view.partitions()),
         file_groups=len(groups),
         slices=sum(len(group.slices) for group in groups),
-        rows=_rows(source, bases, commits, progress),
+        rows=_rows(source, bases, commits, footers, progress),
         newest_bytes=_bytes(newest),
         older_bytes=_bytes(older),
         replaced_bytes=_bytes(gone),
@@ -107,7 +109,8 @@ def _changed_bytes(stat: WriteStat) -> int:
     return round(stat.file_size * min(1.0, _changed_rows(stat) / stat.num_writes))
 
 
-def _commits(source: ReadSource, progress: Progress) -> list[CommitMetadata]:
+def all_commits(source: ReadSource, progress: Progress) -> list[CommitMetadata]:
+    """What each completed write of the active timeline has noted."""
     todo = [partial(_one_commit, source, instant) for instant in source.timeline.writes()]
     found: list[CommitMetadata] = []
     for done, metadata in enumerate(in_order(todo, _AT_ONCE), 1):
@@ -124,20 +127,32 @@ def _rows(
     source: ReadSource,
     bases: Sequence[BaseFile],
     commits: Iterable[CommitMetadata],
+    footers: int | None,
     progress: Progress,
 ) -> int | None:
+    found = base_rows(source, bases, commits, footers, progress)
+    return sum(found.values()) if len(found) == len({base.path for base in bases}) else None
+
+
+def base_rows(
+    source: ReadSource,
+    bases: Sequence[BaseFile],
+    commits: Iterable[CommitMetadata],
+    footers: int | None,
+    progress: Progress,
+) -> dict[str, int]:
+    """How many rows each base file has, by its path. Files are missing that no commit speaks of, where their format
+    has no plugin, or where they are more than ``footers``."""
     said = {s.path: s.num_writes for m in commits for s in m.stats if s.log_version is None}
-    total = sum(said.get(base.path, 0) for base in bases)
+    found = {base.path: said[base.path] for base in bases if base.path in said}
     unsaid = [base.path for base in bases if base.path not in said]
-    if not unsaid:
-        return total
-    if source.file_format is None:
-        return None
+    if source.file_format is None or (footers is not None and len(unsaid) > footers):
+        return found
     todo = [partial(_footer, source.storage, source.file_format, path) for path in unsaid]
-    for done, rows in enumerate(in_order(todo, _AT_ONCE), 1):
+    for done, (path, rows) in enumerate(zip(unsaid, in_order(todo, _AT_ONCE)), 1):
         progress("footers", done, len(todo))
-        total += rows
-    return total
+        found[path] = rows
+    return found
 
 
 def _footer(storage: Storage, file_format: BaseFileFormat, path: str) -> Iterator[int]:

@@ -14,12 +14,41 @@ if TYPE_CHECKING:  # help and lists of plugins need no table
     from hoodoo.table.table import Table
 
 Path = Annotated[str, typer.Argument(help="The table's directory or URI.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option; may be given again."),
+    typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option; may be repeated."),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="SQL", help="Only rows for which this condition in SQL is true."),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", help="The rows at this instant, or at an ISO 8601 time with a zone."
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns", "-c", metavar="A,B", help="Only these columns, in this order; may be repeated."
+    ),
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="table, csv, json, jsonl, or a file that ends with .parquet, .csv, .jsonl or .arrow.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", "-f", metavar="FORMAT", help="parquet, csv, jsonl or arrow; by default by name."
+    ),
+]
 
 
 def opened(path: str, options: list[str] | None = None) -> Table:
@@ -38,9 +67,15 @@ def pairs(options: list[str] | None) -> dict[str, str]:
             raise ConfigError(f"option {option!r}", "has no value", "write it as KEY=VALUE.")
         if given.setdefault(key.strip(), value.strip()) != value.strip():
             raise ConfigError(
-                f"option {key.strip()}", "is given twice, with different values", "say it once."
+                f"option {key.strip()}", "is given twice, with different values", "give it once."
             )
     return given
+
+
+def names(given: list[str] | None) -> list[str]:
+    """Columns that are given one by one, or with commas between."""
+    parts = (part.strip() for one in given or () for part in one.split(","))
+    return [part for part in parts if part]
 
 
 def answer(value: Any, as_json: bool, line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -44,13 +44,29 @@ def grid(*columns: str, right: Sequence[str] = (), fold: Sequence[str] = ()) -> 
 
 
 def put(out: Console, table: Table) -> None:
-    """Print a :func:`grid`."""
+    """Print a :func:`grid`; to a pipe, without spaces at the ends of lines."""
     for column in table.columns:
         if column.no_wrap:
             cells = (cell for cell in column.cells if isinstance(cell, Text))
             title = len(str(column.header))
             column.min_width = max((title, *(cell.cell_len for cell in cells)))
-    out.print(table)
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as printed:
+        out.print(table)
+    for line in printed.get().splitlines():
+        out.print(line.rstrip(), markup=False, highlight=False, soft_wrap=True)
+
+
+def pairs(values: Mapping[str, str], style: str = "bold") -> Table:
+    """A line for each name and its value, which takes more lines where it is long, and stays whole."""
+    table = grid("name", "value", fold=("value",))
+    table.show_header = False
+    table.columns[1].overflow = "fold"
+    for name, value in values.items():
+        table.add_row(text(name, style), text(value))
+    return table
 
 
 def room(out: Console, table: Table) -> int:
@@ -125,9 +141,35 @@ def progress() -> Iterator[Progress]:
     with Bars(*columns, console=out, transient=True) as bars:
         tasks: dict[str, Any] = {}
 
-        def told(step: str, done: int, total: int) -> None:
+        def report(step: str, done: int, total: int) -> None:
             if step not in tasks:
                 tasks[step] = bars.add_task(step, total=total)
             bars.update(tasks[step], completed=done, total=total)
 
-        yield told
+        yield report
+
+
+@contextmanager
+def counter(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Counts rows on the error stream while something long goes on; nothing where that is no terminal. It gives a
+    function to call with the number of rows that were added."""
+    out = Console(stderr=True)
+    if not out.is_terminal:
+        yield lambda rows: None
+        return
+    columns = (TextColumn("{task.description}"), TextColumn("{task.completed:,.0f} rows"))
+    bar = () if total is None else (BarColumn(),)
+    with Bars(*columns, *bar, console=out, transient=True) as bars:
+        task = bars.add_task(what, total=total)
+        yield lambda rows: bars.advance(task, rows)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Shows on the error stream that something long goes on; nothing where that is no terminal."""
+    out = Console(stderr=True)
+    if not out.is_terminal:
+        yield
+        return
+    with out.status(what):
+        yield

@@ -155,7 +155,7 @@ def _judged(source: ReadSource, copies: pa.Table, where: str, why: str) -> Itera
             copies.column("partition"), copies.column("file_id"), "\0"
         )
         inserted = pc.is_in(lying, value_set=groups)
-    # The same row of the same commit is one that was written anew, and is still there where it was.
+    # The same row of the same commit is one that was rewritten, and is still there where it was.
     rows_ = pc.binary_join_element_wise(copies.column("key"), copies.column("row"), "\0")
     again = rows_.value_counts()
     again = again.filter(pc.greater(again.field("counts"), 1)).field("values").drop_null()

@@ -190,7 +190,7 @@ def _about(
     if nulls:
         rule = f"{nulls} of its rows have no record key"
         yield Finding(
-            "key.null", base.path, rule, "delete the file group's rows, and write them anew."
+            "key.null", base.path, rule, "delete the file group's rows, and write them again."
         )
     if denied:
         rule = f"its footer denies record keys that it has, for example {doubles.some(denied)}; writers then insert them again"

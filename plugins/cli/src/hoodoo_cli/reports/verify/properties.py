@@ -66,7 +66,7 @@ def _of_the_file(storage: Storage) -> Iterator[Finding]:
         yield Finding(
             "properties.key",
             properties.PATH,
-            f"hoodie.table.type is {kind!r}, which is none of {' and '.join(_TYPES)}",
+            f"hoodie.table.type is {kind!r}, which is not one of {' and '.join(_TYPES)}",
             "correct it.",
         )
 

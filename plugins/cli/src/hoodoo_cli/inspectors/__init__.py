@@ -1,0 +1,1 @@
+"""What ``hoodoo inspect`` shows of files that core can decode."""

@@ -1,0 +1,1 @@
+"""``hoodoo ui``: a page on loopback that shows a table while it changes, and changes nothing."""

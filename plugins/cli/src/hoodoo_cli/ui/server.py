@@ -1,0 +1,185 @@
+"""The page over HTTP: its files, and what they ask for as JSON. It answers questions of this machine, and changes
+nothing."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from attrs import define, field
+from hoodoo.errors import ConfigError, HoodooError, NotATableError, PluginError, SchemaError
+
+from hoodoo_cli.ui.shown import ShownTable
+
+_KINDS = {
+    "index.html": "text/html; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+# Nothing from elsewhere, no text of a table as a script, in no frame.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+Query = Mapping[str, str]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches ``host``."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@define
+class PageServer:
+    """Answers at ``host`` and ``port`` (0: any free one) from :meth:`start` to :meth:`stop`."""
+
+    shown: ShownTable
+    host: str = "127.0.0.1"
+    port: int = 0
+    _server: ThreadingHTTPServer | None = field(default=None, init=False)
+
+    def start(self) -> str:
+        """Begin to answer; the address of the page. ConfigError where the port is taken or the address is not of this
+        machine."""
+        routes, allowed = self._routes(), self._allows
+
+        class Handler(BaseHTTPRequestHandler):
+            server_version, sys_version = "hoodoo", ""
+
+            def do_GET(self) -> None:
+                parts = urlsplit(self.path)
+                name = parts.path.lstrip("/") or "index.html"
+                if not allowed(self.headers.get("Host", "")):
+                    self._say(
+                        403, {"obj": "host", "rule": "this page is for this machine", "fix": ""}
+                    )
+                elif name in _KINDS:
+                    body = files("hoodoo_cli.ui").joinpath("page").joinpath(name).read_bytes()
+                    self._send(200, _KINDS[name], body)
+                elif name in routes:
+                    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+                    self._say(*_answer(routes[name], query))
+                else:
+                    self._say(404, {"obj": self.path, "rule": "there is nothing here", "fix": ""})
+
+            do_HEAD = do_GET
+
+            def _say(self, status: int, value: Any) -> None:
+                self._send(status, "application/json", json.dumps(value).encode())
+
+            def _send(self, status: int, kind: str, body: bytes) -> None:
+                self.send_response(status)
+                headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
+                for key, value in headers.items():
+                    self.send_header(key, value)
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing: a question every few seconds is no news."""
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            address_family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """Nothing: a browser that closes a page before it has the answer is no error."""
+
+        try:
+            self._server = Server((self.host, self.port), Handler)
+        except (OSError, OverflowError) as error:
+            raise ConfigError(
+                f"address {self.host}, port {self.port}", f"can't be listened at: {error}.",
+                "Give another --port; 0 takes any that is free.",
+            ) from None  # fmt: skip
+        self.port = int(self._server.server_address[1])
+        threading.Thread(target=self._server.serve_forever, name="ui", daemon=True).start()
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{shown}:{self.port}/"
+
+    def stop(self) -> None:
+        """End; harmless where it has not begun."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def _allows(self, host: str) -> bool:
+        """Whether a request names this machine: a page of elsewhere whose name leads here does not (DNS rebinding)."""
+        name = urlsplit(f"//{host}").hostname or ""
+        if is_loopback(name) or name == self.host:
+            return True
+        if is_loopback(self.host):
+            return False
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return name in (socket.gethostname().lower(), socket.getfqdn().lower())
+        return True
+
+    def _routes(self) -> Mapping[str, Callable[[Query], Any]]:
+        table = self.shown
+        return {
+            "api/live": lambda query: table.live(),
+            "api/table": lambda query: table.table(),
+            "api/stats": lambda query: table.stats(),
+            "api/files": lambda query: table.files(),
+            "api/timeline": lambda query: table.timeline(
+                _number(query, "limit", 50), query.get("archived") == "1"
+            ),
+            "api/partitions": lambda query: table.partitions(
+                query.get("order", "partition"), _number(query, "limit", 50),
+                _number(query, "offset", 0), query.get("prefix", ""),
+            ),
+            "api/layout": lambda query: table.layout(_text(query, "column"), query.get("partition")),
+        }  # fmt: skip
+
+
+def _answer(route: Callable[[Query], Any], query: Query) -> tuple[int, Any]:
+    try:
+        return 200, route(query)
+    except NotATableError as error:
+        return 404, error.to_dict()
+    except (ConfigError, SchemaError) as error:
+        return 400, error.to_dict()
+    except PluginError as error:
+        return 501, error.to_dict()
+    except HoodooError as error:
+        return 503, error.to_dict()
+    except FileNotFoundError as error:
+        return 503, {
+            "error": "FileNotFoundError", "obj": str(error.filename or error),
+            "rule": "it was there a moment ago", "fix": "It is looked for again by itself.",
+        }  # fmt: skip
+    except Exception as error:  # the page goes on to show what it can
+        return 500, {"error": type(error).__name__, "obj": "page", "rule": str(error), "fix": ""}
+
+
+def _number(query: Query, name: str, default: int) -> int:
+    text = query.get(name, str(default))
+    try:
+        return int(text)
+    except ValueError:
+        raise ConfigError(f"{name} {text!r}", "is no number.", "Give a whole number.") from None
+
+
+def _text(query: Query, name: str) -> str:
+    if not query.get(name):
+        raise ConfigError(name, "is missing.", f"Add ?{name}=...")
+    return query[name]

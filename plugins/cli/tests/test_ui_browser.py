@@ -1,0 +1,115 @@
+"""The page in a real browser, where Chromium is there: it shows the table, and runs no text of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, program
+from ui_tables import ODD, create, rows, served
+
+pytestmark = pytest.mark.skipif(
+    program() is None,
+    reason="there is no Chromium: apt-get install chromium, or HOODOO_CHROMIUM=/path/of/it",
+)
+
+_DRAWN = "document.querySelectorAll('#layout svg').length && document.querySelectorAll('#properties table').length"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    found = Browser(str(program()), tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+def text(browser: Browser, section: str) -> str:
+    return str(browser.value(f"document.querySelector('#{section}').innerText"))
+
+
+def test_it_shows_the_table_and_what_is_new(tmp_path: Path, browser: Browser) -> None:
+    table = create(tmp_path / "t", "MERGE_ON_READ")
+    table.handle.change_properties({"hoodie.table.name": ODD})  # as another program may write it
+    table.upsert(rows(range(40), 1, ("oslo", ODD)))
+    table.upsert(rows(range(5), 2, ("oslo", ODD)))
+    table.schedule("compaction")
+    browser.asked.clear()
+    browser.errors.clear()
+    with served(tmp_path / "t") as server:
+        here = f"http://127.0.0.1:{server.port}/"
+        browser.show(1440, 900)
+        browser.open(here)
+        browser.until("document.querySelectorAll('#partitions td').length")
+        browser.until("document.querySelectorAll('#properties table').length")
+        assert browser.value("document.querySelector('#name').textContent") == ODD
+        assert ODD in text(browser, "partitions")
+        assert browser.value("document.querySelectorAll('img').length") == 0
+        assert browser.value("typeof hacked") == "undefined"
+        assert "compaction" in text(browser, "services") and "planned" in text(browser, "services")
+        assert "40" in text(browser, "overview")
+        assert browser.value("document.querySelectorAll('#timeline tbody tr').length") == 3
+        # A commit of another process shows up by itself.
+        browser.value("window.stayed = true")
+        table.upsert(rows(range(100, 107), 3, ("paris",)))
+        browser.until("document.querySelectorAll('#timeline tbody tr').length === 4")
+        browser.until("document.querySelector('#overview').innerText.includes('47')")
+        browser.until("document.querySelector('#partitions').innerText.includes('paris')")
+        assert browser.value("window.stayed") is True
+        assert browser.asked and all(address.startswith(here) for address in browser.asked)
+        assert not browser.errors
+
+
+def test_services_add_no_rows(tmp_path: Path, browser: Browser) -> None:
+    table = create(tmp_path / "t")
+    table.bulk_insert(rows(range(30), 1))
+    table.bulk_insert(rows(range(30, 40), 2))
+    assert table.cluster(columns=["ts"]) is not None
+    with served(tmp_path / "t") as server:
+        browser.show(1440, 900)
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until("document.querySelectorAll('#growth svg').length")
+        label = "document.querySelector('#growth svg').getAttribute('aria-label')"
+        assert browser.value(label) == "Rows by commit of the 3 newest writes: 40 more"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_no_screen_is_too_narrow(tmp_path: Path, browser: Browser, width: int, dark: bool) -> None:
+    table = create(tmp_path / "t", "MERGE_ON_READ", name="trips_of_a_long_name" * 4)
+    table.upsert(rows(range(40), 1, ("a_very_long_partition_path" * 4, "rome")))
+    table.upsert(rows(range(300, 340), 2))
+    with served(tmp_path / "t") as server:
+        browser.show(width, 900, dark)
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until(_DRAWN)
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        # Nothing sticks out of its card but what can be scrolled in it.
+        out = browser.value(
+            "[...document.querySelectorAll('section *')].filter(e => !e.closest('.scroll') && !e.closest('svg') && "
+            "e.getBoundingClientRect().right > e.closest('section').getBoundingClientRect().right + 1).length"
+        )
+        assert out == 0
+        ground = browser.value("getComputedStyle(document.body).backgroundColor")
+        light = sum(map(int, ground.removeprefix("rgb(").removesuffix(")").split(","))) > 3 * 128
+        assert light is not dark
+
+
+def test_a_table_that_goes_away_is_said_and_comes_back(tmp_path: Path, browser: Browser) -> None:
+    path, kept = tmp_path / "t", tmp_path / "kept"
+    create(path).upsert(rows(range(4), 1))
+    with served(path) as server:
+        browser.show(1440, 900)
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until(_DRAWN)
+        path.rename(kept)
+        browser.until("!document.querySelector('#banner').hidden")
+        assert "What is shown below is old" in text(browser, "banner")
+        assert "not connected" in text(browser, "state")
+        kept.rename(path)
+        browser.until("document.querySelector('#banner').hidden")
+        shutil.rmtree(path)
+        create(path, name="another").upsert(rows(range(9), 1))
+        browser.until("document.querySelector('#name').textContent === 'another'")
+        browser.until("document.querySelector('#overview').innerText.includes('9')")
