@@ -34,7 +34,8 @@ assert scan.to_pylist()[0]["id"] == 1 and scan.head(1).num_rows == 1 and scan.co
 if lacking == "frames":
     refused(lambda: hoodoo.scan_polars(path), "hoodoo.scan_polars", "pip install hoodoo-frames")
     refused(scan.to_polars, "Scan.to_polars", "pip install hoodoo-frames")
-    refused(scan.to_dataset, "Scan.to_dataset", "pip install hoodoo-frames")
+    for name in ("limit", "to_dataset", "to_duckdb", "to_pandas"):
+        refused(getattr(scan, name), f"Scan.{name}", "pip install hoodoo-frames")
 else:
     sys.modules["polars"] = None
     refused(lambda: hoodoo.scan_polars(path), "hoodoo.scan_polars", "pip install polars")

@@ -159,7 +159,7 @@ def test_alter_table(table: Any) -> None:
         ("ALTER COLUMN s.a COMMENT 'x'", SchemaError, "not kept"),
         ("ALTER COLUMN n SET NOT NULL", SchemaError, "can't be made NOT NULL"),
         ("ALTER COLUMN n SET DEFAULT 3", ConfigError, "not known here"),
-        ("ALTER COLUMN n TYPE STRING", SchemaError, "no evolution"),
+        ("ALTER COLUMN n TYPE STRING", SchemaError, "not a compatible change"),
         ("ALTER COLUMN nope TYPE BIGINT", SchemaError, "nope"),
         ("ADD COLUMN x INT NOT NULL", SchemaError, "Leave NOT NULL out"),
         ("ADD COLUMN x INT DEFAULT 3", SchemaError, "UPDATE the table"),

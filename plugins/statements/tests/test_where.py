@@ -72,7 +72,9 @@ def condition(draw: random.Random, depth: int) -> str:
         f"{column} in ({literal()}, {literal()})",
         f"{column} between {literal()} and {literal()}",
         f"{column} is {draw.choice(['', 'not '])}null",
-        f"s like '{draw.choice(['a%', '%b', '_'])}'",
+        f"s {draw.choice(['', 'not '])}like '{draw.choice(['a%', '%b', '_'])}'",
+        f"{column} not in ({literal()}, {literal()})",
+        f"{column} not between {literal()} and {literal()}",
         f"{column} <=> {literal()}",
         draw.choice(["b", f"f {compared} g", "b is true", "b is not false"]),
         f"cast(i as double) {compared} 0.5",
@@ -91,6 +93,30 @@ def test_it_lets_the_rows_through_that_duckdb_does(seed: int) -> None:
             f"select n from rows where {text} order by n", read="spark", write="duckdb"
         )
         assert found == [n for (n,) in duckdb.sql(theirs[0]).fetchall()], text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s not like 'a%'", [2, 3]),
+        ("s not ilike 'A%'", [2, 3]),
+        ("not (s not like 'a%')", [0, 1]),
+        (r"s like 'a\_b'", [0]),
+        ("s = 'o''x'", [2]),
+    ],
+)
+def test_a_read_a_query_and_a_statement_find_the_same_rows(
+    tmp_path: Path, text: str, expected: list[int]
+) -> None:
+    rows = pa.table({"n": range(5), "s": ["a_b", "axb", "o'x", "ox", None]})
+    made = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="n")
+    made.upsert(rows)
+    assert sorted(made.read(where=text).to_arrow()["n"].to_pylist()) == expected
+    found = hoodoo.sql(f"SELECT n FROM t WHERE {text} ORDER BY n", {"t": made})
+    assert found["n"].to_pylist() == expected
+    assert made.delete(where=text).deleted == len(expected)
+    left = made.read(columns=["n"]).to_arrow()["n"].to_pylist()
+    assert sorted(left) == [n for n in range(5) if n not in expected]
 
 
 @pytest.mark.parametrize(

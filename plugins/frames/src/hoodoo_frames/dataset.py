@@ -18,10 +18,10 @@ from hoodoo_frames.limited import first, some
 
 
 def to_dataset(self: Rows) -> RowsDataset:
-    """This read as a ``pyarrow.dataset.Dataset``, for DuckDB, polars, DataFusion and others. They push columns and
-    filters into it, which leave files and row groups out as those of ``table.read`` do.
+    """This read as a ``pyarrow.dataset.Dataset``, for DuckDB, polars, DataFusion and others. They push down columns
+    and filters, which then skip files and row groups as those of ``table.read`` do.
 
-    It is of the moment at which the read was planned, however often it is scanned.
+    The dataset always shows the state at the time when the read was planned, even if it is scanned several times.
     """
     return RowsDataset(self)
 

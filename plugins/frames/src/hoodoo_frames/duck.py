@@ -15,13 +15,13 @@ _PATTERN = frozenset("*?[")
 
 
 def to_duckdb(self: Rows, connection: Any = None) -> Any:
-    """This read as a relation of DuckDB, of ``connection`` or of its default one: ``.filter(...)``, ``.aggregate(...)``,
-    or ``.create_view("trips")`` for SQL.
+    """This read as a DuckDB relation of ``connection``, or of DuckDB's default connection: use ``.filter(...)``,
+    ``.aggregate(...)``, or ``.create_view("trips")`` for SQL.
 
-    Where its rows are those of plain Parquet files on this machine, DuckDB reads them by itself; elsewhere it asks the
-    dataset (:func:`~hoodoo_frames.dataset.to_dataset`). It is of the moment at which the read was planned.
+    If all rows are in plain Parquet files on this machine, DuckDB reads the files itself; otherwise it reads the
+    dataset (``to_dataset``). The relation shows the state at the time when the read was planned.
 
-    Raises EngineError where DuckDB is not installed.
+    Raises EngineError if DuckDB is not installed.
     """
     try:
         import duckdb

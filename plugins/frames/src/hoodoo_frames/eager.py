@@ -12,7 +12,7 @@ from hoodoo.read.rows import Rows
 def to_pandas(self: Rows, **options: Any) -> Any:
     """All rows as a pandas DataFrame; ``options`` are those of ``pyarrow.Table.to_pandas``.
 
-    Raises EngineError where pandas is not installed.
+    Raises EngineError if pandas is not installed.
     """
     if find_spec("pandas") is None:
         raise absent("to_pandas", "pandas")
@@ -20,7 +20,7 @@ def to_pandas(self: Rows, **options: Any) -> Any:
 
 
 def to_polars(self: Rows) -> Any:
-    """All rows as a polars DataFrame. Raises EngineError where polars is not installed."""
+    """All rows as a polars DataFrame. Raises EngineError if polars is not installed."""
     try:
         import polars
     except ImportError as error:

@@ -24,14 +24,15 @@ def scan_polars(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A polars LazyFrame of a table: its path, the table, or a read of it.
+    """A polars LazyFrame of a table. ``source`` is the path of a table, a table, or a read of a table.
 
-    What a query selects, filters and limits is pushed down: columns that it does not need, partitions, files and row
-    groups that can have no row of it are not read. It is of the moment of this call, however often it is collected.
-    ``as_of`` and ``mode`` are those of ``table.read``, ``options`` those of ``hoodoo.open``.
+    The columns, filters and limits of a query are pushed down: columns that the query does not need, and partitions,
+    files and row groups without matching rows, are not read. The LazyFrame always shows the state at the time of this
+    call, even if it is collected several times. ``as_of`` and ``mode`` are those of ``table.read``, and ``options``
+    are those of ``hoodoo.open``.
 
-    Raises EngineError where polars is not installed, CallError for a source that is none, and what opening and
-    planning raise.
+    Raises EngineError if polars is not installed, CallError for an invalid source, and the errors of opening and
+    planning.
     """
     try:
         import polars

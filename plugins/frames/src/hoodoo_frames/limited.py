@@ -17,8 +17,8 @@ from hoodoo.read.spec import let_through
 
 
 def limit(self: Rows, n: int) -> Limited:
-    """A read of the first ``n`` rows; files are read as far as it takes. Rows have no order of their own: it is
-    that of ``to_batches``."""
+    """A read of the first ``n`` rows. Reads only as much of the files as necessary. Rows have no order of their own:
+    the order is that of ``to_batches``."""
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
         raise CallError(f"limit({n!r})", "takes a number of rows.", "Give one, such as limit(10).")
     return Limited(self, n)

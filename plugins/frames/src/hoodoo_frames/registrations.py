@@ -41,3 +41,14 @@ def hoodoo_functions() -> Iterable[Registration]:
             "Scan.to_polars", "hoodoo_frames.eager:to_polars", summary="A polars DataFrame."
         ),
     ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "convert",
+            "hoodoo_frames.commands.convert:convert",
+            summary="Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new table.",
+        )
+    ]

@@ -39,3 +39,19 @@ def hoodoo_query_types() -> Iterable[Registration]:
             verbs={"changes": "hoodoo_history.verbs:changes"},
         ),
     ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "diff",
+            "hoodoo_history.commands.diff:diff",
+            summary="Show which rows were added, changed and removed between two times.",
+        ),
+        Registration(
+            "history",
+            "hoodoo_history.commands.history:history",
+            summary="Show what happened to one record key: commits, files, values before and after.",
+        ),
+    ]

@@ -20,12 +20,12 @@ def incremental(
     where: Any = None,
     meta: bool = False,
 ) -> Scan:
-    """A lazy scan of the rows that commits after ``since``, up to ``until`` or now, wrote, as they
-    stand at the end. Deletes are no rows: see :meth:`changes`.
+    """A lazy scan of the rows that were written by commits after ``since`` and up to ``until`` (by default: now),
+    with their values at the end of that range. Deleted rows are not returned: see ``changes``.
 
-    Points are those of ``as_of``, or ``"earliest"``; commits are ordered by completion, in version
-    6 by request. ``scan.plan.until`` is the ``since`` of the next read. Raises ConfigError for bad
-    points and where a clean took files away that ``until`` needs. ``columns`` and ``meta``: as of :meth:`read`.
+    ``since`` and ``until`` have the same form as ``as_of``, or are ``"earliest"``. Commits are ordered by completion,
+    in version 6 by request. ``scan.plan.until`` is the ``since`` of the next read. ``columns`` and ``meta`` are those
+    of ``read``. Raises ConfigError for an invalid time, and if a clean has deleted files that ``until`` needs.
     """
     found = query(
         table,
@@ -47,12 +47,12 @@ def changes(
     columns: Sequence[str] | None = None,
     where: Any = None,
 ) -> Query:
-    """What each commit after ``since``, up to ``until`` or now, did: one row for each inserted, updated
-    or deleted row, with its images before and after.
+    """The changes of each commit after ``since`` and up to ``until`` (by default: now): one row for each inserted,
+    updated or deleted row, with its images before and after.
 
-    ``columns`` are those of the images; ``where`` is asked of both, and one has to match. A row
-    that moves to another partition path is deleted there and inserted here. Raises as
-    :meth:`incremental` does.
+    ``columns`` are the columns of the images. ``where`` is applied to both images, and one of them has to match. A
+    row that moves to another partition path is deleted in the old path and inserted in the new one. Raises the same
+    errors as ``incremental``.
     """
     found = query(table, "changes", since=since, until=until, columns=columns, where=where)
     assert isinstance(found, Query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 from attrs import evolve, frozen
@@ -17,10 +17,12 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 from hoodoo.write.operation import UPSERT
 
-from hoodoo_statements.binding import Wanted
 from hoodoo_statements.source import source_rows
-from hoodoo_statements.statement import Statement
 from hoodoo_statements.text.scope import SOURCE, TARGET
+
+if TYPE_CHECKING:  # an upsert looks at every action, and has no use for a parser of SQL
+    from hoodoo_statements.binding import Wanted
+    from hoodoo_statements.statement import Statement
 
 DELETES = evolve(UPSERT, operation=Operation.DELETE)
 
@@ -42,6 +44,8 @@ class DeleteAction:
         batch: Batch | None = None,
         alias: str | None = None,
     ) -> Commit:
+        from hoodoo_statements.binding import Wanted
+
         wanted = Wanted("delete", where)
         return _of_rows(table, wanted, where, engine, batch, alias, DELETES)
 
@@ -64,9 +68,10 @@ class UpdateAction:
         batch: Batch | None = None,
         alias: str | None = None,
     ) -> Commit:
-        return _of_rows(
-            table, Wanted("update", where, values), where, engine, batch, alias, UPSERT, values
-        )
+        from hoodoo_statements.binding import Wanted
+
+        wanted = Wanted("update", where, values)
+        return _of_rows(table, wanted, where, engine, batch, alias, UPSERT, values)
 
 
 @frozen
@@ -90,6 +95,8 @@ class MergeAction:
         batch: Batch | None = None,
         names: tuple[str, str] = (TARGET, SOURCE),
     ) -> Commit:
+        from hoodoo_statements.statement import Statement
+
         runner = table.engine(source, engine or table.default_engine)
         statement = Statement(
             table,
@@ -114,6 +121,8 @@ def _of_rows(
     kind: Any,
     values: Mapping[str, Any] | None = None,
 ) -> Commit:
+    from hoodoo_statements.statement import Statement
+
     if kind is DELETES and where is None:
         raise ConfigError(
             "delete", "has no condition.", 'Say which rows: where="true" are all of them.'

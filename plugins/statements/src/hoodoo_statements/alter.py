@@ -27,7 +27,6 @@ from hoodoo.write.prepare import target_schema
 from hoodoo_statements.refusals import names_of, refuse_on_read
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
-from hoodoo_statements.types import arrow_type
 
 ALTERS = evolve(INSERT, operation=Operation.ALTER_SCHEMA)
 
@@ -137,6 +136,8 @@ class Altered:
 def _types(given: Any, argument: str) -> dict[str, pa.DataType]:
     if given is None:
         return {}
+    from hoodoo_statements.types import arrow_type  # brings a parser of SQL
+
     if isinstance(given, pa.Schema):
         given = {f.name: f.type for f in given}
     elif not isinstance(given, Mapping):

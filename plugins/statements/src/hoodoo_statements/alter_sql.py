@@ -10,8 +10,8 @@ from attrs import field, frozen
 from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
+from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.nested import field_at
-from hoodoo_statements.text.parse import DIALECT
 from hoodoo_statements.types import arrow_type
 
 _KNOWN = "It takes ADD COLUMNS, ALTER COLUMN ... TYPE and ALTER COLUMN ... DROP NOT NULL."

@@ -146,7 +146,9 @@ class Binder:
     def _assigned(self, name: Any, called: str) -> pa.Field:
         if not isinstance(name, str):
             raise ConfigError(
-                f"column {name!r} of {called}", "is no column name.", "Name columns by text."
+                f"column {name!r} of {called}",
+                "is not a column name.",
+                "Name columns by text.",
             )
         parts = name.split(".")
         for alias in (*self.scope.target_names, *({"source"} & {parts[0]})):

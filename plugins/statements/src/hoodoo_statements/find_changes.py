@@ -165,7 +165,7 @@ class _Work:
         if repeated:
             raise DuplicateKeyError(
                 f"file group {slice_.file_id}", f"has {repeated} rows whose record key another row has, too: which of "
-                "them an update means can't be said.", "Delete them, or write the table anew without duplicates.",
+                "them an update means can't be said.", "Delete them, or write the table again without duplicates.",
             )  # fmt: skip
         new = self._updated(clause, mine, theirs)
         path = slice_.partition_path

@@ -15,7 +15,8 @@ from hoodoo.write.python_rows import as_rows
 from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator
-from hoodoo_statements.text.parse import DIALECT, checked
+from hoodoo_statements.text.dialect import DIALECT, for_duckdb
+from hoodoo_statements.text.parse import checked
 from hoodoo_statements.text.pruning import implied
 from hoodoo_statements.text.scope import Scope
 
@@ -35,7 +36,7 @@ class Query:
         if self.spark is not None:
             return self._on_spark(tree, read)
         rows = {name: _arrow(found) for name, found in read.items()}
-        return self.evaluator.query(tree.sql("duckdb"), **rows)
+        return self.evaluator.query(for_duckdb(tree).sql("duckdb"), **rows)
 
     def cast(self, rows: pa.Table, columns: Sequence[tuple[str, str | None]]) -> pa.Table:
         """``rows`` with these names and types, as an insert assigns them."""

@@ -55,3 +55,14 @@ def hoodoo_functions() -> Iterable[Registration]:
             summary="a condition of SQL, or a Column of Spark, as a pyarrow expression",
         ),
     ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "sql",
+            "hoodoo_statements.commands.sql:sql",
+            summary="Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, ALTER TABLE.",
+        )
+    ]

@@ -19,7 +19,7 @@ from hoodoo_statements.binding import ALL
 from hoodoo_statements.builder import MergeBuilder
 from hoodoo_statements.evaluate import sql_type
 from hoodoo_statements.query import Query
-from hoodoo_statements.text.parse import DIALECT
+from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
 
 _KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE and SELECT"
@@ -34,11 +34,12 @@ def sql(
 ) -> Any:
     """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE, SELECT.
 
-    ``tables``: what its names mean: tables of Hoodoo, or rows as a write takes them. A query answers a pyarrow Table,
-    which DuckDB computes; with a session ``spark`` Spark does, lazily, and answers a DataFrame. Other statements
-    answer the commit; ``engine`` as for the methods, Spark's where ``spark`` is given. Text is Spark's SQL.
+    ``tables`` maps the names in the statement to tables of Hoodoo, or to any rows that a write accepts. The text is
+    Spark's SQL. A query returns a pyarrow Table, which DuckDB computes. With a session ``spark``, a query runs lazily
+    on Spark and returns a DataFrame. Other statements return the commit; ``engine`` has the same meaning as for the
+    methods, and is Spark if ``spark`` is given.
 
-    Raises ConfigError for a text that is no such statement, SchemaError and DataError as the methods do.
+    Raises ConfigError for a text that is not such a statement, and SchemaError and DataError as the methods do.
     """
     if not isinstance(statement, str):
         raise ConfigError(
@@ -50,6 +51,27 @@ def sql(
             "does not say what they are called.",
             'Name them: tables={"t": table}.',
         )
+    tree = tree_of(statement)
+    names = Names(tables or {})
+    if spark is not None and engine is None:
+        engine = "spark"
+    if isinstance(tree, exp.Delete):
+        return _delete(tree, names, engine)
+    if isinstance(tree, exp.Update):
+        return _update(tree, names, engine)
+    if isinstance(tree, exp.Merge):
+        return _merge(tree, names, engine, spark)
+    if isinstance(tree, exp.Insert):
+        return _insert(tree, names, engine, spark)
+    if isinstance(tree, exp.Query):
+        return Query(names.known, spark).run(tree)
+    table = names.table(altered_table(tree))
+    return table.handle.run("alter", engine=engine, **arguments(tree, table.schema))
+
+
+def tree_of(statement: str) -> Any:
+    """The one statement of a text, as sqlglot reads it. ConfigError for a text that is not a statement of the kinds that
+    :func:`sql` takes; whether its names mean something is not known yet."""
     try:
         found = [tree for tree in sqlglot.parse(statement, read=DIALECT) if tree is not None]
     except sqlglot.errors.SqlglotError as error:
@@ -61,25 +83,13 @@ def sql(
         raise ConfigError(
             f"statement {_cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
         )
-    names = Names(tables or {})
-    if spark is not None and engine is None:
-        engine = "spark"
     tree = found[0]
-    if isinstance(tree, exp.Delete):
-        return _delete(tree, names, engine)
-    if isinstance(tree, exp.Update):
-        return _update(tree, names, engine)
-    if isinstance(tree, exp.Merge):
-        return _merge(tree, names, engine, spark)
-    if isinstance(tree, exp.Insert):
-        return _insert(tree, names, engine, spark)
-    if isinstance(tree, exp.Query):
-        return Query(names.known, spark).run(tree)
-    changed = altered_table(tree)
-    if changed is not None:
-        table = names.table(changed)
-        return table.handle.run("alter", engine=engine, **arguments(tree, table.schema))
-    raise ConfigError(f"statement {_cut(statement)}", "is of another kind.", f"It takes {_KNOWN}.")
+    kinds = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
+    if not isinstance(tree, kinds) and altered_table(tree) is None:
+        raise ConfigError(
+            f"statement {_cut(statement)}", "is of another kind.", f"It takes {_KNOWN}."
+        )
+    return tree
 
 
 @frozen

@@ -9,7 +9,7 @@ import sqlglot
 from hoodoo.errors import ConfigError
 from sqlglot import exp
 
-from hoodoo_statements.text.parse import DIALECT
+from hoodoo_statements.text.dialect import DIALECT
 
 _TYPES = {
     "boolean": pa.bool_(), "int": pa.int32(), "integer": pa.int32(), "long": pa.int64(), "bigint": pa.int64(),

@@ -21,11 +21,11 @@ def update(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Columns of the rows that ``where`` is true of get other values: all rows where nothing is said.
+    """Change columns of the rows for which ``where`` is true; without ``where``, of all rows.
 
-    ``set``: column -> expression: SQL as text, a Column of Spark, a pyarrow expression, or a value that is no text.
-    ``where``: SQL, a Column, or a pyarrow expression. One commit; none, with an empty instant, where no row is
-    changed. Raises ConfigError, SchemaError and DataError.
+    ``set`` maps columns to expressions: SQL as text, a Spark Column, a pyarrow expression, or a value that is not
+    text. ``where`` is SQL, a Column, or a pyarrow expression. This is one commit. If no row changes, there is no
+    commit, and the instant is empty. Raises ConfigError, SchemaError and DataError.
     """
     found: Commit = table.run("update", values=set, where=where, engine=engine, batch=batch)
     return found
@@ -43,14 +43,15 @@ def alter(
     comments: Mapping[str, str] | None = None,
     engine: str | Engine | None = None,
 ) -> Commit:
-    """Change the table's schema in one commit that has no rows; files from before are read as they are.
+    """Change the table's schema in one commit without rows. Existing files are not rewritten.
 
-    ``add``: columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``, ``"by.value.zone"``), -> types:
-    pyarrow's, or Spark's by name (``"bigint"``, ``"decimal(9, 2)"``, ``"array<string>"``); they come last, and are null in rows from before. ``widen``: types that grow: int to bigint,
-    float or double, float to double, decimals in precision. ``nullable``: columns that take nulls from now on.
+    ``add`` maps columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``, ``"by.value.zone"``), to
+    types: pyarrow types, or Spark's names of types (``"bigint"``, ``"decimal(9, 2)"``, ``"array<string>"``). They are
+    added at the end, and are null in existing rows. ``widen`` maps columns to wider types: int to bigint, float or
+    double; float to double; decimals in precision. ``nullable`` names columns that accept nulls from now on.
     ``rename``, ``drop``, ``reorder`` and ``comments`` are refused: they need Hudi's schema evolution on read.
 
-    Raises SchemaError, ConfigError. The instant of the commit is empty where all is so already.
+    Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is empty.
     """
     found: Commit = table.run(
         "alter", add=add, widen=widen, nullable=nullable, rename=rename, drop=drop, reorder=reorder,
@@ -67,9 +68,10 @@ def merge(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> MergeBuilder:
-    """Merge ``source``, rows as a write takes them, another table or a scan: add clauses, then ``execute()``.
+    """Merge ``source`` into the table: add clauses, then call ``execute()``. ``source`` is any data that a write
+    accepts, another table, or a scan.
 
-    ``on`` says which rows belong together: the name of a column that both have, a list of them, or a condition in SQL
-    over ``target.*`` and ``source.*``; the columns of the record key where nothing is said.
+    ``on`` says which rows match: the name of a column that both sides have, a list of such names, or a condition in
+    SQL over ``target.*`` and ``source.*``. The default is the columns of the record key.
     """
     return MergeBuilder(table, source, on, engine, batch)

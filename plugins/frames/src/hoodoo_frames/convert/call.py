@@ -27,17 +27,18 @@ def convert(
     options: Mapping[str, Any] | None = None,
     **table: Any,
 ) -> hoodoo.Table:
-    """Copy a directory of Parquet files, a Delta Lake or an Iceberg table into a new Hudi table, and return that.
+    """Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new Hudi table, and return the
+    new table.
 
-    ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow Dataset; it is only read.
-    ``to`` is where the new table goes: beside a path, with ``_hudi`` behind its name, where nothing is said.
-    ``record_key`` has to be said: names of columns whose values tell rows apart, or () for keys that are made.
-    ``partition_by`` are the source's own partition columns where nothing is said. ``as_of`` is a version of Delta Lake or
-    a snapshot of Iceberg. ``options`` and the other arguments are those of :func:`hoodoo.create`.
+    ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow Dataset. It is only
+    read. ``to`` is the path of the new table; the default is the path of the source with ``_hudi`` at its end.
+    ``record_key`` is required: the columns that identify a row, or () for generated keys. ``partition_by`` is by
+    default the partitioning of the source. ``as_of`` is a version of a Delta Lake table, or the id of a snapshot of
+    an Iceberg table. ``options`` and the other arguments are those of ``create``.
 
-    One commit has all rows; where reading or writing fails, the new table is there and empty, and can be deleted.
-    Raises DuplicateKeyError where two rows have one key and no ``ordering`` says which is the newest, ConfigError for what can't be converted, and what
-    :func:`hoodoo.create` and writes raise.
+    All rows are written in one commit. If reading or writing fails, the new table exists and is empty, and can be
+    deleted. Raises DuplicateKeyError if two rows have the same key and no ``ordering`` says which one is newer,
+    ConfigError for a source that cannot be converted, and the errors of ``create`` and of writes.
     """
     if record_key is None:
         raise CallError(

@@ -49,7 +49,7 @@ def noted(
 ) -> tuple[LogFile, ...] | None:
     """The change data logs that say all that ``spec`` asks of what ``stats`` wrote; else None.
 
-    Images in logs have no meta columns. A file without a log (one written anew) is not noted.
+    Images in logs have no meta columns. A file without a log (one rewritten) is not noted.
     """
     if mode(config) not in (BEFORE, BEFORE_AFTER) or not spec.needs.isdisjoint(META_COLUMNS):
         return None

@@ -46,11 +46,11 @@ _NULL = pc.scalar(pa.scalar(None, pa.bool_()))
 
 
 def where(given: Any, schema: pa.Schema, table: str = "table") -> pc.Expression:
-    """``given``, a condition in SQL or a Column of Spark over the columns of ``schema``, as a pyarrow expression that
-    is true of the same rows: comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR, NOT.
+    """Convert a condition in SQL, or a Spark Column, over the columns of ``schema`` into a pyarrow expression that is
+    true for the same rows: comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR, NOT.
 
-    Raises SchemaError for columns that are not there and values that don't fit them, ConfigError for what pyarrow
-    does not compute: ``hoodoo.sql`` does.
+    Raises SchemaError for unknown columns and for values that do not fit them, and ConfigError for expressions that
+    pyarrow cannot compute (``hoodoo.sql`` can).
 
     >>> hoodoo.where("city = 'oslo' and fare > 10", table.schema)
     <pyarrow.compute.Expression ((city == "oslo") and ((fare > 10) or is_nan(fare)))>
@@ -77,6 +77,10 @@ class _Filter:
     def true(self, tree: exp.Expression, plain: bool = True) -> pc.Expression:
         """``plain``: rows of which it is null may count as those of which it is false."""
         tree = tree.unnest()
+        if tree.args.get("negate"):  # so sqlglot has NOT LIKE, from some version on
+            other = tree.copy()
+            other.set("negate", None)
+            return ~self.true(other, plain=False)
         if isinstance(tree, (exp.And, exp.Or)):
             left, right = self.true(tree.left, plain), self.true(tree.right, plain)
             return left & right if isinstance(tree, exp.And) else left | right

@@ -10,10 +10,9 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
+from hoodoo_statements.text.dialect import DIALECT, for_duckdb
 from hoodoo_statements.text.scope import Found, Scope
 
-# Text is read as Spark has it: Hudi's and Delta's statements are written for it.
-DIALECT = "spark"
 # What sqlglot finds odd is in the error; without a handler it would go to stderr besides.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 _NEVER_THE_SAME = frozenset(
@@ -110,7 +109,7 @@ def checked(
 
     whole = tree.transform(resolve)
     try:
-        sql = whole.sql("duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
+        sql = for_duckdb(whole).sql("duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
     except sqlglot.errors.SqlglotError as error:
         raise ConfigError(
             f"{what} {text!r}",

@@ -34,6 +34,8 @@ _UPWARDS = (exp.GT, exp.GTE)
 def implied(tree: exp.Expression, schema: pa.Schema) -> pc.Expression | None:
     """A filter over the table's columns that lets all rows through of which ``tree`` is true; None: nothing is known."""
     tree = tree.unnest()
+    if tree.args.get("negate"):
+        return None
     if isinstance(tree, exp.And):
         sides = [implied(side, schema) for side in (tree.left, tree.right)]
         known = [side for side in sides if side is not None]

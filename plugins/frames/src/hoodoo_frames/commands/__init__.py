@@ -1,0 +1,1 @@
+"""The subcommands of ``hoodoo`` that this distribution brings."""

@@ -1,0 +1,1 @@
+"""The subcommands of ``hoodoo`` that are about the past of a table."""

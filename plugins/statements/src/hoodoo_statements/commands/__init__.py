@@ -1,0 +1,1 @@
+"""The subcommands of ``hoodoo`` that are about statements."""

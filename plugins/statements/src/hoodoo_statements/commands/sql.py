@@ -1,0 +1,105 @@
+"""``hoodoo sql``: statements over tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pyarrow as pa
+import sqlglot
+import typer
+from hoodoo.errors import ConfigError
+from hoodoo.write.commit import Commit
+from hoodoo_cli.toolkit import arguments, rows
+from hoodoo_cli.toolkit.data_files import open_data
+from sqlglot.tokens import TokenType
+
+from hoodoo_statements.sql import sql as run
+from hoodoo_statements.sql import tree_of
+from hoodoo_statements.text.dialect import DIALECT
+
+_FILES = (".parquet", ".csv", ".jsonl", ".ndjson", ".arrow")
+
+
+def sql(
+    statement: Annotated[
+        str,
+        typer.Argument(help="SQL; several statements with ; between; - reads the standard input."),
+    ],
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=]TABLE...",
+            help="Tables, or data files to read from. The name is by default that of the folder or file.",
+        ),
+    ] = None,
+    output: arguments.Output = None,
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, ALTER TABLE.
+
+    Example: hoodoo sql "SELECT city, count(*) AS rides FROM trips GROUP BY city" trips
+    """
+    rows.form_of(output, as_json)
+    text = sys.stdin.read() if statement == "-" else statement
+    statements = list(_statements(text))
+    if not statements:
+        raise ConfigError("statement", "is empty.", "Write SQL, such as SELECT * FROM trips.")
+    for one in statements:
+        tree_of(one)  # none runs where another can't be read
+    known = _tables(tables or [], options)
+    for one in statements:
+        found = run(one, tables=known)
+        if isinstance(found, pa.Table):
+            rows.put_rows(
+                found.schema, found.to_batches(), output, as_json, arguments.pairs(options)
+            )
+        elif isinstance(found, Commit):
+            arguments.answer(found, as_json, _line(found))
+
+
+def _tables(given: list[str], options: list[str] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in given:
+        name, equals, path = one.partition("=")
+        if not equals or not name.isidentifier():
+            path = one
+            name = one.rstrip("/").rpartition("/")[2]
+            name = name.partition(".")[0] if one.endswith(_FILES) else name
+        if name in found:
+            raise ConfigError(f"table {name}", "is given twice.", "Name each: NAME=PATH.")
+        if path.endswith(_FILES):
+            data = open_data(path, arguments.pairs(options))
+            found[name] = pa.Table.from_batches(list(data.batches()), data.schema)
+        else:
+            found[name] = arguments.opened(path, options)
+    return found
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The statements of a text, which semicolons separate, as they are written."""
+    try:
+        tokens = sqlglot.tokenize(text, read=DIALECT)
+    except sqlglot.errors.SqlglotError:
+        yield text  # which names the fault
+        return
+    start, any_token = 0, False
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            if any_token:
+                yield text[start : token.start]
+            start, any_token = token.end + 1, False
+        else:
+            any_token = True
+    if any_token:
+        yield text[start:]
+
+
+def _line(done: Commit) -> str:
+    if not done.instant:
+        return "There was nothing to change."
+    counts = (("inserted", done.inserted), ("updated", done.updated), ("deleted", done.deleted))
+    parts = ", ".join(f"{number:,} {what}" for what, number in counts if number)
+    return f"{done.operation} {done.instant}: {parts or 'no rows'}."
