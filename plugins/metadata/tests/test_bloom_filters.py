@@ -118,6 +118,16 @@ def test_every_action_keeps_it(tmp_path: Path, kind: str, version: int) -> None:
     right(table)
 
 
+@pytest.mark.parametrize("count", [None, 2])
+def test_as_many_file_groups_as_asked_for(tmp_path: Path, count: int | None) -> None:
+    name = "hoodie.metadata.index.bloom.filter.file.group.count"
+    table = made(tmp_path / "t", options={} if count is None else {name: str(count)})
+    table.upsert(rows(range(10), 1))
+    there = (folder(table) / ".hoodie/metadata/bloom_filters").glob("*bloom-filters-*")
+    assert len({p.name.lstrip(".").split("_")[0] for p in there}) == (count or 4)
+    right(table)
+
+
 @pytest.mark.parametrize("index", ["bloom", "global_bloom"])
 def test_files_that_lack_the_keys_are_not_opened(
     tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch

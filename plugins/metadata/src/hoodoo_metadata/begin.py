@@ -31,7 +31,7 @@ from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.table import MetadataTable
 
-# Below so many bytes of base files the least number of groups is right, whatever the rows.
+# Below so many bytes of base files the least number of groups is right, whatever the rows, unless options say otherwise.
 _FEW_BYTES = 256 << 20
 
 
@@ -94,10 +94,10 @@ def begin_index(
     ]
     text = record_schema(target.config.version)
     if size.partitioned:
-        counts = {path: size.groups(rows) for path, rows in rows_by_path(target).items()}
+        counts = {path: size.groups(rows) for path, rows in rows_by_path(target, size).items()}
         groups = IndexGroups((), {}).with_paths(counts)
     else:
-        rows = sum(rows_by_path(target).values())
+        rows = sum(rows_by_path(target, size).values())
         groups = IndexGroups(tuple(group_id(RECORD_INDEX, n) for n in range(size.groups(rows))))
     if not groups.file_ids:
         size.told(0)  # there are no rows yet
@@ -155,11 +155,11 @@ def asked_of(target: TableState, found: pa.Table) -> tuple[Stream, list[tuple[in
     return target.engine.source(pa.table(columns, schema=INDEX_ROWS)), known
 
 
-def rows_by_path(target: TableState) -> dict[str, int]:
+def rows_by_path(target: TableState, size: IndexSize) -> dict[str, int]:
     """Rows of base files in each partition path; 0 where these are so small that it does not matter."""
     bases = [s.base_file for s in target.slices if s.base_file is not None]
     rows = {s.partition_path: 0 for s in target.slices}
-    if sum(base.size for base in bases) >= _FEW_BYTES:
+    if not size.is_usual or sum(base.size for base in bases) >= _FEW_BYTES:
         for base in bases:
             with target.file_format.reader(target.storage, base.path) as reader:
                 rows[base.partition_path] += reader.num_rows

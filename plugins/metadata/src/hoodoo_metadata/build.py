@@ -70,10 +70,10 @@ def build(
     settings: IndexSize,
     shape: Callable[[TableConfig], Mapping[str, str | None]] = lambda now: {},
 ) -> TableConfig:
-    """Make the partitions ``wanted`` anew; the table's properties as they are then. ``look`` answers the
+    """Make the partitions ``wanted`` again; the table's properties as they are then. ``look`` answers the
     table as it is, ``shape`` what else changes of its properties, together with what says that they are being built.
 
-    Where ``files`` is among them the whole metadata table is made anew. Raises CommitConflictError while
+    Where ``files`` is among them the whole metadata table is rebuilt. Raises CommitConflictError while
     another process builds, or if writers undo what it was made of again and again.
     """
     timeline = load(storage, config)
@@ -151,7 +151,7 @@ def finish(
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
     are kept; ``unique``: no record key is in two places."""
     ready = {*listed(config), *_standing(storage, config, done)}
-    define(storage, sorted(ready), columns, is_partitioned(storage))
+    define(storage, sorted(ready), columns, is_partitioned(storage, config=config))
 
     def changes(now: TableConfig) -> dict[str, str | None]:
         standing = _standing(storage, now, done)
@@ -177,20 +177,20 @@ def _made(storage: Storage, config: TableConfig, partitions: Iterable[str]) -> d
 def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> list[str]:
     """Those of ``done`` that may be read. The others wait for the next writer: one whose mark is gone was retired
     since it was completed; while somebody builds, all may be what is built; and without ``files`` Hudi's
-    others are made anew with it."""
+    others are rebuilt with it."""
     living = Liveness(storage)
     pending = load(storage, config).pending()
     if any(i.action == INDEXING and living.is_alive(i.requested) for i in pending):
         return []
     marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
     whole = FILES in (*listed(config), *marked)
-    begun = FILES in building(config)  # the others are made anew with it
+    begun = FILES in building(config)  # the others are rebuilt with it
     return [p for p in marked if whole or (is_own(p) and not begun)]
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
-    """All partitions wait for being made anew; nobody reads them meanwhile. Their marks go first: else the next
-    writer would take them for complete. Their files stay for whoever makes them anew, who is alone then: another
+    """All partitions wait for being rebuilt; nobody reads them meanwhile. Their marks go first: else the next
+    writer would take them for complete. Their files stay for whoever rebuilds them, who is alone then: another
     one may be at it, or have done it, as soon as the properties say so."""
     # That of `files` first: without it none of the others is complete.
     for partition in sorted({*listed(config), *building(config)}, key=lambda p: (p != FILES, p)):
@@ -202,7 +202,7 @@ def retire(storage: Storage, config: TableConfig) -> TableConfig:
 
 
 def finish_retiring(storage: Storage, config: TableConfig, lacking: Collection[str]) -> TableConfig:
-    """:func:`retire`, of whoever ended half way: the partitions ``lacking`` their mark wait for being made anew."""
+    """:func:`retire`, of whoever ended half way: the partitions ``lacking`` their mark wait for being rebuilt."""
     with suppress(CommitConflictError):  # another one is at it
         wanted = sorted(lacking)
         return properties.update(storage, config, lambda now: _retire(now, wanted))
@@ -368,7 +368,9 @@ def refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = 
             continue
         if living.is_alive(other.requested):
             raise CommitConflictError(
-                f"{storage.root}: indexing {other.requested}", "is under way.", "Wait for its end."
+                f"{storage.root}: indexing {other.requested}",
+                "is still in progress.",
+                "Wait until it has ended.",
             )
         publish.withdraw(storage, timeline, other)
 

@@ -7,12 +7,14 @@ as the instant of the data table, right before it (:class:`~hoodoo.timeline.publ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from attrs import evolve, frozen
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
+from hoodoo.storage.together import together
 from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_compactions
@@ -75,8 +77,9 @@ class PendingDeltaCommit:
                 if log.path not in named:
                     self.table.storage.delete(log.path)
             return
-        for partition in partitions:
-            for entry in self.table.storage.list(partition):
+        storage = self.table.storage
+        for listed in together(storage, *(partial(storage.list, p) for p in partitions)):
+            for entry in listed:
                 file = parse_path(entry.path, entry.size)
                 mine = file is not None and file.instant == self.instant.requested
                 if mine and entry.path not in named:

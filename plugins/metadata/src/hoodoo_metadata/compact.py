@@ -103,7 +103,7 @@ def compact(
 
 
 def _stands(table: MetadataTable, instant: Instant) -> bool:
-    """Whether the files that a plan names are there. If not, the metadata table was made anew since, and the plan
+    """Whether the files that a plan names are there. If not, the metadata table was rebuilt since, and the plan
     goes."""
     plan = read_plan(table.storage, table.timeline, instant)
     there = {e.path for p in {s.partition_path for s in plan.slices} for e in table.storage.list(p)}

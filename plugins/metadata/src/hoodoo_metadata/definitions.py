@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from hoodoo.storage.api import Storage
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage, names_in
+from hoodoo.table.index_choice import noted
 
-from hoodoo_metadata.layout import COLUMN_STATS, RECORD_INDEX, VIRTUAL_PATH_INDEX
+from hoodoo_metadata.layout import COLUMN_STATS, PARTITIONED, RECORD_INDEX, VIRTUAL_PATH_INDEX
+from hoodoo_metadata.table import FOLDER
 
 PROPERTY = "hoodie.table.index.defs.path"
 _PARTITIONED = "isPartitioned"
 PATH = ".hoodie/.index_defs/index.json"
+# A file of a record index that is not partitioned.
+_OF_ALL_PATHS = re.compile(r"record-index-\d{4}-0_")
 
 
-def is_partitioned(storage: Storage, partition: str = RECORD_INDEX) -> bool:
-    """Whether the record index in ``partition`` has file groups for each partition path. One read at the most."""
+def is_partitioned(
+    storage: Storage, partition: str = RECORD_INDEX, config: TableConfig | None = None
+) -> bool:
+    """Whether the record index in ``partition`` has file groups for each partition path. One read at the most.
+
+    Where no definition says so, as it was cut off while it was put, the names of the file groups do, and where there are
+    none, the index that ``config`` notes; without ``config`` it is a global one."""
     if partition != RECORD_INDEX:
         return partition == VIRTUAL_PATH_INDEX
-    told = _told(storage).get(RECORD_INDEX) or {}
-    return str((told.get("indexOptions") or {}).get(_PARTITIONED, "")).lower() == "true"
+    found = _told(storage).get(RECORD_INDEX)
+    if found is not None:
+        return str((found.get("indexOptions") or {}).get(_PARTITIONED, "")).lower() == "true"
+    if config is None:
+        return False
+    groups = [n for n in names_in(storage, f"{FOLDER}/{RECORD_INDEX}") if not n.startswith(".")]
+    if groups:
+        return not any(_OF_ALL_PATHS.match(name) for name in groups)
+    return (noted(config) or "").lower() == PARTITIONED
 
 
 def _told(storage: Storage) -> dict[str, Any]:

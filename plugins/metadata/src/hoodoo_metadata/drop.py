@@ -1,7 +1,7 @@
 """Drop: partitions of the metadata table go, for good, while writers go on.
 
 Nobody reads them as soon as the properties say so; then their files go. Meanwhile a pending indexing action says that
-somebody is at it, so that nobody makes one of them anew whose files would go with the old ones.
+somebody is at it, so that nobody rebuilds one of them whose files would go with the old ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def partition_named(config: TableConfig, name: str) -> str:
     partition = folder_of(name) if index is None else partition_of(index, config)
     if partition not in names():
         raise ConfigError(
-            f"metadata table partition {name!r}", f"is none of {', '.join(names())}", "name one of these."
+            f"metadata table partition {name!r}", f"is not one of {', '.join(names())}", "name one of these."
         )  # fmt: skip
     return partition
 

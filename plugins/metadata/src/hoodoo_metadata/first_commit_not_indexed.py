@@ -44,7 +44,7 @@ def first_commit_not_indexed(
     none. Reads the metadata of the active commits, once."""
     made = made_at(storage, timeline, partition) or ""
     for done in timeline.completed() if is_own(partition) else ():
-        # Hoodoo's own makes all partitions anew.
+        # Hoodoo's own rebuilds all partitions.
         if done.action == "restore" and order_key(done.completion_order) > made:
             return done
     for write in timeline.writes():

@@ -11,13 +11,14 @@ from collections.abc import Iterable
 
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.beginnings import is_beginning
 from hoodoo_metadata.layout import RECORD_INDEX
-from hoodoo_metadata.table import OWN_MADE, MetadataTable
+from hoodoo_metadata.table import OWN_MADE, MetadataTable, listed
 
 
 def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
@@ -78,3 +79,9 @@ def describes(
 def _infos(content: dict[str, object]) -> Iterable[dict[str, object]]:
     infos = content.get("indexPartitionInfos")
     return infos if isinstance(infos, list) else ()
+
+
+def is_rebuilt(storage: Storage, seen: Timeline, now: Timeline, partition: str) -> bool:
+    """Whether between two looks at the timeline an index was made, or ``partition`` was dropped or is being made."""
+    made, before = ([i for i in look.instants if i.action == INDEXING] for look in (now, seen))
+    return made != before or partition not in listed(properties.load(storage))

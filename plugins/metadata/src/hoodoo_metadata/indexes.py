@@ -48,7 +48,7 @@ class Index:
 
 
 def indexes(table: TableHandle) -> tuple[Index, ...]:
-    """The indexes that the table has in its metadata table, by name; the list of its files is none."""
+    """The indexes in the table's metadata table, by name. The list of files is not an index."""
     table.refresh()
     config, found = table.config, {}
     ready, begun, kept = listed(config), building(config), secondaries(config)
@@ -78,15 +78,16 @@ def create_index(
     *,
     engine: str | Engine | None = None,
 ) -> Index:
-    """Make an index in the metadata table, while writers go on; all of them keep it from then on.
+    """Create an index in the metadata table, beside writers. From then on, every writer updates it.
 
-    ``kind``: ``secondary``, by default, of one column, of texts, whole numbers or dates: reads with a filter such as
-    ``city = 'oslo'`` or ``n in (1, 2)`` open the files alone that have such rows. It needs the record index, which is made
-    where it is missing. Else ``record_index``, ``partitioned_record_index``, ``growing_record_index``, ``column_stats``,
-    ``bloom_filters``, whose names are these: a table has one of each. ``columns`` may be left out for them.
+    ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates. Reads with a
+    filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that have such rows. It needs the
+    record index, which is created if it is missing. Other kinds are ``record_index``, ``partitioned_record_index``,
+    ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and a table has at
+    most one of each. They need no ``columns``.
 
-    Raises ConfigError for what can't be, UnsupportedTableError for tables that have none of the kind,
-    CommitConflictError while another process makes one.
+    Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this kind, and
+    CommitConflictError if another process is creating an index.
     """
     table.check_writable()
     table.refresh()

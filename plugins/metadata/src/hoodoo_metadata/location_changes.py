@@ -112,7 +112,7 @@ class LocationsReader:
         except FileNotFoundError as error:
             raise CommitConflictError(
                 f"{self.storage.root}/{slice_.partition_path}/{slice_.file_id}",
-                "was compacted and cleaned, or made anew, since this read was planned.",
+                "was compacted and cleaned, or rebuilt, since this read was planned.",
                 "Read again.",
             ) from error
 

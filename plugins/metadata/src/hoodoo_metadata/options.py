@@ -171,7 +171,7 @@ SCALING_FACTOR = Option(
     table_property=True,
     kind=Whole(1),
 )
-# A property of the table alone: how often the index was made anew with other buckets or another hash.
+# A property of the table alone: how often the index was rebuilt with other buckets or another hash.
 LAYOUT = "hoodoo.index.layout"
 
 # Those of every record index.

@@ -41,6 +41,7 @@ from hoodoo_metadata.keys import column_key
 from hoodoo_metadata.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
+    FILES,
     GROWING_INDEX,
     INDEXES,
     OWN_INDEXES,
@@ -168,7 +169,7 @@ class MetadataParticipant:
             raise CommitConflictError(
                 f"{storage.root}: instant {requested}",
                 "was put into the base files of the metadata table meanwhile.",
-                "Roll it back again: the metadata table is made anew then.",
+                "Roll it back again: the metadata table is rebuilt then.",
             )
 
     def kept_from(self, storage: Storage, timeline: Timeline) -> str | None:
@@ -242,7 +243,7 @@ class MetadataParticipant:
             return True
         if index != PARTITIONED and is_doubled(config, partition):
             return True  # entries may be missing
-        if partition in OWN_INDEXES:  # what lookups refuse is made anew
+        if partition in OWN_INDEXES:  # what lookups refuse is rebuilt
             return why_stale(storage, load(storage, config), partition) is not None
         return is_partitioned(storage) != (index == PARTITIONED)
 
@@ -282,7 +283,8 @@ class MetadataParticipant:
         """``partitioned``: the record index is to be of partition paths; None: as it is. ``repeated`` is given the
         number of keys that lie in more than one place. ``named``: the partition that was asked for by name."""
         if partitioned is None:
-            partitioned = VIRTUAL_PATH_INDEX in partitions or is_partitioned(request.storage)
+            said = is_partitioned(request.storage, config=request.config)
+            partitioned = VIRTUAL_PATH_INDEX in partitions or said
         size = IndexSize.of(self.settings.options, partitioned)
         size = sized(size, request.shape, named)
         size = evolve(size, told=repeated.append, source=request.source)
@@ -310,7 +312,9 @@ class MetadataParticipant:
         # An index of partition paths alone may be made: keys may lie in each.
         own = stored_name(request.own_index or "")
         by_paths = there[-1] == VIRTUAL_PATH_INDEX and own != RECORD_INDEX
-        config = self._build(request, [RECORD_INDEX], by_paths, [])
+        # Hudi's partitions are read beside that of files alone; Hoodoo's own may have been there without it.
+        wanted = [RECORD_INDEX] if FILES in listed(config) else [FILES, RECORD_INDEX]
+        config = self._build(request, wanted, by_paths, [])
         return self._give_up(request.storage, config, there)
 
     def _give_up(

@@ -63,7 +63,7 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
     """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe. Where
-    ``files`` is still to be made, all are made anew with it."""
+    ``files`` is still to be made, all are rebuilt with it."""
     table = MetadataTable.open(storage, timeline)
     found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
     found = [p for p in found if any(map(_has_begun, table.slices(p)))]
@@ -112,7 +112,7 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
         what = "is not kept by this version of Hoodoo and is" if wanted else "is not wanted and is"
         warn(
             f"table {config.name}: its metadata table ({', '.join(gone)}) {what} removed before the first "
-            "write; `hoodoo rebuild-index`, or Hudi, makes it anew."
+            "write; `hoodoo rebuild-index`, or Hudi, rebuilds it."
         )
         changes = told_as(left, being)
         try:

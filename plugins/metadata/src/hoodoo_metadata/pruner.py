@@ -24,16 +24,15 @@ from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import properties
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.first_commit_not_indexed import knows_all_places
-from hoodoo_metadata.index_reach import describes
+from hoodoo_metadata.index_reach import describes, is_rebuilt
 from hoodoo_metadata.keys import column_key
 from hoodoo_metadata.layout import COLUMN_STATS, INDEXES
 from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.schema import FIX
 from hoodoo_metadata.secondary_lookup import keys_of_values
 from hoodoo_metadata.table import MetadataTable, listed
 
@@ -77,7 +76,7 @@ class KeyPruner:
             if _as_it_was(storage, timeline, partition):
                 raise
             return slices
-        # Else the index may tell of commits that this read does not see, or was made anew meanwhile.
+        # Else the index may tell of commits that this read does not see, or was rebuilt meanwhile.
         if found is None or not _as_it_was(storage, timeline, partition):
             return slices
         places = set(
@@ -97,13 +96,10 @@ def _found(
 
 
 def _as_it_was(storage: Storage, timeline: Timeline, partition: str) -> bool:
-    """Whether nobody has written, or made an index anew, since the look at ``timeline``."""
+    """Whether nobody has written, or made an index again, since the look at ``timeline``."""
     fresh = reload(storage, timeline)
-    made, before = (
-        [i for i in look.instants if i.action == INDEXING] for look in (fresh, timeline)
-    )
-    unchanged = fresh.writes() == timeline.writes() and made == before
-    return unchanged and partition in listed(properties.load(storage))
+    unchanged = fresh.writes() == timeline.writes()
+    return unchanged and not is_rebuilt(storage, timeline, fresh, partition)
 
 
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
@@ -217,7 +213,7 @@ class RangePruner:
                 return slices
             raise CorruptTableError(
                 f"{table.storage.root}/{COLUMN_STATS}", "holds no file slice, though the properties list it.",
-                "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` makes it anew.",
+                FIX,
             )  # fmt: skip
         by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
         for (slice_number, column), one in known_ranges(table, groups, names):

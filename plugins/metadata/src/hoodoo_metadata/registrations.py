@@ -119,7 +119,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "rebuild-index",
             "hoodoo_metadata.commands.rebuild_index:rebuild_index",
-            summary="Make the metadata table anew from the table's files, or one partition of it.",
+            summary="Rebuild the metadata table from the table's files, or one partition of it.",
         ),
         Registration(
             "drop-index",
@@ -129,7 +129,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "compact-metadata",
             "hoodoo_metadata.commands.rebuild_index:compact_metadata",
-            summary="Make base files of the log files of the metadata table.",
+            summary="Merge the log files of the metadata table into new base files.",
         ),
     ]
 
@@ -155,5 +155,16 @@ def hoodoo_checks() -> Iterable[Registration]:
             "metadata",
             "hoodoo_metadata.check:MetadataCheck.from_settings",
             summary="whether the metadata table knows the newest commits",
+        )
+    ]
+
+
+@hookimpl(optionalhook=True)
+def hoodoo_inspectors() -> Iterable[Registration]:
+    return [
+        Registration(
+            "hfile",
+            "hoodoo_metadata.inspector:HFileInspector.from_settings",
+            summary="HFiles, the base files of the metadata table",
         )
     ]

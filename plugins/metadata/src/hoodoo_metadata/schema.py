@@ -16,6 +16,8 @@ from hoodoo.model.table_version import VERSIONS
 Json = Any  # a decoded JSON value
 Row = dict[str, Any]
 
+FIX = "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` rebuilds it."
+
 # `type` of a row.
 PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_FILTER, KEY_LOCATION, PARTITION_RANGE, KEY_OF_VALUE = (
     range(1, 8)
@@ -100,6 +102,4 @@ def decode_row(value: bytes, schema_text: str | None = None) -> Row:
 
 
 def _unreadable(rule: str) -> CorruptTableError:
-    return CorruptTableError(
-        "metadata table", rule, "Make the metadata table anew: hoodoo rebuild-index."
-    )
+    return CorruptTableError("metadata table", rule, FIX)

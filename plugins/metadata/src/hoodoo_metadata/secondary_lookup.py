@@ -13,6 +13,7 @@ from hoodoo.hookspecs.pruner import PruneRequest
 
 from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
 from hoodoo_metadata.index_reach import describes
+from hoodoo_metadata.schema import FIX
 from hoodoo_metadata.secondary import (
     DEAD,
     PrefixHash,
@@ -21,7 +22,7 @@ from hoodoo_metadata.secondary import (
     record_keys_of,
     secondaries,
 )
-from hoodoo_metadata.slice import FIX, layers
+from hoodoo_metadata.slice import layers
 from hoodoo_metadata.table import MetadataTable, listed
 
 # More keys than that are better looked for in the files.

@@ -129,4 +129,4 @@ def _some(entries: pa.Array) -> str:
 
 
 def _fix(partition: str) -> str:
-    return f"hoodoo rebuild-index TABLE {partition}, or table.rebuild_index({partition!r}), makes it anew."
+    return f"hoodoo rebuild-index TABLE {partition}, or table.rebuild_index({partition!r}), rebuilds it."

@@ -25,9 +25,7 @@ from hoodoo.storage.together import opened_ahead
 
 from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
-from hoodoo_metadata.schema import decode_row, encode_row
-
-FIX = "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` makes it anew."
+from hoodoo_metadata.schema import FIX, decode_row, encode_row
 
 
 @frozen

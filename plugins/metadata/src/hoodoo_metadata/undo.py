@@ -43,19 +43,14 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
     folders = _partitions(table)
     if not folders:
         return
-    path = own_config(config).timeline_path
     layout = layout_of(config)
-    mine = [
-        (instant, entry.path)
-        for entry in table.list(path)
-        if (instant := layout.parse_instant(entry.name)) is not None
-        and instant.requested == requested
-    ]
     groups = _written(table, config, requested) if layout.log_names_slice else frozenset()
-    for instant, file in mine:
-        if instant.is_completed:
-            table.delete(file)
-    for _ in range(2):  # again at the end: a task may have put one meanwhile
+    # Again at the end: its writer may have begun it, and a task may have put a file meanwhile.
+    for _ in range(2):
+        mine = _timeline_files(table, config, {requested})
+        for instant, file in mine:
+            if instant.is_completed:
+                table.delete(file)
         if layout.log_names_slice:
             _take_back(table, config, folders, requested, groups)
         else:
@@ -67,10 +62,13 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
 
 
 def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
-    """Delete what tasks put for the instants ``undone`` after these had been taken out. ``undone`` are on the
-    timeline of the table no more, nor on that of the metadata table. Lists each partition."""
+    """Delete what was put for the instants ``undone``, which are not on the timeline of the table any more, after
+    these had been taken out: files of tasks, and what a writer began that died then. Lists each partition."""
     table = Below(storage, FOLDER)
     config = properties.load(storage)
+    begun = [f for f in _timeline_files(table, config, undone) if not f[0].is_completed]
+    for _instant, file in sorted(begun, key=lambda found: found[1]):  # inflight before requested
+        table.delete(file)
     if not layout_of(config).log_names_slice:
         _delete(table, _partitions(table), undone)
         return
@@ -81,6 +79,22 @@ def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
         for log in left_behind(table, logs, set(undone), log_files()):
             if log.path not in planned:
                 table.delete(log.path)
+
+
+def _timeline_files(
+    table: Below, config: TableConfig, requested: Collection[str]
+) -> list[tuple[Instant, str]]:
+    """The instants of the metadata table that were ``requested``, with their files."""
+    layout = layout_of(config)
+    parsed = (
+        (layout.parse_instant(entry.name), entry.path)
+        for entry in table.list(own_config(config).timeline_path)
+    )
+    return [
+        (found, path)
+        for found, path in parsed
+        if found is not None and found.requested in requested
+    ]
 
 
 def _partitions(table: Below) -> list[str]:

@@ -15,8 +15,8 @@ from hoodoo_metadata.drop import drop, droppable, partition_named
 
 
 def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:
-    """Compact the metadata table now; the instants of its compactions. Writes do so by themselves
-    after each ``hoodie.metadata.compact.max.delta.commits``."""
+    """Compact the metadata table now. Returns the instants of its compactions. Writes do this automatically after
+    every ``hoodie.metadata.compact.max.delta.commits`` commits."""
     table.check_writable()
     table.refresh()
 
@@ -38,14 +38,14 @@ def location_changes(
     until: str | datetime | None = None,
     index: str | None = None,
 ) -> Query:
-    """What changed in the record index after ``since``, up to ``until`` or now: ``record_key``, ``partition_path``,
-    ``file_id``, and ``instant``, which said so; lazily, no data file is opened. Of a key that changed more than once
-    the newest counts; path and file id are null where it is gone. Rows that were updated where they lie changed
-    nothing. ``index``: which one, where the table has several.
+    """The changes in the record index after ``since`` and up to ``until`` (by default: now): ``record_key``,
+    ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy; no data file is opened. If a key changed
+    more than once, only the newest change is returned. Path and file id are null if the key was deleted. An update of
+    a row in its file group is not a change. ``index`` names the index, if the table has several.
 
-    Points are those of :meth:`incremental`, ``"earliest"`` too. Raises ConfigError for bad points, where the table has no
-    record index, and where the index tells what changed since then together with what was before: it says from
-    which point on it can tell.
+    The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid times, if the
+    table has no record index, and if the changes since then are no longer stored separately; the error names the
+    first time that you can use.
 
     >>> table.location_changes(commit.instant).to_arrow().num_rows
     0
@@ -56,11 +56,12 @@ def location_changes(
 
 
 def drop_index(table: TableHandle, name: str) -> tuple[str, ...]:
-    """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the one of an index that is
-    stored there (``partitioned_record_index``); what went. Writers may go on, and nobody keeps it any more.
+    """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the partition of an index that
+    is stored there (``partitioned_record_index``). Returns the dropped partitions. Writers can continue, and no
+    longer update it.
 
-    Raises ConfigError for one that the table does not have, or can't do without: ``files``, and that of its own index;
-    CommitConflictError while another process makes or drops one.
+    Raises ConfigError for a partition that the table does not have, or that it needs (``files``, and that of its own
+    index); CommitConflictError if another process creates or drops one.
     """
     table.check_writable()
     table.refresh()

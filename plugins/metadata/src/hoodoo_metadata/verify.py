@@ -32,7 +32,7 @@ from hoodoo_metadata.schema import record_schema
 from hoodoo_metadata.slice import layers, merged
 from hoodoo_metadata.table import FOLDER, MetadataTable, listed
 
-_FIX = "hoodoo rebuild-index, or table.rebuild_index(), makes the metadata table anew."
+_FIX = "hoodoo rebuild-index, or table.rebuild_index(), rebuilds the metadata table."
 
 
 def check_listing(

@@ -179,7 +179,7 @@ class Wanted:
         if partition not in names():
             raise ConfigError(
                 f"metadata table partition {name!r}",
-                f"is none of {', '.join((*names(), PARTITIONED, GROWING))}",
+                f"is not one of {', '.join((*names(), PARTITIONED, GROWING))}",
                 "name one of these.",
             )
         refuse_impossible(config, partition, name)

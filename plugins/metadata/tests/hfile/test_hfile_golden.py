@@ -104,7 +104,7 @@ def test_the_same_bytes_as_hudis_own_writer() -> None:
 @pytest.mark.skipif(not ZIPS, reason="no golden tables: set HOODOO_GOLDEN")
 @pytest.mark.parametrize("archive", ZIPS, ids=[z.stem for z in ZIPS])
 def test_metadata_tables(archive: Path, tmp_path: Path, made: Any) -> None:
-    """Each base file and each HFile in a log file is read whole, and written anew becomes the same but
+    """Each base file and each HFile in a log file is read whole, and rewritten becomes the same but
     for compression."""
     with zipfile.ZipFile(archive) as zipped:
         names = [n for n in zipped.namelist() if _is_hfile(n) and "__MACOSX" not in n]

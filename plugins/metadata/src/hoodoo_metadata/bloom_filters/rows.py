@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
 
-from hoodoo_metadata.schema import KEY_FILTER, decode_row, encode_row
+from hoodoo_metadata.schema import FIX, KEY_FILTER, decode_row, encode_row
 
 
 @frozen
@@ -39,6 +39,6 @@ def decode_filter(value: bytes, schema_text: str | None = None) -> FilterRow:
         raise CorruptTableError(
             "metadata table, partition bloom_filters",
             f"holds a row of type {row.get('type')} that says nothing of a filter.",
-            "Make the metadata table anew: hoodoo rebuild-index.",
+            FIX,
         )
     return FilterRow(told["type"], told["bloomFilter"], told["timestamp"], told["isDeleted"])

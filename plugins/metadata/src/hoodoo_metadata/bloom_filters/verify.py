@@ -21,7 +21,7 @@ from hoodoo_metadata.layout import BLOOM_FILTERS
 from hoodoo_metadata.slice import layers
 from hoodoo_metadata.table import FOLDER, MetadataTable
 
-_FIX = "hoodoo rebuild-index TABLE bloom_filters, or table.rebuild_index('bloom_filters'), makes it anew."
+_FIX = "hoodoo rebuild-index TABLE bloom_filters, or table.rebuild_index('bloom_filters'), rebuilds it."
 _OBJECT = f"{FOLDER}/{BLOOM_FILTERS}"
 
 

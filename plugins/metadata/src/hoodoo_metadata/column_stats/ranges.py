@@ -11,7 +11,7 @@ from hoodoo.model.column_range import ColumnRange
 
 from hoodoo_metadata.column_stats.value_types import unwrapped, wrapping
 from hoodoo_metadata.column_stats.values import read_ranges
-from hoodoo_metadata.schema import COLUMN_RANGE, PARTITION_RANGE, decode_row, encode_row
+from hoodoo_metadata.schema import COLUMN_RANGE, FIX, PARTITION_RANGE, decode_row, encode_row
 
 # Fewer values are decoded one by one.
 _MANY = 128
@@ -64,7 +64,7 @@ def _decoded(value: bytes, schema_text: str | None) -> ColumnRange:
         raise CorruptTableError(
             "metadata table, partition column_stats",
             f"holds a row of type {row.get('type')} that says nothing of a column.",
-            "Make the metadata table anew: hoodoo rebuild-index.",
+            FIX,
         )
     info = stats.get("valueType")
     least, kind = unwrapped(stats["minValue"], info)

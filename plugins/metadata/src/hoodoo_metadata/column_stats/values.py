@@ -19,7 +19,7 @@ from hoodoo.model.column_range import ColumnRange
 
 from hoodoo_metadata.avro_columns import ROWS, avro, columns_of
 from hoodoo_metadata.column_stats.value_types import unwrapped
-from hoodoo_metadata.schema import PARTITION_RANGE, fields_of
+from hoodoo_metadata.schema import FIX, PARTITION_RANGE, fields_of
 
 _STATS = "ColumnStatsMetadata"
 _ENDS = ("minValue", "maxValue")
@@ -103,7 +103,7 @@ def _of_any_shape(
         raise CorruptTableError(
             "metadata table, partition column_stats",
             f"a value is not of its schema: {error}.",
-            "Make the metadata table anew: hoodoo rebuild-index.",
+            FIX,
         ) from error
 
 

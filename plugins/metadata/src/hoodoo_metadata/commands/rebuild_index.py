@@ -1,4 +1,4 @@
-"""``hoodoo rebuild-index``, ``drop-index`` and ``compact-metadata``: the metadata table, made anew, without a part,
+"""``hoodoo rebuild-index``, ``drop-index`` and ``compact-metadata``: the metadata table, rebuilt, without a part,
 and compacted."""
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def rebuild_index(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Make the metadata table anew from the table's files, or one partition of it. Writers may go on."""
+    """Rebuild the metadata table from the table's files, or one partition of it. Writers can continue."""
     made = arguments.opened(path, options).rebuild_index(
         name, buckets=buckets, hash=hash, scaling=scaling, cap=cap
     )
-    line = f"Made anew: {', '.join(made)}."
+    line = f"Rebuilt: {', '.join(made)}."
     arguments.answer({"partitions": made}, as_json, line)
 
 
@@ -47,15 +47,15 @@ def drop_index(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Drop a partition of the metadata table, or the index that it holds. Writers may go on."""
-    gone = arguments.opened(path, options).drop_index(name)
-    arguments.answer({"partitions": gone}, as_json, f"Dropped: {', '.join(gone)}.")
+    """Drop a partition of the metadata table, or the index that it holds. Writers can continue."""
+    dropped = arguments.opened(path, options).drop_index(name)
+    arguments.answer({"partitions": dropped}, as_json, f"Dropped: {', '.join(dropped)}.")
 
 
 def compact_metadata(
     path: arguments.Path, options: arguments.Options = None, as_json: arguments.Json = False
 ) -> None:
-    """Make base files of the log files of the metadata table. Writes do it by themselves, now and then."""
+    """Merge the log files of the metadata table into new base files. Writes do this automatically from time to time."""
     done = arguments.opened(path, options).compact_metadata()
     line = (
         f"{show.count(len(done), 'compaction')} of the metadata table."

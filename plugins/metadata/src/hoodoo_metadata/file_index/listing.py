@@ -21,7 +21,8 @@ from hoodoo_metadata.below import Below
 from hoodoo_metadata.combine import file_changes
 from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, NON_PARTITIONED, FileChanges
 from hoodoo_metadata.layout import FILES
-from hoodoo_metadata.slice import FIX, layers
+from hoodoo_metadata.schema import FIX
+from hoodoo_metadata.slice import layers
 from hoodoo_metadata.table import MetadataTable
 
 # What Hudi 0.15 says in place of a size that it does not know (``HoodieTableMetadataUtil.reAddLogFilesFromRollbackPlan``).
@@ -37,7 +38,7 @@ def list_files(
         told = told_files(MetadataTable.seen(storage, timeline), partitions)
         return _still_there(storage, timeline, told)
     except (CorruptTableError, FileNotFoundError):
-        # It is made anew, or compacted, while we look.
+        # It is rebuilt, or compacted, while we look.
         fresh = properties.load(storage)
         if FILES not in fresh.metadata_partitions:
             return view.list_data(storage, partitions)

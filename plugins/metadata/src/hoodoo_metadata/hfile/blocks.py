@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from attrs import frozen
+from typing import NamedTuple
 
 from hoodoo_metadata.hfile.checksum import checksums
 from hoodoo_metadata.hfile.format import HEADER, HEADER_BYTES, Checksum, Codec
@@ -16,8 +15,7 @@ _RATIO = 1032
 Bytes = bytes | memoryview
 
 
-@frozen
-class Stored:
+class Stored(NamedTuple):
     """A block as it is in the file, at ``offset`` of it, with its header."""
 
     offset: int

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 
@@ -38,17 +39,20 @@ TAIL = 64 << 10
 _LEVELS = 8
 _NAMES = {item.value: item.name for item in Codec}
 
-Numbers = list[int] | npt.NDArray[np.int64]
+_OUTSIDE = "the index names a block outside of the file"
+_FALLS = "the keys of the index don't ascend"
+
+Numbers = npt.NDArray[np.int64]
 
 
 @frozen
 class Index:
-    """Where blocks are (``offsets`` and ``sizes``, headers included) and ``keys`` that are not greater
-    than their first keys, ascending."""
+    """Where blocks are (``offsets`` and ``sizes``, headers included) and ``keys`` (binary) that are not
+    greater than their first keys, ascending."""
 
-    offsets: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
-    keys: list[bytes]
+    offsets: Numbers
+    sizes: Numbers
+    keys: pa.BinaryArray
 
 
 @frozen
@@ -138,7 +142,7 @@ def _trailer(window: FileWindow, tail: bytes) -> dict[int, int | bytes]:
         raise UnsupportedTableError(
             f"HFile {window.name}",
             f"it has version {version} of the format; {VERSION} is read.",
-            "Have Hudi compact the table, which writes it anew.",
+            "Have Hudi compact the table, which writes it again.",
         )
     try:
         size, begin = varint(data, len(TRAILER_MAGIC))
@@ -209,14 +213,20 @@ def _alike(data: bytes, count: int, end: int) -> Index | None:
     if (rows[:, 12 : begin + 2] != rows[0, 12 : begin + 2]).any():
         return None
     size = int.from_bytes(data[begin : begin + 2], "big")
-    if size > length - 2:
+    if not 0 < size <= length - 2:
         return None
     offsets = np.ascontiguousarray(rows[:, :8]).view(">u8")[:, 0]
     if (offsets > end).any():
         return None
     sizes = np.ascontiguousarray(rows[:, 8:12]).view(">u4")[:, 0].astype(np.int64)
-    first = range(begin + 2, len(data), each)
-    return _checked(offsets.astype(np.int64), sizes, [data[a : a + size] for a in first], end)
+    heads = np.ascontiguousarray(rows[:, begin + 2 : begin + 2 + size])
+    seen = heads.view(f"S{size}")[:, 0]
+    # NumPy compares them without the zeros at their ends, which is the same where they are equally long.
+    if (seen[:-1] > seen[1:]).any():
+        raise Nonsense(_FALLS)
+    starts = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(size))
+    keys = pa.Array.from_buffers(pa.binary(), count, [None, starts, pa.py_buffer(heads)])
+    return _inside(offsets.astype(np.int64), sizes, keys, end)
 
 
 def leaf_index(data: bytes, end: int) -> Index:
@@ -253,24 +263,27 @@ def deeper(window: FileWindow, layout: HFileLayout) -> Index:
         index = Index(
             np.concatenate([p.offsets for p in parts]),
             np.concatenate([p.sizes for p in parts]),
-            [key for p in parts for key in p.keys],
+            pa.concat_arrays([p.keys for p in parts]),
         )
     return index
 
 
-def _checked(offsets: Numbers, sizes: Numbers, keys: list[bytes], end: int) -> Index:
-    outside = "the index names a block outside of the file"
-    if isinstance(offsets, list) and max(offsets, default=0) > end:  # perhaps too big for NumPy
-        raise Nonsense(outside)
-    index = Index(np.asarray(offsets, np.int64), np.asarray(sizes, np.int64), keys)
-    if ((index.offsets > end) | (index.sizes > end) | (index.sizes < HEADER_BYTES)).any():
-        raise Nonsense(outside)
-    ends = index.offsets + index.sizes
-    if (ends[:-1] > index.offsets[1:]).any() or (len(keys) and ends[-1] > end):
-        raise Nonsense("the blocks that the index names overlap")
+def _checked(offsets: list[int], sizes: list[int], keys: list[bytes], end: int) -> Index:
+    if max(offsets, default=0) > end:  # perhaps too big for NumPy
+        raise Nonsense(_OUTSIDE)
     if not all(map(le, keys, keys[1:])):
-        raise Nonsense("the keys of the index don't ascend")
-    return index
+        raise Nonsense(_FALLS)
+    places, lengths = np.asarray(offsets, np.int64), np.asarray(sizes, np.int64)
+    return _inside(places, lengths, pa.array(keys, pa.binary()), end)
+
+
+def _inside(offsets: Numbers, sizes: Numbers, keys: pa.BinaryArray, end: int) -> Index:
+    if ((offsets > end) | (sizes > end) | (sizes < HEADER_BYTES)).any():
+        raise Nonsense(_OUTSIDE)
+    ends = offsets + sizes
+    if (ends[:-1] > offsets[1:]).any() or (len(keys) and ends[-1] > end):
+        raise Nonsense("the blocks that the index names overlap")
+    return Index(offsets, sizes, keys)
 
 
 def _metas(data: bytes, count: int, end: int) -> dict[str, tuple[int, int]]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import DataError
@@ -119,7 +118,7 @@ class HFile:
             if found is not None:
                 return found
         mask = blocks_of_keys(self._index, wanted) if how == "seek" else None
-        first = self._index.keys[0] if self.blocks else b""
+        first = self._index.keys[0].as_py() if self.blocks else b""
         asked = Keys(wanted, shared(first, self._last_key()))
         return self._matching(mask, lambda entries: found_entries(entries, asked))
 
@@ -134,10 +133,9 @@ class HFile:
         mask = np.zeros(self.blocks, np.bool_)
         mask[list(by_block)] = True
         found: list[tuple[bytes, bytes]] = []
-        for request in self._requests(mask):
-            blocks = list(self._fetched(request))
+        for numbers, blocks in self._requests(mask):
             plain = contents(self._window, blocks, DATA, self._layout.codec)
-            for number, data in zip(request.tolist(), plain):
+            for number, data in zip(numbers, plain):
                 entries = picked(data, by_block[number])
                 if entries is None:
                     return None
@@ -205,8 +203,8 @@ class HFile:
         room = Room()
         waiting: list[Stored] = []
         waits = count = 0
-        for request in self._requests(mask):
-            for block in self._fetched(request):
+        for _, blocks in self._requests(mask):
+            for block in blocks:
                 waiting.append(block)
                 waits += plain_size(block)
                 if waits >= _AT_ONCE:
@@ -227,30 +225,32 @@ class HFile:
         plain = contents(self._window, blocks, DATA, self._layout.codec)
         return self._told(lambda found: Entries(found, room), plain)
 
-    def _requests(self, mask: Mask | None) -> Iterator[npt.NDArray[np.int64]]:
-        """The blocks in ``mask``, those together that one request fetches."""
+    def _requests(self, mask: Mask | None) -> Iterator[tuple[list[int], list[Stored]]]:
+        """The blocks in ``mask``, by their numbers and as they are stored: those together that one request fetches."""
         index = self._index
         rows = np.arange(len(index.keys)) if mask is None else np.flatnonzero(mask)
-        ends = (index.offsets + index.sizes)[rows]
-        starts = index.offsets[rows]
+        starts, sizes = index.offsets[rows], index.sizes[rows]
+        ends = starts + sizes
         apart = np.flatnonzero(starts[1:] - ends[:-1] > _GAP) + 1
         bounds = [0, *apart.tolist(), len(rows)]
+        numbers, places, lengths = rows.tolist(), starts.tolist(), sizes.tolist()
         for at, high in zip(bounds, bounds[1:]):
             while at < high:
                 stop = high
                 if stop - at > 1:
                     stop = int(np.searchsorted(ends[:high], starts[at] + _REQUEST, "right"))
-                yield rows[at : max(stop, at + 1)]
-                at = max(stop, at + 1)
+                stop = max(stop, at + 1)
+                yield numbers[at:stop], self._fetched(places[at:stop], lengths[at:stop])
+                at = stop
 
-    def _fetched(self, rows: npt.NDArray[np.int64]) -> Iterator[Stored]:
-        """The blocks ``rows``, by one request."""
-        index = self._index
-        offsets, sizes = index.offsets[rows].tolist(), index.sizes[rows].tolist()
+    def _fetched(self, offsets: list[int], sizes: list[int]) -> list[Stored]:
+        """The blocks there, by one request."""
         first = offsets[0]
         data = memoryview(self._read(first, offsets[-1] + sizes[-1]))
-        for offset, size in zip(offsets, sizes):
-            yield Stored(offset, data[offset - first : offset - first + size])
+        return [
+            Stored(offset, data[offset - first : offset - first + size])
+            for offset, size in zip(offsets, sizes)
+        ]
 
 
 class _Seen:

@@ -68,9 +68,9 @@ def _between(size: int, low: Any, high: Any) -> Mask:
 
 def _heads(index: Index, keys: pa.Array, fill: int = 0) -> tuple[Any, Any]:
     """The first bytes of the index's keys and of ``keys``, the latter padded with ``fill``."""
-    known = pa.array(index.keys, pa.binary())
-    width = min(_WIDTH, max(map(len, index.keys), default=1) + 1)
-    return _head(known, width, 0), _head(keys, width, fill)
+    longest = pc.max(pc.binary_length(index.keys)).as_py() or 0
+    width = min(_WIDTH, longest + 1)
+    return _head(index.keys, width, 0), _head(keys, width, fill)
 
 
 def _head(keys: pa.Array, width: int, fill: int) -> Any:
@@ -81,6 +81,9 @@ def _head(keys: pa.Array, width: int, fill: int) -> Any:
     data = np.frombuffer(short.buffers()[2] or b"", np.uint8)
     found = np.full((len(short), width), fill, np.uint8)
     lengths = np.diff(offsets)
-    inside = np.arange(width) < lengths[:, None]
-    found[inside] = data[offsets[0] : offsets[-1]]
+    data = data[offsets[0] : offsets[-1]]
+    if (lengths == lengths[0]).all():
+        found[:, : lengths[0]] = data.reshape(len(short), lengths[0])
+    else:
+        found[np.arange(width) < lengths[:, None]] = data
     return found.view(f"S{width}")[:, 0]

@@ -13,7 +13,7 @@ from hoodoo.storage.api import Storage
 
 FIX = (
     "Restore the file from a copy; if it is one of a metadata table, `hoodoo verify` compares that with "
-    "the files, and `hoodoo rebuild-index` makes it anew."
+    "the files, and `hoodoo rebuild-index` rebuilds it."
 )
 
 

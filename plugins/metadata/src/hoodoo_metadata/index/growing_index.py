@@ -12,7 +12,13 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_metadata.index.record_index import how_of, in_place, missing_fix, refuse_doubled
+from hoodoo_metadata.index.record_index import (
+    how_of,
+    in_place,
+    missing_fix,
+    opened_to_write,
+    refuse_doubled,
+)
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.options import RECORD_MOVES
 from hoodoo_metadata.record_index.index import RecordIndex
@@ -61,4 +67,4 @@ class GrowingIndex:
                 "has no growing record index to look keys up in.",
                 missing_fix(context, "growing_record_index"),
             )
-        return RecordIndex.open(context.storage, timeline, how=self.how, partition=GROWING_INDEX)
+        return opened_to_write(context.storage, timeline, self.how, GROWING_INDEX)

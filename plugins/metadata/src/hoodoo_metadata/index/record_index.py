@@ -7,13 +7,16 @@ RECORD_INDEX of before.
 from __future__ import annotations
 
 from attrs import frozen
-from hoodoo.errors import CommitConflictError, ConfigError, warn
+from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError, warn
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import ANYWHERE, IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import default_name, in_role, resolve
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.first_commit_not_indexed import is_refused, why_stale
+from hoodoo_metadata.index_reach import is_rebuilt
 from hoodoo_metadata.layout import INDEX_OF, PARTITIONED, RECORD_INDEX, STORED_OF_VIRTUAL
 from hoodoo_metadata.options import CHOOSES, RECORD_MOVES, SEEKS
 from hoodoo_metadata.record_index.index import RecordIndex
@@ -64,7 +67,7 @@ class RecordLevelIndex:
     def _opened(self, context: IndexContext) -> RecordIndex:
         timeline, own = context.timeline, self._own(context)
         if timeline is not None and own is not None and _is_listed(own, context):
-            return RecordIndex.open(context.storage, timeline, how=self.how, partition=own)
+            return opened_to_write(context.storage, timeline, self.how, own)
         if timeline is not None and RECORD_INDEX in building(timeline.config):
             raise CommitConflictError(
                 f"table {context.storage.root}",
@@ -77,7 +80,7 @@ class RecordLevelIndex:
                 "has no record index to look keys up in.",
                 missing_fix(context, "record_index"),
             )
-        index = RecordIndex.open(context.storage, timeline, how=self.how)
+        index = opened_to_write(context.storage, timeline, self.how, RECORD_INDEX)
         if index.partitioned == self.is_global:
             kind = "partitioned" if index.partitioned else "global"
             raise ConfigError(
@@ -86,6 +89,21 @@ class RecordLevelIndex:
                 "Use index='partitioned_record_index' for the one, 'record_index' for the other.",
             )
         return index
+
+
+def opened_to_write(storage: Storage, seen: Timeline, how: str, partition: str) -> RecordIndex:
+    """The index ``partition`` for a write that has ``seen`` the timeline. CommitConflictError where it is being made again
+    meanwhile, or was: then files are gone that the timeline names."""
+    try:
+        return RecordIndex.open(storage, seen, how=how, partition=partition)
+    except CorruptTableError as error:
+        if not is_rebuilt(storage, seen, reload(storage, seen), partition):
+            raise
+        raise CommitConflictError(
+            f"table {storage.root}",
+            "the record index, by which keys are looked up, is being made again by another process.",
+            "Repeat the write.",
+        ) from error
 
 
 def missing_fix(context: IndexContext, name: str) -> str:
@@ -123,7 +141,7 @@ def in_place(context: IndexContext, partition: str, anywhere: bool) -> LookupInd
     name, settings = INDEX_OF[partition], Settings(timeline.config)
     warn(
         f"table {timeline.config.name}: its {name} does not know all record keys ({why}): keys are looked for in the "
-        f"files. table.rebuild_index({name!r}), or hoodoo rebuild-index, makes it anew."
+        f"files. table.rebuild_index({name!r}), or hoodoo rebuild-index, rebuilds it."
     )
     other = in_role("index", ANYWHERE) if anywhere else default_name("index", settings)
     index: LookupIndex = resolve("index", other, settings).instance

@@ -28,7 +28,9 @@ from hoodoo_metadata.record_index.size import IndexSize
 from hoodoo_metadata.table import MetadataTable
 
 
-@frozen(slots=False)
+# With slots attrs computes cached properties without functools' lock, which in Python 3.11 all objects of a class
+# share: two writers of one process would wait for each other's storage.
+@frozen
 class Work:
     """One action on its way into the metadata table. ``files``: those that are added and that go; ``kept``: the
     partitions that follow it. ``began``: the file groups that partitions began with, where these are not committed

@@ -156,7 +156,7 @@ def index_groups(
         if not ids:
             raise CommitConflictError(
                 f"{table.storage.root}/{partition}",
-                "has been taken away since this write looked at the table: it is made anew.",
+                "has been taken away since this write looked at the table: it is rebuilt.",
                 "Repeat the write.",
             )
         return IndexGroups.of(ids, None), frozenset()

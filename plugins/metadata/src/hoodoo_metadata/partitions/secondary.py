@@ -49,7 +49,7 @@ class SecondaryPartition(OfKeys):
 
     def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
         state, table = beginning.state, beginning.table
-        count = beginning.size.groups(sum(rows_by_path(state).values()))
+        count = beginning.size.groups(sum(rows_by_path(state, beginning.size).values()))
         files = GroupFiles(
             table.storage, beginning.pending, record_schema(state.config.version),
             self._groups(count), base=True, partition=self.name, value=LIVE,

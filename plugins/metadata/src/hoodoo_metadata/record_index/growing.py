@@ -159,7 +159,7 @@ def refuse_strangers(storage: Storage, timeline: Timeline, partition: str) -> No
         raise CorruptTableError(
             f"{storage.root}/{FOLDER}/{partition}",
             f"does not know all record keys: {why}.",
-            f"Make it anew: table.rebuild_index({INDEX_OF[partition]!r}).",
+            f"Rebuild it: table.rebuild_index({INDEX_OF[partition]!r}).",
         )
 
 

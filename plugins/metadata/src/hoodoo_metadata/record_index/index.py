@@ -31,7 +31,8 @@ from hoodoo_metadata.record_index.bucket import Bucket
 from hoodoo_metadata.record_index.groups import IndexGroups, Slots
 from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
-from hoodoo_metadata.slice import FIX, open_ahead
+from hoodoo_metadata.schema import FIX
+from hoodoo_metadata.slice import open_ahead
 from hoodoo_metadata.table import MetadataTable
 
 # Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
@@ -88,7 +89,7 @@ class RecordIndex:
                 if first not in {slice_.file_id for slice_ in family}:
                     obj = f"{table.storage.root}/{partition}/{first}"
                     raise CorruptTableError(
-                        obj, "is not there: keys are lost, or it is made anew.", FIX
+                        obj, "is not there: keys are lost, or it is rebuilt.", FIX
                     )
             return cls(table.storage, found, how, growing=growing)
         return cls(table.storage, tuple((s,) for s in slices), how, partitioned)

@@ -164,58 +164,49 @@ class _WriteGroups:
         if self.files.base:
             repeated = rows.num_rows - one_each.num_rows
         else:
-            repeated = self._elsewhere(group, rows, one_each)
-            one_each = self._gone_from_there(group, one_each)
+            known = self._known(group, one_each)
+            repeated = self._elsewhere(rows, known) if known is not None else 0
+            if known is not None:
+                one_each = self._gone_from_there(one_each, known)
         return _done(self._put(group, one_each), repeated)
 
-    def _gone_from_there(self, slot: int, rows: pa.Table) -> pa.Table:
+    def _known(self, slot: int, rows: pa.Table) -> pa.Table | None:
+        """Where the index says that keys of ``rows``, one row each, lie: ``record_key``, ``deleted`` as in the row, and
+        whether the place is that of the row (``same``), or its partition path (``same_path``). None: nobody asks."""
+        if self.files.known is None:
+            return None
+        keys = rows.column("record_key").combine_chunks()
+        found = Bucket(self.files.storage, self.files.known[slot]).get_record_locations(keys)
+        row = rows.take(pc.index_in(found.column("record_key"), value_set=keys))
+        places = self.places.table()
+        place = pc.index_in(row.column("file"), value_set=_flat(places.column("file")))
+        of_row = {name: places.column(name).take(place) for name in ("partition_path", "file_id")}
+        same_path = pc.equal(found.column("partition_path"), of_row["partition_path"])
+        same = pc.and_(same_path, pc.equal(found.column("file_id"), of_row["file_id"]))
+        columns = [found.column("record_key"), row.column("deleted"), same, same_path]
+        return pa.table(columns, names=["record_key", "deleted", "same", "same_path"])
+
+    def _gone_from_there(self, rows: pa.Table, known: pa.Table) -> pa.Table:
         """``rows`` without deletes of keys that lie in another partition path: a write whose index computes the
         file group of a key puts deletes without knowing whether there is a row."""
-        gone = rows.filter(rows.column("deleted"))
-        if self.files.known is None or not self.files.known[slot] or not gone.num_rows:
+        stays = known.filter(pc.and_not(known.column("deleted"), known.column("same_path")))
+        if not stays.num_rows:
             return rows
-        keys = gone.column("record_key").combine_chunks()
-        found = Bucket(self.files.storage, self.files.known[slot]).get_record_locations(keys)
-        places = self.places.table()
-        file = gone.column("file").take(pc.index_in(found.column("record_key"), value_set=keys))
-        path = places.column("partition_path").take(
-            pc.index_in(file, value_set=_flat(places.column("file")))
-        )
-        stays = found.filter(pc.not_equal(found.column("partition_path"), path))
         left = _flat(stays.column("record_key"))
-        return rows.filter(
-            pc.invert(
-                pc.and_(rows.column("deleted"), pc.is_in(rows.column("record_key"), value_set=left))
-            )
-        ).combine_chunks()
+        kept = pc.and_(rows.column("deleted"), pc.is_in(rows.column("record_key"), value_set=left))
+        return rows.filter(pc.invert(kept)).combine_chunks()
 
-    def _elsewhere(self, slot: int, rows: pa.Table, one_each: pa.Table) -> int:
+    def _elsewhere(self, rows: pa.Table, known: pa.Table) -> int:
         """How many keys come into one place and lie in another one already, or come into two."""
-        if self.files.known is None:
-            return 0
         came = rows.filter(pc.invert(rows.column("deleted")))
         distinct = came.group_by(["record_key", "file"]).aggregate([]).num_rows
-        keys = pc.unique(came.column("record_key"))
-        within = distinct - len(keys)
-        gone = rows.filter(rows.column("deleted")).column("record_key")
-        asked = keys.filter(pc.invert(pc.is_in(keys, value_set=gone.combine_chunks())))
-        slices = self.files.known[slot]
-        if not slices or not len(asked):
-            return within
-        found = Bucket(self.files.storage, slices).get_record_locations(asked)
-        at = pc.index_in(
-            found.column("record_key"), value_set=one_each.column("record_key").combine_chunks()
-        )
-        places = self.places.table()
-        file = one_each.column("file").take(at)
-        place = pc.index_in(file, value_set=_flat(places.column("file")))
-        same = pc.and_(
-            pc.equal(found.column("file_id"), _flat(places.column("file_id")).take(place)),
-            pc.equal(
-                found.column("partition_path"), _flat(places.column("partition_path")).take(place)
-            ),
-        )
-        return within + found.num_rows - int(pc.sum(same).as_py() or 0)
+        within = distinct - pc.count_distinct(came.column("record_key")).as_py()
+        gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
+        moved = pc.is_in(
+            known.column("record_key"), value_set=gone
+        )  # also keys that are only deleted
+        elsewhere = known.filter(pc.invert(pc.or_(known.column("same"), moved)))
+        return int(within + elsewhere.num_rows)
 
     def _put(self, group: int, rows: pa.Table) -> WriteStat:
         files, file_id = self.files, self.files.file_id(group)

@@ -1,4 +1,4 @@
-"""Shape: with how many buckets, and by which hash, a record index is made anew, as ``table.rebuild_index`` is told."""
+"""Shape: with how many buckets, and by which hash, a record index is rebuilt, as ``table.rebuild_index`` is told."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _JAVA = "java"
 
 def sized(size: IndexSize, shape: Mapping[str, Any], partition: str | None) -> IndexSize:
     """``size`` with as many file groups as ``shape`` says of Hudi's record index. Raises ConfigError for what
-    ``partition`` can't be made by; None: everything is made anew."""
+    ``partition`` can't be made by; None: everything is rebuilt."""
     if not shape:
         return size
     said = ", ".join(sorted(shape))

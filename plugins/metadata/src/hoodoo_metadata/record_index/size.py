@@ -47,6 +47,14 @@ class IndexSize:
             )
         return found
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether file groups may get as large, and tables grow as much, as by default."""
+        return (self.growth, self.group_bytes) == (
+            keys.KEYS_GROWTH.initial,
+            keys.KEYS_BYTES.initial,
+        )
+
     def of_partition(self, partition: str) -> IndexSize:
         """The same for the record index in ``partition``: some say by their names whether they are partitioned."""
         if partition not in VIRTUAL_INDEXES:

@@ -16,7 +16,7 @@ from attrs import frozen
 from hoodoo.errors import CorruptTableError
 
 from hoodoo_metadata.avro_columns import ROWS, avro, columns_of
-from hoodoo_metadata.schema import KEY_LOCATION, decode_row, fields_of
+from hoodoo_metadata.schema import FIX, KEY_LOCATION, decode_row, fields_of
 
 _LOCATION = "recordIndexMetadata"
 _WANTED = {
@@ -171,5 +171,5 @@ def _corrupt(rule: str) -> CorruptTableError:
     return CorruptTableError(
         "metadata table, partition record_index",
         rule,
-        "Make the metadata table anew: hoodoo rebuild-index.",
+        FIX,
     )

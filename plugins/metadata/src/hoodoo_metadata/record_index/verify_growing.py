@@ -23,7 +23,7 @@ from hoodoo_metadata.table import FOLDER
 
 SHOWN = 3
 _OBJECT = f"{FOLDER}/{GROWING_INDEX}"
-_FIX = 'table.rebuild_index("growing_record_index") makes it anew.'
+_FIX = 'table.rebuild_index("growing_record_index") rebuilds it.'
 
 
 def check_growing(
