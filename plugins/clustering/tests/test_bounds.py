@@ -104,7 +104,7 @@ def test_nothing_asked_for_nothing_read(tmp_path: Path) -> None:
     slices = [FileSlice("p", "f1", lost.instant, lost)]
     store = LocalStorage(str(tmp_path))
     assert found(store, slices) == [({}, None)]
-    with pytest.raises(CorruptTableError, match="f1.*not there"):
+    with pytest.raises(CorruptTableError, match="f1.*does not exist"):
         found(store, slices, "n")
     (tmp_path / "p").mkdir()
     (tmp_path / lost.path).write_bytes(b"no parquet")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.contracts.clustering_updates import ClusteringUpdatesContract
 from hoodoo_clustering.strategies.updates import Allow, Reject
 
@@ -26,3 +28,9 @@ class TestAllow(ClusteringUpdatesContract):
 
     def test_lets_writers_go_first(self, updates: ClusteringUpdates) -> None:
         assert updates.refuse(PLAN, [("", "f1-0")]) is None
+
+
+@pytest.mark.parametrize(("name", "kind"), [("Reject", Reject), ("Allow", Allow)])
+def test_by_the_names_of_hudis_classes(name: str, kind: type[ClusteringUpdates]) -> None:
+    java = f"org.apache.hudi.client.clustering.update.strategy.Spark{name}UpdateStrategy"
+    assert isinstance(resolve("clustering_updates", java, Settings()).instance, kind)

@@ -55,6 +55,10 @@ def test_as_python_sorts(data: st.DataObject, kinds: list[pa.DataType]) -> None:
     assert places(keys).tolist() == expected
 
 
+def test_null_beside_a_number_that_a_signed_one_does_not_hold() -> None:
+    assert places([pa.array([2**63 + 1, None, 2**63], pa.uint64())]).tolist() == [1, 2, 0]
+
+
 @pytest.mark.parametrize("distinct", [50, 10**9])
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.float64()])
 def test_many_rows(kind: pa.DataType, distinct: int) -> None:

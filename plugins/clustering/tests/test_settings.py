@@ -72,6 +72,7 @@ def test_bad_values_are_named(option: Option, bad: str) -> None:
 @pytest.mark.parametrize(
     ("name", "mode"),
     [("SparkRecentDaysClusteringPlanStrategy", "recent_days"),
+     ("JavaRecentDaysClusteringPlanStrategy", "recent_days"),
      ("FlinkRecentDaysClusteringPlanStrategy", "recent_days"),
      ("SparkSelectedPartitionsClusteringPlanStrategy", "selected_partitions"),
      ("FlinkSelectedPartitionsClusteringPlanStrategy", "selected_partitions"),

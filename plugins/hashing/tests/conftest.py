@@ -19,7 +19,7 @@ def spark() -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers run what the tests run
-    builder = SparkSession.builder.master("local[2]").appName("hoodoo-hashing")
+    builder = SparkSession.builder.master("local[2,4]").appName("hoodoo-hashing")
     builder = builder.config("spark.sql.session.timeZone", "UTC")
     session = builder.config("spark.ui.enabled", "false").getOrCreate()
     session.sparkContext.setLogLevel("OFF")

@@ -141,6 +141,38 @@ def test_rows_in_the_place_of_others(made: Make, version: int) -> None:
     assert table.verify().ok
 
 
+@versions
+@pytest.mark.parametrize("then", ["cluster", "insert_overwrite"])
+def test_a_resize_that_is_archived_counts(made: Make, version: int, then: str) -> None:
+    """No writer came to the partition path before it was archived, so that nobody noted it: it was taken for one that
+    was undone, and the next resize refused."""
+    table = made(version=version)
+    one = rows(range(60), 1)
+    table.upsert(one)
+    resized = table.cluster(options=SPLIT).instant
+    few = {
+        "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1",
+    }  # fmt: skip
+    writer = hoodoo.open(table.path, {**OPTIONS, **few})
+    more = [rows(range(0, 60, 3), number, "b") for number in range(2, 9)]  # all of one path
+    for some in more:
+        writer.upsert(some)
+    writer.archive()
+    assert resized not in {i.requested for i in writer.timeline().instants}
+    assert ring(writer, "eu").seq == 1
+    new = rows(range(1, 60, 3), 20, "c")
+    if then == "cluster":
+        assert writer.cluster(options=SPLIT).instant
+        assert contents(writer) == expected(one, *more)
+    else:
+        writer.insert_overwrite(new)
+        us = one.filter([region == "us" for region in one["region"].to_pylist()])
+        assert contents(writer) == expected(us, *more, new)
+    assert ring(writer, "eu").seq == 2
+    in_their_buckets(writer)
+    assert writer.verify().ok
+
+
 def test_rows_are_refused_or_go_first_where_that_is_said(made: Make) -> None:
     table = made()
     one, two = rows(range(60), 1), rows(range(40, 80), 2, "b")

@@ -102,7 +102,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorruptTableError, match=f"{t(1)}_{t(1)}_0.parquet"):
         load_archived(storage, config)
     storage.delete(f"{FOLDER}/{t(1)}_{t(1)}_0.parquet")
-    with pytest.raises(CorruptTableError, match="is not there"):
+    with pytest.raises(CorruptTableError, match="it is missing"):
         load_archived(storage, config)
 
 

@@ -161,7 +161,7 @@ def test_a_plan_that_names_no_file_of_the_table(tmp_path: Path, partition: str, 
     given = {"policy": "KEEP_LATEST_COMMITS", "filePathsToBeDeletedPerPartition": infos}
     put(tmp_path, codec_avro.encode("HoodieCleanerPlan", given))
     storage, line = look(tmp_path)
-    with pytest.raises(CorruptTableError, match=r"clean.requested.*is no file of a table"):
+    with pytest.raises(CorruptTableError, match=r"clean.requested.*is not a file of a table"):
         read_plan(storage, line, AT)
 
 

@@ -265,7 +265,9 @@ def test_a_base_file_that_was_cleaned(tmp_path: Path, version: int) -> None:
     table.wrote(3, "a", before=2)
     assert numbers(make_plan(table.store, table.line, t(1)).instants) == [3, 2]
     table.store.delete(f"p/a_0-0-0_{t(1)}.parquet")
-    with pytest.raises(ConfigError, match=f"have been cleaned: p/a of {t(1)}"):
+    with pytest.raises(
+        ConfigError, match=f"a clean has deleted files that it needs: p/a of {t(1)}"
+    ):
         make_plan(table.store, table.line, t(1))
     assert numbers(make_plan(table.store, table.line, t(2)).instants) == [3]
 
@@ -280,7 +282,7 @@ def test_a_log_file_that_was_cleaned(tmp_path: Path) -> None:
     assert numbers(make_plan(table.store, table.line, t(2)).instants) == [3]
     table.store.delete(f"p/.a_{t(2)}.log.1_0-0-0")
     table.cleaned(4, f".a_{t(2)}.log.1_0-0-0")
-    with pytest.raises(ConfigError, match="have been cleaned: p/.a_"):
+    with pytest.raises(ConfigError, match="a clean has deleted files that it needs: p/.a_"):
         make_plan(table.store, table.line, t(2))
     assert numbers(make_plan(table.store, table.line, t(1)).instants) == [3, 2]
 
@@ -293,7 +295,7 @@ def test_a_replaced_group_that_was_cleaned(tmp_path: Path, version: int) -> None
     table.done(3)
     table.store.delete(f"p/a_0-0-0_{t(1)}.parquet")
     table.cleaned(4, f"a_0-0-0_{t(1)}.parquet")
-    with pytest.raises(ConfigError, match=r"have been cleaned: p/a_"):
+    with pytest.raises(ConfigError, match=r"a clean has deleted files that it needs: p/a_"):
         make_plan(table.store, table.line, t(1))
     assert numbers(make_plan(table.store, table.line, t(2)).instants) == [3]
 
@@ -482,7 +484,7 @@ def test_a_restore_at_work(tmp_path: Path, version: int) -> None:
     assert planned is not None
     with Beating(table.store) as beats:
         beats.add(planned.requested)
-        with pytest.raises(CommitConflictError, match="is under way"):
+        with pytest.raises(CommitConflictError, match="in progress"):
             restore.finish(table.store, table.line, Liveness(table.store))
     (done,) = restore.finish(table.store, table.line, Liveness(table.store))
     assert done.undone == (t(2),) and table.line.pending() == ()
@@ -499,9 +501,9 @@ def test_a_rollback_at_work(tmp_path: Path, version: int) -> None:
     failed = Instant(t(2), "commit", State.INFLIGHT)
     with Beating(table.store) as beats:
         beats.add(t(3))
-        with pytest.raises(CommitConflictError, match="of it is under way"):
+        with pytest.raises(CommitConflictError, match="of it is in progress"):
             rollback.rollback(table.store, table.line, failed)
-        with pytest.raises(CommitConflictError, match="under way"):
+        with pytest.raises(CommitConflictError, match="in progress"):
             restore.schedule(table.store, table.config, t(1))
     found = rollback.rollback(table.store, table.line, failed)
     assert (found.rollback, found.files) == (t(3), (f"p/a_0-0-0_{t(2)}.parquet",))

@@ -333,7 +333,7 @@ def _how(table: TableHandle, given: Any, plan: ClusteringPlan) -> ClusteringExec
     name = ref.name
     if plan.strategy == _SORTS:
         name = keys.LAYOUT.read(options).lower() if strategy.columns else "combine"
-    memory = keys.MEMORY.read(table.options)
+    memory = keys.MEMORY.given(table.options)
     return ClusteringExecution(strategy, name, keys.TARGET.read(options), memory)
 
 

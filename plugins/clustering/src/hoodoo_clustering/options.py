@@ -143,8 +143,7 @@ AT_ONCE = Option(
 )
 MEMORY = Option(
     "hoodoo.clustering.memory",
-    "Bytes of rows that the sort of one group holds.",
-    str(256 * _MIB),
+    "Bytes of rows that the sort of one group holds; by default as many as a task may take (hoodoo.memory.bytes).",
     kind=Size(_MIB),
 )
 

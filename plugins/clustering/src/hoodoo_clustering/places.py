@@ -57,7 +57,7 @@ def _ranked(key: pa.Array) -> pa.Array:
 
 def _bits(key: pa.Array) -> tuple[int, int] | None:
     """The least value, and the bits that the others need above it, with one for null below; None for
-    what is no whole number."""
+    what is not a whole number."""
     kind = key.type
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return None
@@ -103,7 +103,7 @@ def _above(key: pa.Array, low: int) -> npt.NDArray[np.uint64]:
     valid = None
     if key.null_count:
         valid = key.is_valid().to_numpy(zero_copy_only=False)
-        key = pc.fill_null(key, pa.scalar(low).cast(key.type))
+        key = pc.fill_null(key, pc.min(key))
     values = key.to_numpy(zero_copy_only=False)
     # Wraps around as two's complement does: the difference is right whatever the sign.
     words = values.astype(np.int64).view(np.uint64) if values.dtype != np.uint64 else values

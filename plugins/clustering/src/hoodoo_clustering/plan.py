@@ -83,7 +83,7 @@ def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> C
         where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
         raise CorruptTableError(
             where, "holds no plan of a clustering.",
-            "Cancel it (table.rollback): a clustering can always be planned anew.",
+            "Cancel it (table.rollback): a clustering can always be planned again.",
         )  # fmt: skip
     return found
 

@@ -96,6 +96,6 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "layout",
             "hoodoo_clustering.commands.layout:layout",
-            summary="Say, or draw, how the values of columns are spread over a table's files.",
+            summary="Show, or draw, how the values of columns are spread over the files of a table.",
         ),
     ]

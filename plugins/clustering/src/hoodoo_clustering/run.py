@@ -2,7 +2,7 @@
 
 inflight -> files of every group -> what no group names goes -> the decision, which looks at all that others
 published since -> completed. Whatever ends it before that undoes the plan, too: it is of a table that has
-changed, or can be made anew.
+changed, or can be rebuilt.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ClusteringExecution:
     strategy: Clustering
     name: str
     target_bytes: int
-    memory: int
+    memory: int | None
 
 
 @frozen
@@ -75,7 +75,7 @@ class ClusteringRun:
 
 
 def run(order: ClusteringRun) -> Commit:
-    """Run the pending clustering and publish it. One that an earlier run began is begun anew.
+    """Run the pending clustering and publish it. One that an earlier run began is begun again.
 
     Raises ConfigError if none of that instant is pending, or nobody knows its strategy; CommitConflictError
     if another process runs it, or a write came in that changed what it read (it is undone then);
@@ -139,7 +139,7 @@ def _run(
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
     attempt = uuid.uuid4().hex[:12]
     written, groups = run_groups(
-        target, plan, how.strategy, how.target_bytes, how.memory,
+        target, plan, how.strategy, how.target_bytes, how.memory or target.memory,
         Pending.of(timeline, instant, door), attempt, schema,
     )  # fmt: skip
     named = {stat.path for stat in written.stats}
@@ -327,7 +327,7 @@ class _NobodyElse:
             if self.heirs and not unshared(change, self.groups, self.heirs):
                 continue
             if reason := self.strategy.conflict(mine, change):
-                raise self._conflict(f"{other} is under way, and {reason}")
+                raise self._conflict(f"{other} is in progress, and {reason}")
 
     def _under_way(self, fresh: Timeline, other: Instant) -> Change:
         """What a write that is not published says that it is about to change."""

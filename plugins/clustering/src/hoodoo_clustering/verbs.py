@@ -27,22 +27,21 @@ def cluster(
     options: Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
 ) -> Commit:
-    """Rewrite file groups into well-sized, well-sorted ones; no row changes. Writers may go on meanwhile.
+    """Rewrite file groups with a good size and order. No row changes, and writers can continue.
 
     ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``, ``commit_time``,
-    ``overlap``, ``random``, a plugin's name, a Java class or an object; ``order`` lays out their rows: ``linear``,
-    ``zorder``, ``hilbert``, ``single_file``, ``combine`` (as they come), or likewise. ``columns``: what is sorted by; ``target_file_size`` in bytes; ``partitions``:
-    the partition paths, or an object that filters them, else those that the options name. ``options``: others, by their keys. What isn't
-    given is taken from the table's ``hoodie.clustering.*`` options.
+    ``overlap``, ``random``, the name of a plugin, a Java class name or an object. ``order`` sorts their rows:
+    ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine`` (not sorted), or again a name, a Java class name
+    or an object. ``columns`` are the columns to sort by. ``target_file_size`` is in bytes. ``partitions`` are
+    partition paths, or an object that filters them; the default comes from the options. ``options`` are further
+    options. Arguments that you do not give come from the table's ``hoodie.clustering.*`` options.
 
-    File slices that a clustering by the same order, columns and target size has made, and nobody has
-    written to since, are left alone, and so are base files of the small file limit or more: by default
-    no more than the target; given above it, they take part. ``notes`` of the commit say what was left
-    out, and why.
+    Two kinds of file slices are left out: those that were written by a clustering with the same order, columns and
+    target size and have not changed since; and base files that are not smaller than the small file limit, which is by
+    default at most the target size. ``notes`` of the commit say what was left out, and why.
 
-    Clusterings that were planned before are run first, but for those that another tool has begun. The
-    commit has an empty instant where nothing was there to do. Raises CommitConflictError where a write
-    came in that the clustering gives way to.
+    Clusterings that were planned before are run first, except those that another tool has begun. If there is nothing
+    to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way to a write.
     """
     found: Commit = run(
         table, "clustering", plan=plan, order=order, columns=columns, options=options,
@@ -61,12 +60,11 @@ def schedule_clustering(
     partitions: str | Sequence[str] | PartitionFilter | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> str | None:
-    """Plan a clustering; its instant, or None where nothing is worth it. Runs nothing.
+    """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-    All that a run goes by is in the plan: it may be run by another process, with other options. Arguments
-    as :meth:`cluster` has them, but for an ``order`` that is an object: it could not be found again by what a
-    plan can say. Raises ConfigError for bad ones, CommitConflictError while a restore or a rollback is under
-    way.
+    The plan contains everything that the run needs: another process may run it, with other options. The arguments are
+    those of ``cluster``, except that ``order`` cannot be an object, because a plan can store only names. Raises
+    ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback is in progress.
     """
     return schedule(
         table, "clustering", plan=plan, order=order, columns=columns, options=options,
@@ -80,11 +78,11 @@ schedule_cluster = schedule_clustering  # as the action is named by its method
 def run_clustering(
     table: TableHandle, instant: str, *, order: Any = None, engine: str | Engine | None = None
 ) -> Commit:
-    """Run a planned clustering, Hoodoo's or another tool's, from the start or where an earlier run stopped.
+    """Run a planned clustering of Hoodoo or of another tool, from the start or from where an earlier run stopped.
 
-    ``order``: an object, where the plan was made with one. Raises ConfigError if it is not pending or its
-    strategy is not installed; CommitConflictError if another process runs it, or it gives way to a write:
-    it is undone then.
+    ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not pending or if its
+    strategy is not installed; CommitConflictError if another process runs it, or if it gives way to a write: then it
+    is undone.
     """
     found: Commit = run_planned(table, "clustering", instant, order=order, engine=engine)
     return found
@@ -94,7 +92,7 @@ run_cluster = run_clustering
 
 
 def cancel_clustering(table: TableHandle, instant: str) -> RolledBack:
-    """Give a planned clustering up, be it running: nothing of it is left. Raises ConfigError if it is not
+    """Cancel a planned clustering, even if it is running. All its files are removed. Raises ConfigError if it is not
     pending."""
     found: RolledBack = installed_action(table, "clustering").cancel(table, instant)
     return found

@@ -129,7 +129,7 @@ def _check_known(context: IndexContext, rings: Mapping[str, PathRing]) -> None:
         if path in known and slice_.file_id not in known[path]:
             raise CorruptTableError(
                 f"file group {slice_.file_id!r} of partition {path!r}",
-                f"is none of the {len(known[path])} buckets that the partition has by its hashing metadata.",
+                f"is not one of the {len(known[path])} buckets that the partition has by its hashing metadata.",
                 "Open the table with the index that it was written by.",
             )
 

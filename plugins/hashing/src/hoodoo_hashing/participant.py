@@ -1,4 +1,4 @@
-"""What becomes true with an action: the rings of the partition paths whose buckets it makes anew."""
+"""What becomes true with an action: the rings of the partition paths whose buckets it rebuilds."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def children_of(extra: Mapping[str, str], where: str) -> tuple[Node, ...]:
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptTableError(
             where, f"does not say which buckets a group of file slices becomes ({error!r}).",
-            "Cancel it (table.cancel_clustering): a resize can always be planned anew.",
+            "Cancel it (table.cancel_clustering): a resize can always be planned again.",
         ) from error  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_hashing.ring import Node, Ring, first_ring, new_prefix, nodes_of, printed
@@ -61,11 +62,11 @@ def load(
     storage: Storage,
     timeline: Timeline,
     path: str,
-    file_ids: Collection[str] = (),
+    file_ids: Collection[str] | None = None,
     marks: bool = False,
 ) -> PathRing | None:
     """The ring of ``path`` as of ``timeline``; None where nobody has put rows there. ``file_ids``: of the file groups
-    there. ``marks``: what is found completed is noted, for readers to come whose timeline has forgotten it."""
+    there; None: they are listed if need be. ``marks``: what is found completed is noted, for readers to come whose timeline has forgotten it."""
     names = {e.name for e in storage.list(_folder(path)) if not e.is_dir and e.name[0] != "."}
     there = sorted(
         (n.removesuffix(_META) for n in names if n.endswith(_META)), key=order_key, reverse=True
@@ -89,6 +90,8 @@ def load(
             for older in there[at + 1 :]
             for file_id in _read(storage, path, older).ring.file_ids
         }
+        if file_ids is None:
+            file_ids = _listed(storage, path)
         if (found.ring.file_ids - before).intersection(file_ids):
             return found
     if there:
@@ -98,6 +101,12 @@ def load(
             f"Restore {FIRST}{_META} from a copy.",
         )
     return None
+
+
+def _listed(storage: Storage, path: str) -> set[str]:
+    """The file groups that there are files of in ``path``."""
+    files = (parse_path(entry.path) for entry in storage.list(path) if not entry.is_dir)
+    return {file.file_id for file in files if file is not None}
 
 
 def unwritten(path: str, buckets: int) -> PathRing:

@@ -11,6 +11,7 @@ from hoodoo.errors import HoodooError, warn
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.storage.together import at_once
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
@@ -19,14 +20,16 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_serve import options
 from hoodoo_serve.table_services import inline_clustering, without_async
 
+# Actions that follow writes unless an option says that they go beside them.
+_FREED = {"clean": options.ASYNC_CLEANING, "archive": options.ASYNC_ARCHIVING}
 _lock = threading.Lock()
 _running: dict[str, threading.Thread] = {}
 
 
 @frozen
 class ServicesBeside:
-    """An action that follows writes: it begins a thread that compacts or clusters, where that is due, while the
-    writer goes on. One thread for each table of a process; what comes due while it runs is done by a later one.
+    """An action that follows writes: it begins a thread that compacts, clusters, cleans or archives, where that is due,
+    while the writer goes on. One thread for each table of a process; what comes due while it runs is done by a later one.
 
     What runs when the process ends is finished by the next writer or service; ``table.run("services_beside")``
     waits for it.
@@ -39,7 +42,7 @@ class ServicesBeside:
     def run(self, table: TableHandle, engine: str | Engine | None = None) -> None:
         """Do now what a thread would do, and wait for a thread that does it."""
         wait_for(table.storage.root)
-        _run(_opened(table), lambda: table.engine(None, engine or table.default_engine))
+        _run(_opened(table), lambda: table.engine(None, engine or table.default_engine), table)
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
         if not _wanted(table):
@@ -52,13 +55,16 @@ class ServicesBeside:
                 there = _running.get(table.storage.root)
                 if there is None or not there.is_alive():
                     thread = threading.Thread(
-                        target=_run, args=(other, engine), name=f"services {table.storage.root}"
+                        target=_run,
+                        args=(other, engine, table),
+                        name=f"services {table.storage.root}",
                     )
                     _running[table.storage.root] = thread
                     thread.start()
             return False
 
-        return AfterWrite("services beside the writer", begin, order=1000)
+        instead = tuple(name for name, option in _FREED.items() if option.read(table.options))
+        return AfterWrite("services beside the writer", begin, order=1000, instead=instead)
 
 
 def wait_for(root: str) -> None:
@@ -72,7 +78,7 @@ def wait_for(root: str) -> None:
 def _wanted(table: TableHandle) -> bool:
     return any(
         option.read(table.options)
-        for option in (options.ASYNC_CLUSTERING, options.ASYNC_COMPACTION)
+        for option in (options.ASYNC_CLUSTERING, options.ASYNC_COMPACTION, *_FREED.values())
     )
 
 
@@ -82,17 +88,19 @@ def _opened(table: TableHandle) -> TableHandle:
         **table.options,
         "hoodie.clustering.inline": "false",
         "hoodie.compact.inline": "false",
-        "hoodie.clean.automatic": "false",
-        "hoodie.archive.automatic": "false",
         **inline_clustering(table.options),
     }
+    for name, option in _FREED.items():
+        if not option.read(table.options):
+            given[f"hoodie.{name}.automatic"] = "false"
     if options.ASYNC_COMPACTION.read(table.options):
         given["hoodie.compact.inline"] = "true"
     found = without_async(given)
     return Table(table.storage, table.config, found, table.default_engine, table.overrides).handle
 
 
-def _run(table: TableHandle, engine: Callable[[], Engine]) -> None:
+def _run(table: TableHandle, engine: Callable[[], Engine], writer: TableHandle) -> None:
+    """``writer`` is told the timeline as this leaves it: its next write takes it for its own."""
     timeline: Timeline | None = None
     for service in AfterWrites(table).due():
         try:
@@ -110,3 +118,6 @@ def _run(table: TableHandle, engine: Callable[[], Engine]) -> None:
             if threading.main_thread().is_alive():
                 raise
             return
+    seen = table.after_writes.seen
+    if seen is not None and at_once(table.storage) > 1:
+        writer.saw(seen)

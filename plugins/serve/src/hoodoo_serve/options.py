@@ -42,5 +42,24 @@ ASYNC_COMPACTION = Option(
     "false",
     kind=FLAG,
 )
+ASYNC_CLEANING = Option(
+    "hoodie.clean.async.enabled",
+    "Clean in a thread beside the writer, after writes, which do not wait for it.",
+    "false",
+    kind=FLAG,
+    older=("hoodie.clean.async",),
+)
+ASYNC_ARCHIVING = Option(
+    "hoodie.archive.async",
+    "Archive in a thread beside the writer, after writes, which do not wait for it.",
+    "false",
+    kind=FLAG,
+)
 OPTIONS = (POLICIES, RENEW, VALIDITY)
-ASYNC_OPTIONS = (ASYNC_CLUSTERING, ASYNC_CLUSTERING_EVERY, ASYNC_COMPACTION)
+ASYNC_OPTIONS = (
+    ASYNC_CLUSTERING,
+    ASYNC_CLUSTERING_EVERY,
+    ASYNC_COMPACTION,
+    ASYNC_CLEANING,
+    ASYNC_ARCHIVING,
+)

@@ -38,7 +38,7 @@ def hoodoo_actions() -> Iterable[Registration]:
         Registration(
             "services_beside", "hoodoo_serve.beside:ServicesBeside.from_settings",
             options=options.ASYNC_OPTIONS,
-            summary="a thread beside the writer compacts and clusters, when it is due",
+            summary="a thread beside the writer compacts, clusters, cleans and archives, when it is due",
         )
     ]  # fmt: skip
 

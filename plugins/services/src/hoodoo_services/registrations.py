@@ -76,7 +76,7 @@ def hoodoo_actions() -> Iterable[Registration]:
         Registration(
             "rebuild_index",
             "hoodoo_services.indexes.actions:RebuildIndex.from_settings",
-            summary="what participants store of a table is made anew from its files",
+            summary="what participants store of a table is rebuilt from its files",
             verbs=_verbs("rebuild_index"),
         ),
         Registration(
@@ -177,11 +177,11 @@ def hoodoo_commands() -> Iterable[Registration]:
     for name, summary in (
         ("archive", "Move old instants from the active timeline into the archived one."),
         ("clean", "Delete the files that neither readers of the recent past nor a savepoint need."),
-        ("compact", "Make base files of the log files of a table that is merged on read."),
-        ("restore", "Undo everything after INSTANT, for good."),
+        ("compact", "Merge the log files of a merge-on-read table into new base files."),
+        ("restore", "Undo everything after INSTANT, permanently."),
         (
             "savepoint",
-            "Keep a write and its files, whatever is cleaned and archived; also list and delete savepoints.",
+            "Protect a write and its files from clean and archive; also list and delete savepoints.",
         ),
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)

@@ -148,7 +148,7 @@ def check_made(generator: KeyGenerator, row: pa.RecordBatch | None, columns: Seq
     if row is None or not row.num_rows:
         return
     stored = row.column(RECORD_KEY)[0].as_py()
-    made = record_keys(generator, row, columns)[0].as_py()
+    made = generator.record_keys(row.select(list(columns)))[0].as_py()
     if stored != made:
         raise ConfigError(
             f"record key {stored!r}", f"is stored in a row whose columns give {made!r}: virtual keys "
@@ -195,7 +195,7 @@ def _work(target: WriteTarget) -> Callable[[Instant], tuple[WriteStat, ...]] | N
 
 
 def rewritable(target: WriteTarget) -> list[FileSlice]:
-    """Without the groups of pending plans: a compaction or a clustering writes them anew without their keys, and a
+    """Without the groups of pending plans: a compaction or a clustering rewrites them without their keys, and a
     plan whose files are others than it says has to be undone."""
     planned = {*target.policy.compacting}
     planned |= {group for plan in target.policy.clusterings for group in plan.groups}
@@ -246,7 +246,7 @@ def check_all_stored(
         with file_format.reader(storage, slice_.base_file.path) as reader:
             keys = key_columns(generator, reader.schema)
             for batch in reader.batches([*META_COLUMNS, *keys], encoded=True):
-                if reason := _not_stored(batch, generator, keys):
+                if reason := _not_stored(batch, generator, keys, slice_.base_file.path):
                     raise ConfigError(
                         f"base file {slice_.base_file.path}",
                         f"has rows that {reason}: the keys of its table can't be stored ones again.",
@@ -254,7 +254,9 @@ def check_all_stored(
                     )
 
 
-def _not_stored(batch: pa.RecordBatch, generator: KeyGenerator, keys: Sequence[str]) -> str | None:
+def _not_stored(
+    batch: pa.RecordBatch, generator: KeyGenerator, keys: Sequence[str], path: str
+) -> str | None:
     """Why the meta columns of ``batch`` are not what a table with stored keys has; None: they are."""
     for name in (RECORD_KEY, *META_COLUMNS):
         if name not in batch.schema.names or batch.column(name).null_count:
@@ -262,7 +264,7 @@ def _not_stored(batch: pa.RecordBatch, generator: KeyGenerator, keys: Sequence[s
         # What Spark's bulk insert puts there. The path of a table without partitions is empty, too.
         if name != PARTITION_PATH and pc.any(pc.equal(batch.column(name), "")).as_py():
             return f"do not store {name}"
-    stored, made = batch.column(RECORD_KEY), record_keys(generator, batch, keys)
+    stored, made = batch.column(RECORD_KEY), record_keys(generator, batch, keys, path)
     if not pc.all(pc.equal(stored, made)).as_py():
         at = pc.index(pc.equal(stored, made), False).as_py()
         return f"store the key {stored[at].as_py()!r} where their columns give {made[at].as_py()!r}"

@@ -124,7 +124,7 @@ def delete(storage: Storage, config: TableConfig, instant: str) -> None:
     for restore in timeline.pending():
         if restore.action == "restore":
             raise CommitConflictError(
-                f"savepoint {instant}", f"restore {restore.requested} is under way.",
+                f"savepoint {instant}", f"restore {restore.requested} is in progress.",
                 f'Finish it first: table.run_restore("{restore.requested}").',
             )  # fmt: skip
     with action_events(SAVEPOINT, config.name, storage.root, instant, end="deleted"):

@@ -24,21 +24,21 @@ from hoodoo_services.savepoints import savepoints as completed_savepoints
 def compact(
     table: TableHandle, strategy: Any = None, *, engine: str | Engine | None = None
 ) -> Commit:
-    """Make base files of the log files of a table that is merged on read; no row changes.
+    """Write new base files from the log files of a merge-on-read table. No row changes, and writers can continue.
 
-    Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name,
-    a Java class or an object; by default ``hoodie.compaction.strategy`` says it. The commit has an
-    empty instant where nothing was there to do. Writers may go on meanwhile.
+    Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name, a Java class name or
+    an object; the default is ``hoodie.compaction.strategy``. If there is nothing to do, the commit has an empty
+    instant.
     """
     found: Commit = run(table, "compaction", strategy=strategy, engine=engine)
     return found
 
 
 def schedule_compaction(table: TableHandle, strategy: Any = None) -> str | None:
-    """Plan a compaction; its instant, or None where there is nothing to compact. What somebody began to
-    undo, and died, is undone first.
+    """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process died during a
+    rollback, that rollback is finished first.
 
-    Raises CommitConflictError in version 6 while a write is under way.
+    Raises CommitConflictError in version 6 if a write is in progress.
     """
     return schedule(table, "compaction", strategy=strategy)
 
@@ -49,7 +49,7 @@ schedule_compact = schedule_compaction  # as the action is named by its method
 def run_compaction(
     table: TableHandle, instant: str, *, engine: str | Engine | None = None
 ) -> Commit:
-    """Run a planned compaction, from the start or where an earlier run stopped."""
+    """Run a planned compaction, from the start or from where an earlier run stopped."""
     found: Commit = run_planned(table, "compaction", instant, engine=engine)
     return found
 
@@ -59,63 +59,63 @@ run_compact = run_compaction
 
 # --- clean and archive ----------------------------------------------------------------------------
 def clean(table: TableHandle, /, policy: Any = None, **settings: Any) -> Cleaned:
-    """Delete the files that neither readers of the recent past nor a savepoint need.
+    """Delete the files that neither recent readers nor a savepoint need.
 
-    Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an
-    object; by default ``hoodie.clean.policy`` says it. ``settings`` are options of cleaning by the
-    end of their name: ``commits_retained=5``, ``reader_window=2``. The answer has an empty instant
-    where nothing was there to do. Raises StorageError where a file can't be deleted: clean again.
+    Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an object; the default is
+    ``hoodie.clean.policy``. ``settings`` are options of cleaning without the first part of their names:
+    ``commits_retained=5``, ``reader_window=2``. If there is nothing to do, the instant of the result is empty. Raises
+    StorageError if a file cannot be deleted: then clean again.
     """
     found: Cleaned = run(table, "clean", policy=policy, **settings)
     return found
 
 
 def schedule_clean(table: TableHandle, /, policy: Any = None, **settings: Any) -> str | None:
-    """Plan a clean; its instant, or None where there is nothing to delete."""
+    """Plan a clean. Returns its instant, or None if there is nothing to delete."""
     return schedule(table, "clean", policy=policy, **settings)
 
 
 def run_clean(table: TableHandle, instant: str) -> Cleaned:
-    """Run a planned clean, from the start or where an earlier run stopped. What has come to be
-    needed since it was planned is left."""
+    """Run a planned clean, from the start or from where an earlier run stopped. Files that have become necessary
+    since it was planned are not deleted."""
     found: Cleaned = run_planned(table, "clean", instant)
     return found
 
 
 def archive(table: TableHandle) -> Archived:
-    """Move the beginning of the active timeline into the archived one, if it has more completed
-    writes than ``hoodie.keep.max.commits``. What is needed for reading and cleaning stays."""
+    """Move the oldest instants of the active timeline into the archived timeline, if there are more completed writes
+    than ``hoodie.keep.max.commits``. Instants that reading and cleaning need stay."""
     found: Archived = run(table, "archive")
     return found
 
 
 # --- going back -----------------------------------------------------------------------------------
 def restore(table: TableHandle, instant: str) -> Restored:
-    """Undo everything after the completed write ``instant``, for good: the table is again what
-    ``read(as_of=instant)`` shows. Stop other writers first: what they have begun is undone, too.
+    """Undo all actions after the completed write ``instant``, forever: afterwards the table has the rows that
+    ``read(as_of=instant)`` returns. Stop other writers first: unfinished writes are undone, too.
 
-    Raises ConfigError, with nothing changed, if there is no such write, files that it needs have
-    been cleaned (what a savepoint keeps never is), or a later savepoint stands in the way.
+    Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have been cleaned (a
+    savepoint prevents this), or if there is a later savepoint.
     """
     found: Restored = run(table, "restore", instant=instant)
     return found
 
 
 def schedule_restore(table: TableHandle, instant: str) -> str | None:
-    """Plan a restore; its instant, or None where nothing came after ``instant``. From here on no
-    write that has begun can complete, and the next writer would finish the restore."""
+    """Plan a restore. Returns its instant, or None if there is no action after ``instant``. From then on no write
+    that has begun can complete, and the next writer would finish the restore."""
     return schedule(table, "restore", instant=instant)
 
 
 def run_restore(table: TableHandle, instant: str) -> Restored:
-    """Run the planned restore ``instant``, from the start or where an earlier run stopped."""
+    """Run the planned restore ``instant``, from the start or from where an earlier run stopped."""
     found: Restored = run_planned(table, "restore", instant)
     return found
 
 
 def check_restore(table: TableHandle, instant: str) -> tuple[str, ...]:
-    """The instants that :meth:`restore` would undo now, in that order; changes nothing. Raises what it
-    raises before it changes anything."""
+    """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the errors that
+    ``restore`` would raise before it changes anything."""
     found: tuple[str, ...] = installed_action(table, "restore").check(table, instant)
     return found
 
@@ -124,36 +124,36 @@ def check_restore(table: TableHandle, instant: str) -> tuple[str, ...]:
 def savepoint(
     table: TableHandle, instant: str | None = None, comment: str = "", user: str = ""
 ) -> str:
-    """Keep the completed write ``instant``, by default the newest, and its files; its instant.
+    """Protect the completed write ``instant`` (by default the newest) and its files. Returns the instant.
 
-    Cleaning and archiving leave it alone until it is deleted. Raises ConfigError if there is no
-    such write, or some of its files have been cleaned already.
+    Cleaning and archiving do not touch them until the savepoint is deleted. Raises ConfigError if there is no such
+    write, or if some of its files have already been cleaned.
     """
     found: str = run(table, "savepoint", instant=instant, comment=comment, user=user)
     return found
 
 
 def delete_savepoint(table: TableHandle, instant: str) -> None:
-    """Keep ``instant`` no longer; the next clean may take its files."""
+    """Delete the savepoint of ``instant``; a later clean may delete its files."""
     installed_action(table, "savepoint").delete(table, instant)
 
 
 def savepoints(table: TableHandle) -> tuple[Savepoint, ...]:
-    """The savepoints that there are, the oldest first."""
+    """All savepoints, the oldest first."""
     return completed_savepoints(table.storage, table.timeline())
 
 
 # --- virtual keys ---------------------------------------------------------------------------------
 def enable_virtual_keys(table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
-    """From now on rows don't store their record keys, which are made of their columns (RFC-21).
+    """Do not store record keys from now on: they are made from the columns of a row (RFC-21).
 
-    Changes the table's properties alone: files that store keys stay, and these are not looked at any
-    more. ``kept``: the meta columns that rows store all the same; with all five of them, the keys can
-    be made stored ones again. Does nothing where they are virtual already. A record index goes on: it is made
-    anew first, which reads all keys; see docs/virtual-keys.md.
+    Changes only the table's properties: files with stored keys do not change, but their stored keys are no longer
+    used. ``kept`` names the meta columns that rows still store; with all five of them, you can return to stored keys.
+    Does nothing if keys are already virtual. If the table has a record index, it is first built again, which reads
+    all keys; see docs/virtual-keys.md.
 
-    Raises ConfigError where readers could not make the keys again, or where a stored one differs
-    from what its columns say.
+    Raises ConfigError if readers could not make the keys, or if a stored key differs from the key that its columns
+    give.
     """
     installed_action(table, "rewrite_keys").enable(table, kept)
 
@@ -165,16 +165,15 @@ def rewrite_keys(
     engine: str | Engine | None = None,
     progress: Progress = silent,
 ) -> RewrittenKeys:
-    """Rewrite the files that store record keys although these are virtual; where they are not yet,
-    they become so first, as by :meth:`enable_virtual_keys`.
+    """Rewrite the files that still store record keys although keys are virtual. If they are not virtual yet, first
+    enable virtual keys as ``enable_virtual_keys`` does.
 
-    File group by file group, in commits of a few each: the table can be read and written meanwhile,
-    a run that was cut short is begun again, and the old files are there for time travel until they
-    are cleaned. Slices with log files are compacted. ``virtual=False`` makes the keys stored ones
-    again, if all rows store them: that is the way back for a table that kept all meta columns. ``progress`` gets
-    step, done and total, in file groups, after each commit.
+    File groups are rewritten one after another, in commits of a few file groups: you can read and write the table
+    during this time, and call it again after an interruption. The old files stay for time travel until they are
+    cleaned. Slices with log files are compacted. ``virtual=False`` returns to stored keys; it needs a table in which
+    all rows store all meta columns. ``progress`` gets step, done and total, in file groups, after each commit.
 
-    Raises ConfigError, CommitConflictError where other writers come in between again and again.
+    Raises ConfigError, and CommitConflictError if other writers cause a conflict again and again.
     """
     found: RewrittenKeys = run(
         table, "rewrite_keys", virtual=virtual, engine=engine, progress=progress
@@ -192,12 +191,13 @@ def compare_indexes(
     *,
     engine: str | Engine | None = None,
 ) -> Comparison:
-    """Ask two indexes where keys lie, and report where they differ: names, Java classes or objects.
+    """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java class names or
+    objects.
 
-    All keys of the table, or with ``since`` those of rows that commits after it, up to ``until`` or now,
-    wrote: so a job of its own can follow the writers. Of all keys, stale entries are reported, too: those
-    of indexes that store them, of keys that the table does not have. Changes nothing. Raises ConfigError
-    for points and names that are none, CorruptTableError where an index can't be read.
+    Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that were written by
+    commits after it and up to ``until`` (by default: now). So a separate job can check each new commit. If all keys
+    are compared, stale entries are reported, too: entries of a stored index for keys that the table does not have.
+    Changes nothing. Raises ConfigError for invalid times and names, and CorruptTableError if an index cannot be read.
     """
     found: Comparison = run(
         table, "compare_indexes", a=a, b=b, since=since, until=until, engine=engine
@@ -213,15 +213,16 @@ def locate(
     index: Any = None,
     engine: str | Engine | None = None,
 ) -> pa.Table:
-    """Where the rows of ``keys`` lie: ``record_key``, ``partition_path``, ``file_id`` and ``instant``, by which the
-    file slice is named. A key that the table does not have is not in the answer; one that lies in several file
-    groups is there once for each.
+    """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and ``instant``, the instant
+    in the name of the file slice. A key that the table does not have is not in the result; a key in several file
+    groups is returned once for each.
 
-    ``keys`` are those of :meth:`delete`: data with the key columns, or a list where the key is one column; without
-    the partition columns a key is found wherever it lies. The table's index is asked, or the one named by
-    ``index``; an index that computes file groups, and log files, are compared with the rows. ``as_of``: the files
-    of that moment are read instead, as indexes know the present. Changes nothing. Raises ConfigError for points
-    that are none, whose files have been cleaned, or together with ``index``.
+    ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column. Without the
+    partition columns, a key is found in every partition path. The keys are looked up in the table's index, or in the
+    one that ``index`` names; the answers of an index that computes file groups, and keys of log files, are compared
+    with the rows. With ``as_of``, the files of that time are read, because indexes describe only the present. Changes
+    nothing. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
+    together with ``index``.
 
     >>> table.locate([3]).to_pylist()
     [{'record_key': '3', 'partition_path': 'oslo', 'file_id': '...-0', 'instant': '20260101120000000'}]
@@ -241,22 +242,22 @@ def rebuild_index(
     cap: int | None = None,
     engine: str | Engine | None = None,
 ) -> tuple[str, ...]:
-    """Make the metadata table anew from the table's files, while writers go on; its partitions.
+    """Rebuild the metadata table from the table's files, beside writers. Returns its partitions.
 
-    ``name``: one partition (``record_index``), or an index that is stored there
-    (``partitioned_record_index``, ``growing_record_index``), that is to be there, or to be made anew; ``files``
-    is made with it where it is missing. Without it all that there are, at least ``files``. Nobody reads them
-    until they are complete. ``source``: an index (``bloom``, ``simple``, an object) that is asked where
-    keys lie, for a record index that goes by what the one before said.
+    ``name`` is one partition (``record_index``), or an index that is stored there (``partitioned_record_index``,
+    ``growing_record_index``); it is created, or built again. ``files`` is created with it if it is missing. Without
+    ``name``, all existing partitions are rebuilt, and at least ``files``. Readers do not use them until they are
+    complete. ``source`` is an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
 
-    ``buckets``: file groups of a record index (of each partition path, where it is partitioned), or first buckets of
-    a growing one. ``hash``, ``scaling`` and ``cap`` are of a growing record index, as the options
-    ``hoodoo.index.hash``, ``.scaling`` and ``.bucket.cap`` are: they stay the table's. What is not said stays as it is.
+    ``buckets`` is the number of file groups of a record index (in each partition path, if it is partitioned), or the
+    first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap`` are for a growing record index, as the
+    options ``hoodoo.index.hash``, ``.scaling`` and ``.bucket.cap``; the table stores them. Arguments that you do not
+    give do not change.
 
-    A global index that is made becomes the table's, if no index binds it yet and each key is in one place:
-    see :meth:`~hoodoo.Table.switch_index`. Raises ConfigError for a partition that Hoodoo does not keep, or that can't
-    be made so, UnsupportedTableError for one that tables of this version do not have, CommitConflictError while
-    another process is at it.
+    A new global index becomes the table's index, if the table has no bound index yet and each key is in one place:
+    see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not support, or that cannot be built in
+    this way; UnsupportedTableError for a partition that tables of this version cannot have; and CommitConflictError
+    if another process is rebuilding.
     """
     said = {"buckets": buckets, "hash": hash, "scaling": scaling, "cap": cap}
     shape = {word: value for word, value in said.items() if value is not None}
@@ -269,17 +270,17 @@ def rebuild_index(
 def switch_index(
     table: TableHandle, index: Any, *, engine: str | Engine | None = None
 ) -> Comparison:
-    """Give the table another index, a name or an object, for all writers; how it agrees with the files.
+    """Give the table another index, a name or an object, for all writers. Returns how the index agrees with the
+    files.
 
-    First proves that it knows where every row lies; an index that is stored is made where it is missing. Writers
-    go on meanwhile: who began with the old index and comes to commit afterwards repeats the write. The cost:
-    reading all record keys, and looking them up.
+    First checks that the index finds every row; a stored index that does not exist is built. Writers can continue: a
+    write that began with the old index and commits afterwards is repeated. The call reads all record keys, and looks
+    them up.
 
-    Nothing is changed, and the error says which keys, where rows are not as the index needs them:
-    DuplicateKeyError for keys in several partition paths and an index that is global, DataError for rows that
-    an index of partition paths would not look for where they lie, ConfigError for an index that computes
-    where rows have to lie and for one that the table can't have, CorruptTableError for a stored index that
-    says otherwise than the files.
+    If the rows do not fit the index, nothing is changed, and the error names keys: DuplicateKeyError for keys in
+    several partition paths with a global index; DataError for rows that an index of partition paths would not find;
+    ConfigError for an index that computes other places for rows, and for one that the table cannot have;
+    CorruptTableError for a stored index that differs from the files.
 
     >>> table.switch_index("record_index").same
     True

@@ -38,16 +38,14 @@ def cluster(
         int | None, typer.Option(metavar="BYTES", help="Size of the files that are made.")
     ] = None,
     partition: Annotated[
-        list[str] | None, typer.Option(help="Only this partition path; may be given again.")
+        list[str] | None, typer.Option(help="Only this partition path; may be repeated.")
     ] = None,
-    schedule: Annotated[bool, typer.Option("--schedule", help="Only plan it.")] = False,
+    schedule: Annotated[bool, typer.Option("--schedule", help="Only make a plan.")] = False,
     run: Annotated[
-        str | None, typer.Option(metavar="INSTANT", help="Run this plan, also once more.")
+        str | None, typer.Option(metavar="INSTANT", help="Run this plan, or run it again.")
     ] = None,
-    cancel: Annotated[
-        str | None, typer.Option(metavar="INSTANT", help="Give this plan up.")
-    ] = None,
-    pending: Annotated[bool, typer.Option("--list", help="Show the plans that wait.")] = False,
+    cancel: Annotated[str | None, typer.Option(metavar="INSTANT", help="Cancel this plan.")] = None,
+    pending: Annotated[bool, typer.Option("--list", help="List the pending plans.")] = False,
     yes: arguments.Yes = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,

@@ -29,7 +29,7 @@ def layout(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Say, or draw, how the values of columns are spread over a table's files."""
+    """Show, or draw, how the values of columns are spread over the files of a table."""
     names = tuple(dict.fromkeys(name.strip() for name in columns.split(",") if name.strip()))
     if not names:
         raise ConfigError("option --columns", "names none", "name one or more columns.")

@@ -54,7 +54,7 @@ def make_plan(
     if len(writes) <= settings.most:
         return ArchivePlan()
     if any(i.traits.undoes for i in timeline.pending()):
-        return ArchivePlan(held="a rollback or restore is under way")
+        return ArchivePlan(held="a rollback or restore is in progress")
     first = cleaning(timeline)
     needed = 0 if first is None else sum(_at(w) >= _at(first) for w in writes) + 1
     least, most = settings.keeping(needed)

@@ -55,7 +55,7 @@ class HistoryTree:
             return found
         raise CorruptTableError(
             f"{storage.root}/{missing}",
-            "the manifest of the archived timeline names it, and it is not there.",
+            "the manifest of the archived timeline names it, and it is missing.",
             "Restore the file from a copy.",
         )
 

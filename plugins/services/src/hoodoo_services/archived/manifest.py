@@ -106,7 +106,7 @@ def read_manifest(storage: Storage, config: TableConfig, number: int) -> Files |
 def publish(storage: Storage, config: TableConfig, change: Callable[[Files], Files]) -> Snapshot:
     """Make ``change`` (files that count -> files that shall) the present; the files are durable.
 
-    ``change`` is called anew where another archiver was faster. Raises
+    ``change`` is called again where another archiver was faster. Raises
     :class:`~hoodoo.errors.CommitConflictError` after many such.
     """
     where = folder(config)

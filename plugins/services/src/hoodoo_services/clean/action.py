@@ -18,7 +18,7 @@ from hoodoo_services.clean import run as clean_run
 from hoodoo_services.clean import schedule as clean
 from hoodoo_services.clean.plan import CLEAN, pending_cleans
 from hoodoo_services.clean.policies.by_writes import ByCommits
-from hoodoo_services.clean.schedule import Cleaning
+from hoodoo_services.clean.schedule import Cleaning, Scheduled
 from hoodoo_services.clean.settings import CleanSettings, named
 from hoodoo_services.outcome import Cleaned
 
@@ -40,8 +40,8 @@ class CleanAction:
 
     def schedule(self, table: TableHandle, policy: Any = None, **settings: Any) -> str | None:
         table.refresh()
-        instant = clean.schedule(table.storage, table.timeline(), cleaning(table, policy, settings))
-        return None if instant is None else instant.requested
+        found = clean.schedule(table.storage, table.timeline(), cleaning(table, policy, settings))
+        return None if found is None else found.instant.requested
 
     def run_planned(self, table: TableHandle, instant: str) -> Cleaned:
         table.refresh()
@@ -89,15 +89,18 @@ def cleaning(
 
 
 def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
-    def run(timeline: Timeline, requested: str) -> Cleaned:
+    def run(timeline: Timeline, requested: str, planned: Scheduled | None = None) -> Cleaned:
         return clean_run.run(
             table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
             done_is_fine=True, join=table.participants.join, schema=table.schema_at(timeline),
+            planned=planned, saw=table.saw,
         )  # fmt: skip
 
     cleaned = Cleaned()
     for pending in pending_cleans(timeline):
         cleaned = cleaned.then(run(timeline, pending.requested))
         timeline = table.timeline()
-    instant = clean.schedule(table.storage, timeline, how)
-    return cleaned if instant is None else cleaned.then(run(timeline, instant.requested))
+    planned = clean.schedule(table.storage, timeline, how, begin=True)
+    if planned is None:
+        return cleaned
+    return cleaned.then(run(timeline, planned.instant.requested, planned))

@@ -13,7 +13,7 @@ from attrs import Factory, frozen
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
-from hoodoo.timeline import removed
+from hoodoo.timeline import codec, removed
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.plans import texts
 from hoodoo.timeline.removed import files_of_plan
@@ -101,6 +101,14 @@ class CleanPlan:
 
 
 @frozen
+class Noted:
+    """A completed clean, and what its file says."""
+
+    instant: Instant
+    said: Mapping[str, Any]
+
+
+@frozen
 class LastClean:
     """What the newest completed clean says of itself. ``earliest`` is empty where its policy went by
     groups; ``policies`` are those of its partitions, as Hudi calls them."""
@@ -144,10 +152,13 @@ def planned_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 def last_clean(storage: Storage, timeline: Timeline) -> LastClean | None:
     """The newest completed clean of the active timeline; one with an empty file counts as none."""
-    last = removed.last_clean(storage, timeline)
-    if last is None:
-        return None
-    done, found = last
+    noted = timeline.noted.get(CLEAN)
+    if not isinstance(noted, Noted) or noted.instant != removed.newest(timeline):
+        last = removed.last_clean(storage, timeline)
+        if last is None:
+            return None
+        noted = Noted(*last)
+    done, found = noted.instant, noted.said
     partitions = (found.get("partitionMetadata") or {}).values()
     return LastClean(
         done,
@@ -156,6 +167,11 @@ def last_clean(storage: Storage, timeline: Timeline) -> LastClean | None:
         frozenset(str(p.get("policy")) for p in partitions),
         texts(found.get("extraMetadata")),
     )
+
+
+def note(timeline: Timeline, completed: Instant, content: bytes) -> None:
+    """What a clean says of itself, from who has just completed it."""
+    timeline.noted[CLEAN] = Noted(completed, codec.decode(content, timeline.path(completed)))
 
 
 def _earliest(found: Mapping[str, Any] | None) -> Instant | None:

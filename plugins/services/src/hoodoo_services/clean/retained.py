@@ -67,7 +67,7 @@ def needed_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 def heeded(timeline: Timeline) -> frozenset[Step]:
     """The instants that a plan has to know, as far as they have come: what comes of them changes which slices are
-    needed, and a plan that does not know one is made anew."""
+    needed, and a plan that does not know one is rebuilt."""
     # A pending clustering of version 6 is filed as a replacecommit.
     pending = {i for i in timeline.pending() if i.action == "replacecommit"}
     found = {i for i in timeline.instants if i.traits.keeps or i.traits.is_heeded} | pending

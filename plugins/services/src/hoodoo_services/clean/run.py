@@ -23,11 +23,13 @@ from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline import partitions, publish
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import build
 
-from hoodoo_services.clean.plan import CLEAN, CleanPlan, pending_cleans, read_plan
+from hoodoo_services.clean.plan import CLEAN, CleanPlan, note, pending_cleans, read_plan
 from hoodoo_services.clean.retained import Step, files_of, heeded, is_beside, needed_files
+from hoodoo_services.clean.schedule import Scheduled
 from hoodoo_services.outcome import Cleaned
 
 
@@ -40,77 +42,90 @@ def run(
     done_is_fine: bool = False,
     join: Callable[[Timeline], Participation | None] = lambda timeline: None,
     schema: pa.Schema | None = None,
+    planned: Scheduled | None = None,
+    saw: Callable[[Timeline], None] = lambda timeline: None,
 ) -> Cleaned:
-    """Run a planned clean, or finish one that somebody began.
+    """Run a planned clean, or finish one that somebody began. ``planned``: by this process, just now; ``saw`` is called
+    with the timeline that has it completed, where that is known.
 
     Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done then;
     others may be about to finish it, too), StorageError if a file can't be deleted
     (it stays pending), CommitUnknownError if its end is not known.
     """
     known = heeded(timeline)
-    timeline = reload(storage, timeline)
-    found = [i for i in pending_cleans(timeline) if i.requested == requested]
-    if not found and done_is_fine:
-        return Cleaned()
-    if not found:
-        raise ConfigError(
-            f"clean {requested}", "is not pending in this table.",
-            "table.timeline().pending() lists what is.",
-        )  # fmt: skip
-    looks = partial(join, timeline), partial(_plan, storage, timeline, found[0])
-    joined, plan = together(storage, *looks)
-    if plan is None:
-        publish.withdraw(storage, timeline, found[0])
-        return Cleaned()
+    if planned is None:
+        timeline = reload(storage, timeline)
+        found = [i for i in pending_cleans(timeline) if i.requested == requested]
+        if not found and done_is_fine:
+            return Cleaned()
+        if not found:
+            raise ConfigError(
+                f"clean {requested}", "is not pending in this table.",
+                "table.timeline().pending() lists what is.",
+            )  # fmt: skip
+        plan = _plan(storage, timeline, found[0])
+        if plan is None:
+            publish.withdraw(storage, timeline, found[0])
+            return Cleaned()
+        planned = Scheduled(found[0], timeline, plan, is_known=False)
     with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:
-        return _run(
-            storage, timeline, found[0], plan, threads, before_delete, joined, schema, known, events
-        )
+        return _run(storage, planned, threads, before_delete, join, schema, known, events, saw)
 
 
 def _run(
     storage: Storage,
-    timeline: Timeline,
-    instant: Instant,
-    plan: CleanPlan,
+    planned: Scheduled,
     threads: int,
     before_delete: Callable[[], None],
-    joined: Participation | None,
+    join: Callable[[Timeline], Participation | None],
     schema: pa.Schema | None,
     known: frozenset[Step],
     events: ActionEvents,
+    saw: Callable[[Timeline], None],
 ) -> Cleaned:
+    timeline, instant, plan = planned.timeline, planned.instant, planned.plan
     begun, requested = time.monotonic(), instant.requested
     life = Life(
         storage, timeline, instant, CLEAN, "Look at table.timeline(), and clean again.",
         "Open the table again: the next clean finishes it if it is still pending.",
     )  # fmt: skip
-    begin = [life.begin] if instant.state is State.REQUESTED else []
-    together(storage, *begin, before_delete)
-    instant = life.instant
-    planned_now = heeded(timeline) - known == {
-        (requested, CLEAN, State.REQUESTED)
-    }  # nothing came in between
+    if instant.state is State.REQUESTED:
+        instant = life.begin()
+    before_delete()  # it may change the properties, which are read for those who join
+    came = [(at, action) for at, action, _state in heeded(timeline) - known]
+    new = all((at, action) != (requested, CLEAN) for at, action, _state in known)
+    planned_now = new and came == [(requested, CLEAN)]  # nothing came in between
     kept = needed_files(storage, timeline) | (
         frozenset() if planned_now else _newest(storage, timeline, plan)
     )
     kept &= frozenset(plan.files)
     going = [path for path in plan.files if path not in kept]
-    _delete(storage, going, threads)
-    emptied = _drop_partitions(storage, timeline, plan.partitions)
-    millis = int((time.monotonic() - begun) * 1000)
-    content = plan.completed(requested, millis, kept, emptied)
-    beside = None
-    if joined is not None:
-        beside = joined.begin(
+
+    def deleted() -> tuple[str, ...]:
+        _delete(storage, going, threads)
+        return _drop_partitions(storage, timeline, plan.partitions)
+
+    def told() -> CoupledCommit | None:  # what is pending until the decision
+        joined = join(timeline)
+        if joined is None:
+            return None
+        return joined.begin(
             ActionChange(
                 storage, timeline, instant, Operation.UNKNOWN, schema or pa.schema([]),
                 removed=tuple(going), resumed=True,
             )
         )  # fmt: skip
+
+    emptied, beside = together(storage, deleted, told)
+    millis = int((time.monotonic() - begun) * 1000)
+    content = plan.completed(requested, millis, kept, emptied)
     outcome = life.complete(
-        content, beside=beside, lost=partial(_is_completed, storage, timeline, requested)
-    )
+        content, beside=beside, lost=partial(_is_completed, storage, timeline, requested),
+        known=planned.is_known,
+    )  # fmt: skip
+    if outcome.seen is not None:
+        note(timeline, outcome.instant, content)
+        saw(outcome.seen.followed_by(outcome.instant))
     events.report(removed_figures(going))
     return Cleaned(
         requested,

@@ -1,7 +1,7 @@
 """Clean: plan which files nobody needs any more, and put the plan on the timeline.
 
 The plan is made of one look at the table. Should a savepoint, a rollback, a restore or another service
-come between the look and the request, it is made anew; from then on they have to go round what it
+come between the look and the request, it is rebuilt; from then on they have to go round what it
 names. :mod:`hoodoo_services.clean.run` deletes, and nothing that no plan names is ever deleted.
 """
 
@@ -61,19 +61,37 @@ def due(storage: Storage, timeline: Timeline, every: int) -> bool:
     return sum(order_key(w.requested) > after for w in timeline.writes()) >= every
 
 
+@frozen
+class Scheduled:
+    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that put it there."""
+
+    instant: Instant
+    timeline: Timeline
+    plan: CleanPlan
+    is_known: bool = True
+
+
 def schedule(
-    storage: Storage, timeline: Timeline, how: Cleaning, now: datetime | None = None
-) -> Instant | None:
+    storage: Storage,
+    timeline: Timeline,
+    how: Cleaning,
+    now: datetime | None = None,
+    begin: bool = False,
+) -> Scheduled | None:
     """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may go.
-    Deletes nothing.
+    Deletes nothing. ``begin``: it is run right afterwards, by this process.
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
+
+    plans: list[CleanPlan] = []
+    seen_with: list[Timeline] = []
 
     def make(seen: Timeline) -> Plan | None:
         plan = make_plan(storage, seen, how, now or datetime.now(timezone.utc))
         if plan is None:
             return None
+        plans.append(plan)
         known = heeded(seen)
 
         def check(fresh: Timeline) -> None:
@@ -84,7 +102,11 @@ def schedule(
         return Plan(plan.encode(storage.root), check, detail)
 
     fix = "Clean again when there are fewer."
-    return life.schedule(storage, timeline.config, CLEAN, make, fix, first=timeline)
+    instant = life.schedule(
+        storage, timeline.config, CLEAN, make, fix, first=timeline, begin=begin,
+        saw=seen_with.append,
+    )  # fmt: skip
+    return None if instant is None else Scheduled(instant, seen_with[-1], plans[-1])
 
 
 def make_plan(
@@ -132,7 +154,7 @@ def make_plan(
 
 
 def _not_after(writes: tuple[Instant, ...], earliest: Instant, floor: str | None) -> Instant | None:
-    """``earliest``, or the last write before the ``floor``: what is under way has to find its files."""
+    """``earliest``, or the last write before the ``floor``: what is in progress has to find its files."""
     if floor is None or order_key(earliest.requested) <= order_key(floor):
         return earliest
     before = [w for w in writes if order_key(w.requested) <= order_key(floor)]

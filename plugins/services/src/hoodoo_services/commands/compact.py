@@ -16,7 +16,7 @@ def compact(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Make base files of the log files of a table that is merged on read."""
+    """Merge the log files of a merge-on-read table into new base files."""
     done = arguments.opened(path, options).compact(strategy)
     line = "Nothing to compact."
     if done.instant:

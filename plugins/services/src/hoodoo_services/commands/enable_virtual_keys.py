@@ -15,7 +15,7 @@ def enable_virtual_keys(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help=f"A meta column that rows store all the same; may be given again; by default {COMMIT_TIME}.",
+            help=f"A meta column that rows store all the same; may be repeated; by default {COMMIT_TIME}.",
         ),
     ] = None,
     options: arguments.Options = None,

@@ -15,7 +15,7 @@ def restore(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Undo everything after INSTANT, for good. Stop other writers first."""
+    """Undo everything after INSTANT, permanently. Stop other writers first."""
     table = arguments.opened(path, options)
     undone = table.check_restore(instant)  # before anybody is asked
     now = show.count(len(undone), "instant")

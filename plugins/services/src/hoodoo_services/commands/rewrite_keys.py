@@ -10,9 +10,7 @@ from hoodoo_cli.toolkit import arguments, show
 
 def rewrite_keys(
     path: arguments.Path,
-    stored: Annotated[
-        bool, typer.Option("--stored", help="The way back: keys become stored ones again.")
-    ] = False,
+    stored: Annotated[bool, typer.Option("--stored", help="Store the keys again.")] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:

@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 def savepoint(
     path: arguments.Path,
     instant: Annotated[
-        str | None, typer.Argument(help="The write to keep; by default the newest.")
+        str | None, typer.Argument(help="The write to protect; by default the newest.")
     ] = None,
-    comment: Annotated[str, typer.Option(help="Why it is kept.")] = "",
-    user: Annotated[str, typer.Option(help="Who keeps it.")] = "",
-    listing: Annotated[bool, typer.Option("--list", help="List what is kept.")] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="Keep INSTANT no longer.")] = False,
+    comment: Annotated[str, typer.Option(help="The reason, which is stored.")] = "",
+    user: Annotated[str, typer.Option(help="Your name, which is stored.")] = "",
+    listing: Annotated[bool, typer.Option("--list", help="List the savepoints.")] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete the savepoint of INSTANT.")
+    ] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Keep a write and its files, whatever is cleaned and archived; also list and delete savepoints."""
+    """Protect a write and its files from clean and archive; also list and delete savepoints."""
     table = arguments.opened(path, options)
     if listing:
         _print(table.savepoints(), as_json)

@@ -3,7 +3,7 @@
 Writers go on meanwhile. From version 8 on a log file belongs to the slice that was the newest when it
 completed, so what completes after the plan waits for the next compaction. In version 6 its name says
 the slice: writers name the pending compaction's instant there, and a compaction can't be planned
-while a write that read the table before is under way.
+while a write that read the table before is in progress.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def _refuse(
         if other.is_write and not is_clustering(storage, now, other):
             raise CommitConflictError(
                 f"{storage.root}: compaction",
-                f"{other} is under way, and in table version 6 a compaction planned now would lose "
+                f"{other} is in progress, and in table version 6 a compaction planned now would lose "
                 "its log files.",
                 "Schedule it when the write has ended; if its writer died, table.rollback() first.",
             )

@@ -1,1 +1,1 @@
-"""Indexes of a table: compared, made anew, and taken for each other."""
+"""Indexes of a table: compared, rebuilt, and taken for each other."""

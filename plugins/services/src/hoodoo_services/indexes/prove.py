@@ -48,7 +48,7 @@ def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> 
         raise CorruptTableError(
             f"index {name}",
             f"has {old.num_rows} entries of keys that the table does not have, such as {_some(old)}.",
-            f"Make it anew: table.rebuild_index({name!r}).",
+            f"Rebuild it: table.rebuild_index({name!r}).",
         )
     return found
 
@@ -100,7 +100,7 @@ def _refuse(
             f"lie in more than one file group of their partition path, and {name} stores one place of a key.",
             "Delete these keys and upsert one row of each, or choose another index.",
         )
-    fix = f"Make it anew: table.rebuild_index({name!r}), or hoodoo rebuild-index."
+    fix = f"Rebuild it: table.rebuild_index({name!r}), or hoodoo rebuild-index."
     if target.logs is not None and any(s.log_files for s in target.slices):
         fix = "Compact the table first (table.compact()); of an index that is stored: " + fix
     raise CorruptTableError(

@@ -15,6 +15,9 @@ from hoodoo.timeline.ledger import barrier
 
 Changes = Mapping[str, "str | None"]
 
+# Hudi's names of the option end so, whatever the index: hoodie.simple.index.update.partition.path.
+_MOVES = ".update.partition.path"
+
 
 def stored_index(table: TableHandle) -> str | None:
     """The table's own index, if a participant stores it."""
@@ -38,12 +41,21 @@ def without_stored_keys(table: TableHandle) -> Changes:
         other = unstored(table, own)
         found = resolve("index", other, table.settings)
         changes |= index_choice.properties_of(found, table.settings)
+        changes |= _moving(table, own, changes)
         warn(
             f"table {table.config.name}: {own} does not go on with virtual keys. The index of the table is "
             f"{other} from now on; table.switch_index({own!r}) after "
             "table.rewrite_keys(virtual=False) brings the old one back."
         )
     return changes
+
+
+def _moving(table: TableHandle, own: str, changes: Changes) -> Changes:
+    """A key that arrives with another partition path moves there, or stays, as with the index ``own``: the default
+    differs between indexes, and a property may be left from an index before ``own``. Options of the writer count."""
+    moves = "true" if resolve("index", own, table.settings).instance.moves_partitions else "false"
+    said = table.settings.options
+    return {name: moves for name in changes if name.endswith(_MOVES) and name not in said}
 
 
 def _lacks_then(table: TableHandle, own: str, changes: Changes) -> bool:

@@ -1,4 +1,4 @@
-"""Switching: how a table gets another index, and a stored index is made anew."""
+"""Switching: how a table gets another index, and a stored index is rebuilt."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def switch_index(
 
 
 def _refuse_planned(table: TableHandle) -> None:
-    """CommitConflictError while a clustering is pending that makes the buckets of the table's index anew: no other index
+    """CommitConflictError while a clustering is pending that rebuilds the buckets of the table's index: no other index
     can run it."""
     try:
         own = index_choice.noted(table.config) or default_name("index", table.settings)
@@ -95,7 +95,7 @@ def _refuse_planned(table: TableHandle) -> None:
         instant = planned[0].instant.requested
         raise CommitConflictError(
             f"table {table.config.name}: its index {own}",
-            f"has a clustering pending ({instant}), which makes its buckets anew.",
+            f"has a clustering pending ({instant}), which rebuilds its buckets.",
             f'Run it (table.run_clustering("{instant}")) or cancel it (table.cancel_clustering("{instant}")).',
         )
 

@@ -109,7 +109,7 @@ def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> Restore
         record = timeline.contents(storage, requested)
     except FileNotFoundError as error:
         raise CorruptTableError(
-            where, "the plan of a restore is not there.",
+            where, "the plan of a restore is missing.",
             "Delete the other file of this restore, and restore again.",
         ) from error  # fmt: skip
     infos: list[dict[str, Any]] = record.get("instantsToRollback") or []

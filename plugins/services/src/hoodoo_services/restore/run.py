@@ -170,7 +170,7 @@ def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
 
 def _under_way(storage: Storage, pending: Instant) -> CommitConflictError:
     return CommitConflictError(
-        f"{storage.root}: restore {pending.requested}", "is under way.",
+        f"{storage.root}: restore {pending.requested}", "is still in progress.",
         f'Wait for its end, or finish it: table.run_restore("{pending.requested}").',
     )  # fmt: skip
 
@@ -186,7 +186,9 @@ def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
     for mine in pending:
         if living.is_alive(mine.requested):
             raise CommitConflictError(
-                f"{storage.root}: {mine}", "is under way.", "Wait for its end, then restore."
+                f"{storage.root}: {mine}",
+                "is still in progress.",
+                "Wait for its end, then restore.",
             )
         rollback.resume(storage, timeline, mine)
     return bool(pending)
