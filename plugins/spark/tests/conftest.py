@@ -32,8 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    running = SparkContext._active_spark_context
+    if running is not None and running.master != "local[2,4]":
+        # A test without this fixture made Hoodoo start a session of its own, whose tasks are tried once.
+        SparkSession.builder.getOrCreate().stop()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2,4]")
@@ -45,6 +50,7 @@ def spark() -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     # Workers import the failing steps from here, and so does the driver.
     session.sparkContext.addPyFile(str(Path(__file__).with_name("spark_helpers.py")))
+    assert session.sparkContext.master == "local[2,4]", session.sparkContext.master
     yield session
     session.stop()
 

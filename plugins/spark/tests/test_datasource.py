@@ -86,6 +86,11 @@ def test_hudis_names_say_the_same() -> None:
     }
     catalog = Wanted.of({"path": "t", "provider": "hoodoo", "numFiles": "3"})
     assert catalog == Wanted.of({"path": "t"})  # what the catalog itself notes of a table
+    assert Wanted.of({"path": "t", "hoodie.datasource.view.type": "realtime"}) == Wanted.of(
+        {"path": "t"}
+    )
+    same = {"path": "t", "hoodie.datasource.read.incr.path.glob": ""}
+    assert Wanted.of({**same, "hoodie.datasource.merge.type": "PAYLOAD_COMBINE"}).path == "t"
     mixed = Wanted.of({"path": "t", "HOODIE.fileindex.dataSkippingFailureMode": "x"}).hoodie
     assert mixed == {"hoodie.fileIndex.dataSkippingFailureMode": "x"}  # Spark lowers what it knows
 
@@ -104,6 +109,15 @@ def test_hudis_names_say_the_same() -> None:
         ({"path": "t", "as_of": "1", "as.of.instant": "2"}, BATCH, "something else"),
         ({"path": "t", "mode": "read_optimized"}, STREAM, "a stream"),
         ({"path": "t", "hoodie.datasource.query.incremental.format": "x"}, BATCH, "cdc"),
+        ({"path": "t", "hoodie.datasource.overwrite.mode": "x"}, BATCH, "static or dynamic"),
+        # What says which rows come or go, in other formats and in Spark Hudi.
+        ({"path": "t", "versionAsOf": "3"}, BATCH, 'another format.*"as_of"'),
+        ({"path": "t", "endingVersion": "3"}, BATCH, 'option."end"'),
+        ({"path": "t", "replaceWhere": "id = 1"}, BATCH, "insert_overwrite"),
+        ({"path": "t", "ignoreChanges": "true"}, STREAM, "after updates and deletes"),
+        ({"path": "t", "hoodie.datasource.read.incr.path.glob": "c1/*"}, BATCH, "filter the Data"),
+        ({"path": "t", "hoodie.datasource.read.paths": "u,v"}, BATCH, "by its path"),
+        ({"path": "t", "hoodie.datasource.merge.type": "skip_merge"}, BATCH, "always merged"),
     ],
 )
 def test_bad_options(options: dict[str, str], use: str, said: str) -> None:
@@ -321,6 +335,21 @@ def test_writes(tmp_path: Path) -> None:
     for options, overwrite in (({"operation": "destroy"}, False), ({"operation": "delete"}, True)):
         with pytest.raises(ConfigError, match="operation"):
             write({**path, **options}, [rows([1])], overwrite)
+
+
+def test_what_is_overwritten(tmp_path: Path) -> None:
+    path = {"path": str(tmp_path / "t"), **KEYS}
+    write(path, [rows(range(6))])
+    dynamic = {**path, "hoodie.datasource.overwrite.mode": "DYNAMIC"}
+    write(dynamic, [rows([31])], overwrite=True)  # of the partition path c1
+    assert ids(read(path)) == [0, 2, 3, 5, 31]
+    write({**dynamic, "operation": "insert_overwrite_table"}, [rows([1, 2])], overwrite=True)
+    assert ids(read(path)) == [1, 2]
+    write({**path, "hoodie.datasource.overwrite.mode": "static"}, [rows([4])], overwrite=True)
+    assert ids(read(path)) == [4]
+    dropping = {**path, "operation": "delete_partition"}
+    with pytest.raises(ConfigError, match=r"table\.delete_partitions"):
+        write(dropping, [rows([4])])
 
 
 def test_rows_read_with_meta_columns_are_written_without(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,88 @@ def test_sql(spark: Any, tmp_path: Path) -> None:
     spark.sql("DROP VIEW source_view")
 
 
+def test_sql_writes_into_the_table_that_it_names(spark: Any, tmp_path: Path) -> None:
+    """Where columns come with the names and types of the table, Spark hands on what it knows of the table read."""
+    spark.sql("SELECT 7L AS id, 'c1' AS city, 1D AS fare, 1L AS ts").createOrReplaceTempView(
+        "plain"
+    )
+    texts = pa.table({"id": [1, 2], "city": ["c1", "c2"], "fare": [1.0, 2.0], "ts": [1, 1]})
+    for name, rows in (("one", texts), ("other", texts), ("bare", texts.select(["id", "ts"]))):
+        table = hoodoo.create(str(tmp_path / name), rows.schema, record_key="id")
+        table.insert(rows)
+        spark.sql(f"CREATE TABLE {name} USING hoodoo LOCATION '{tmp_path / name}'")
+    hoodoo.create(str(tmp_path / "bare2"), rows.schema, record_key="id")
+    spark.sql(f"CREATE TABLE bare2 USING hoodoo LOCATION '{tmp_path / 'bare2'}'")
+
+    def ids(name: str) -> list[int]:
+        return sorted(hoodoo.open(str(tmp_path / name)).read(["id"]).to_arrow()["id"].to_pylist())
+
+    try:
+        spark.sql("INSERT OVERWRITE one SELECT * FROM other WHERE id = 2")
+        assert (ids("one"), ids("other")) == ([2], [1, 2])
+        spark.sql("INSERT INTO one SELECT * FROM plain")
+        spark.sql(
+            "INSERT INTO one SELECT a.id + 9 AS id, a.city, a.fare, b.ts FROM other a JOIN one b USING (id)"
+        )
+        assert (ids("one"), ids("other")) == ([2, 7, 11], [1, 2])
+        spark.sql("INSERT OVERWRITE one SELECT * FROM one WHERE id > 2")
+        assert ids("one") == [7, 11]
+        with pytest.raises(Exception, match="is not said by Spark"):
+            spark.sql("INSERT INTO bare2 SELECT * FROM bare")
+        spark.sql("INSERT INTO bare2 SELECT id + 1, ts FROM bare")
+        assert (ids("bare"), ids("bare2")) == ([1, 2], [2, 3])
+        said = f"WITH ('path' = '{tmp_path / 'bare2'}')"
+        spark.sql(f"INSERT OVERWRITE bare2 {said} SELECT * FROM bare")
+        assert (ids("bare"), ids("bare2")) == ([1, 2], [1, 2])
+    finally:
+        for name in ("one", "other", "bare", "bare2"):
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def test_sql_writes_into_no_table_that_it_only_reads(spark: Any, tmp_path: Path) -> None:
+    rows = pa.table({"id": [1, 2], "city": ["c1", "c2"], "ts": [1, 1]})
+    path = str(tmp_path / "t")
+    hoodoo.create(path, rows.schema, record_key="id").insert(rows)
+    spark.sql(f"CREATE TABLE kept USING hoodoo LOCATION '{path}'")
+    spark.sql(f"CREATE TABLE gone USING hoodoo OPTIONS (operation 'delete') LOCATION '{path}'")
+
+    def ids() -> list[int]:
+        return sorted(hoodoo.open(path).read(["id"]).to_arrow()["id"].to_pylist())
+
+    more = "SELECT id + 10 AS id, city, ts FROM kept"
+    try:
+        with pytest.raises(Exception, match="meant for another one"):
+            spark.sql(f"CREATE TABLE fresh USING hoodoo AS {more}")
+        with pytest.raises(Exception, match="meant for another one"):
+            spark.sql(more).write.format("hoodoo").mode("append").save()
+        with pytest.raises(Exception, match="meant for another one"):
+            spark.sql(f"INSERT INTO kept {more}")
+        assert ids() == [1, 2]
+        spark.sql(f"INSERT INTO kept WITH ('path' = '{path}') {more}")
+        assert ids() == [1, 2, 11, 12]
+        # The same table with other options is another one.
+        spark.sql("INSERT INTO gone SELECT * FROM kept WHERE id > 10")
+        assert ids() == [1, 2]
+        spark.sql("INSERT INTO kept SELECT * FROM gone")
+        assert ids() == [1, 2]
+        # Options of a statement are not passed over.
+        spark.sql("INSERT INTO kept WITH ('operation' = 'delete') SELECT 2L, 'c2', 1L")
+        assert ids() == [1]
+        with pytest.raises(Exception, match="operatoin"):
+            spark.sql("INSERT INTO kept WITH ('operatoin' = 'delete') SELECT 1L, 'c1', 1L")
+        with pytest.raises(Exception, match="another format"):
+            spark.sql("INSERT OVERWRITE kept WITH ('replaceWhere' = 'id = 2') SELECT 2L, 'c2', 1L")
+        with pytest.raises(Exception, match="as_off"):
+            spark.read.option("as_off", "1").table("kept").collect()
+        assert ids() == [1]
+        then = hoodoo.open(path).timeline().writes()[0].requested
+        found = spark.sql(f"SELECT id FROM kept WITH ('as_of' = '{then}') ORDER BY id")
+        assert [row["id"] for row in found.collect()] == [1, 2]
+    finally:
+        for name in ("kept", "gone", "fresh"):
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
 def test_a_stream_from_table_to_table_exactly_once(spark: Any, tmp_path: Path) -> None:
     source, target = str(tmp_path / "t"), str(tmp_path / "u")
     rides = spark.range(30).selectExpr(*COLUMNS)
@@ -131,3 +214,46 @@ def test_a_view_by_name_shows_the_newest_commits(spark: Any, tmp_path: Path) -> 
     view.drop()
     with pytest.raises(Exception, match="seen"):
         session.sql("SELECT * FROM seen")
+
+
+def test_a_view_is_made_again_by_tasks_and_stands_in_no_others_way(
+    spark: Any, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    rows = pa.table({"id": [1, 2], "ts": [1, 1]})
+    table = hoodoo.create(
+        str(tmp_path / "t"), rows.schema, record_key="id", table_type="MERGE_ON_READ"
+    )
+    table.insert(rows)
+    view = hoodoo.spark_view("logged", table, session)
+    table.upsert(
+        rows.slice(1).set_column(1, "ts", pa.array([9]))
+    )  # a log file, which one task reads
+    assert session.sql("SELECT max(ts) FROM logged").first()[0] == 9
+    other = hoodoo.create(
+        str(tmp_path / "u"), rows.schema, record_key="id", options={"hoodoo.spark.small.bytes": "0"}
+    )
+    shutil.rmtree(tmp_path / "t")
+    assert other.upsert(session.createDataFrame([(1, 1)], "id long, ts long")).inserted == 1
+    assert other.upsert(session.createDataFrame([(1, 2)], "id long, ts long")).updated == 1
+    view.drop()
+
+
+def test_a_view_that_was_dropped_by_sql_stays_away(spark: Any, tmp_path: Path) -> None:
+    session = spark.newSession()
+    rows = pa.table({"id": [1, 2], "ts": [1, 1]})
+    table = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id")
+    table.insert(rows)
+    hoodoo.spark_view("dropped", table, session)
+    session.sql("DROP VIEW dropped")
+    table.delete([1])
+    with pytest.raises(Exception, match="dropped"):
+        session.sql("SELECT * FROM dropped")
+    old = hoodoo.spark_view("dropped", table, session)
+    hoodoo.spark_view("dropped", table, session)
+    old.drop()  # there is another one of that name
+    table.delete([2])
+    assert session.sql("SELECT count(*) FROM dropped").first()[0] == 0
+    shutil.rmtree(tmp_path / "t")
+    session.catalog.dropTempView("dropped")
+    assert session.sql("SELECT 1").first()[0] == 1

@@ -1,8 +1,9 @@
 """How many jobs of Spark an upsert of 1,000 rows takes, in a session that has written before: with rows that go on in the
-driver's process, as they do by default, and in Spark's tasks."""
+driver's process, as they do by default, and in Spark's tasks. And what is left of them in the driver's temporary folder."""
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,30 @@ def test_a_small_upsert_takes_few_jobs(spark: Any, tmp_path: Path, index: str, s
     commit = table.upsert(newer)
     assert (commit.updated, commit.inserted) == (500, 500)
     assert 0 < jobs(spark) - before <= (MOST[index] if small == "0" else SMALL)
+
+
+def files(spark: Any) -> set[Path]:
+    return {path for path in Path(spark.sparkContext._temp_dir).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("enclosed", [0, 256 << 10])
+def test_writes_leave_nothing_in_the_temporary_folder(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enclosed: int
+) -> None:
+    """PySpark keeps a file of each broadcast until the session ends: a stream that goes on would fill the disk."""
+    from hoodoo_spark import side
+
+    monkeypatch.setattr(side, "ENCLOSED_BYTES", enclosed)  # what is larger is broadcast
+    rides = spark.range(50).selectExpr("id", "1L AS ts")
+    table = hoodoo.create(
+        str(tmp_path / "t"), rides.schema, record_key="id", table_type="MERGE_ON_READ",
+        options={"hoodoo.spark.small.bytes": "0"},
+    )  # fmt: skip
+    before = files(spark)
+    for _ in range(2):
+        table.upsert(rides)
+    gc.collect()
+    assert files(spark) == before
+    frame = table.read().to_spark(spark)  # nobody knows how long it is used
+    gc.collect()
+    assert frame.count() == 50

@@ -23,6 +23,7 @@ from hoodoo.storage.api import Storage
 from hoodoo_spark import probe, side, sources
 from hoodoo_spark import stage as staging
 from hoodoo_spark.failures import failure
+from hoodoo_spark.memory import of_executors
 from hoodoo_spark.meter import SparkMeter
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
@@ -44,10 +45,12 @@ def is_dataframe(data: Any) -> bool:
 @frozen
 class SparkEngine:
     """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the ``SparkSession`` given, a classic one or one of
-    Spark Connect. All of it runs in tasks; what is small may run elsewhere: :mod:`hoodoo_spark.near`."""
+    Spark Connect. All of it runs in tasks; what is small may run elsewhere: :mod:`hoodoo_spark.near`. ``memory``: what a
+    task takes where it runs on this machine."""
 
     spark: Any
     name: str = "spark"
+    memory: int = 256 << 20
 
     def on(self, storage: Storage) -> SparkEngine:
         """Raises EngineError for a store that Spark's workers would find empty."""
@@ -57,6 +60,10 @@ class SparkEngine:
     @property
     def parallelism(self) -> int:
         return parallelism(self.spark)
+
+    @property
+    def task_memory(self) -> int:
+        return of_executors(self.spark) or self.memory
 
     def accepts(self, data: Any) -> bool:
         return is_dataframe(data)
@@ -90,7 +97,8 @@ class SparkEngine:
         end = PackRouted(crossing, piece_bytes(self.spark), routes(df, parts))
         packed = run(upstream, end).union(empty_rows(self.spark, parts, has_ids(df)))
         ordered = repartitioned(packed, parts).sortWithinPartitions(*SORT)
-        return SparkStream(upstream.schema, (Leg(ordered, ReadPacked(crossing), parts),))
+        leg = Leg(ordered, ReadPacked(crossing), parts, held=upstream)
+        return SparkStream(upstream.schema, (leg,))
 
     def stage(self, stream: Stream, workspace: Workspace) -> SparkStream:
         payloads, _size = self.staged(stream, workspace)

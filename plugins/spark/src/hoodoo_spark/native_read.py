@@ -92,5 +92,5 @@ def arrow_scan(spark: Any, payloads: Sequence[bytes], step: Step, schema: Any = 
     struct = spark_schema(step.out_schema) if schema is None else schema
     if isinstance(struct, pa.Schema):
         struct = spark_schema(struct)
-    found = of_payloads(spark, payloads)
+    found = of_payloads(spark, payloads, lasting=True)
     return found.df.mapInArrow(as_function(_Scan(found.read, step)), struct)

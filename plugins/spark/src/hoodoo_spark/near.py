@@ -13,7 +13,16 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.engine import Engine, KnowsStorage, Meter, Side, Step, Stream, Workspace
+from hoodoo.hookspecs.engine import (
+    Engine,
+    KnowsStorage,
+    Meter,
+    Side,
+    Step,
+    Stream,
+    Workspace,
+    task_memory,
+)
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.resolve import resolve
@@ -36,13 +45,13 @@ def from_settings(settings: Settings) -> Engine:
 
 def on_session(spark: Any, settings: Settings) -> Engine:
     """The engine on ``spark``, with the local one beside it unless the options say that nothing is small."""
-    tasks = SparkEngine(spark)
     small = settings.value(SMALL_BYTES)
-    if not small:
-        return tasks
     try:
         local: Engine = resolve("engine", "local", settings).instance
     except PluginError:  # not installed
+        return SparkEngine(spark)
+    tasks = SparkEngine(spark, memory=task_memory(local, {}))
+    if not small:
         return tasks
     return NearEngine(tasks, local, small, settings.value(SMALL_READS))
 
@@ -107,6 +116,10 @@ class NearEngine:
     @property
     def parallelism(self) -> int:
         return self.tasks_.parallelism
+
+    @property
+    def task_memory(self) -> int:
+        return self.tasks_.task_memory
 
     def accepts(self, data: Any) -> bool:
         return self.tasks_.accepts(data)

@@ -89,7 +89,9 @@ def parallelism(spark: Any) -> int:
         count = (
             "SELECT count(DISTINCT n) FROM (SELECT spark_partition_id() AS n FROM range(100000))"
         )
-        found = _parallelism[spark.session_id] = int(spark.sql(count).first()[0])
+        # Not the session's own sql, which makes views of hoodoo_spark.views anew: one of them may ask here.
+        rows = type(spark).sql(spark, count)
+        found = _parallelism[spark.session_id] = int(rows.first()[0])
     return found
 
 

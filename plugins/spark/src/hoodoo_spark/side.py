@@ -1,16 +1,20 @@
 """What every task can read: broadcast values, decoded once in each worker process.
 
-A session of Spark Connect has no broadcasts: there values travel within the functions that tasks run, and payloads that
-are many as rows of a DataFrame.
+What is small travels within the functions that tasks run, and so does everything in a session of Spark Connect, which has
+no broadcasts; payloads that are many are rows of a DataFrame there. PySpark keeps a file of each broadcast in the driver's
+temporary folder, until the session ends: here it goes when nobody can run a task any more that reads it.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
+import weakref
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +23,7 @@ from attrs import frozen
 from hoodoo_spark.session import is_connect
 
 BLOCK_BYTES = 16 << 20  # payloads that travel in one broadcast
+ENCLOSED_BYTES = 256 << 10  # what travels within functions
 KEPT = 8  # decoded tables that a worker process keeps
 
 _tables: OrderedDict[str, pa.Table] = OrderedDict()
@@ -50,9 +55,23 @@ class Enclosed:
     value: Any
 
 
-def carried(spark: Any, value: Any) -> Any:
-    """``value`` for all tasks of the session, behind an attribute ``value``."""
-    return Enclosed(value) if is_connect(spark) else spark.sparkContext.broadcast(value)
+def carried(spark: Any, value: Any, size: int, lasting: bool = False) -> Any:
+    """``value``, of ``size`` bytes, for all tasks of the session, behind an attribute ``value``.
+
+    ``lasting``: it is for tasks of a DataFrame that leaves this package, of which nobody knows how long it is used. Of
+    others, the streams have to hold what is returned here: without it their tasks do not find the value any more."""
+    if size <= ENCLOSED_BYTES or is_connect(spark):
+        return Enclosed(value)
+    found = spark.sparkContext.broadcast(value)
+    path = getattr(found, "_path", None)
+    if path is not None and not lasting:
+        weakref.finalize(found, _remove, path).atexit = False
+    return found
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):  # the session has ended, and taken its folder along
+        os.unlink(path)
 
 
 def side(spark: Any, table: pa.Table) -> SparkSide:
@@ -62,7 +81,8 @@ def side(spark: Any, table: pa.Table) -> SparkSide:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     # The name of a cache entry within one Spark application: nothing is stored under it.
-    return SparkSide(uuid.uuid4().hex, carried(spark, sink.getvalue().to_pybytes()))
+    held = sink.getvalue().to_pybytes()
+    return SparkSide(uuid.uuid4().hex, carried(spark, held, len(held)))
 
 
 @frozen
@@ -80,8 +100,9 @@ class Payloads:
         return found
 
 
-def payloads(spark: Any, values: Iterable[bytes]) -> Payloads:
-    """``values`` made readable by number in every task; takes them one block at a time."""
+def payloads(spark: Any, values: Iterable[bytes], lasting: bool = False) -> Payloads:
+    """``values`` made readable by number in every task; takes them one block at a time. ``lasting``: see
+    :func:`carried`."""
     starts: list[int] = []
     blocks: list[Any] = []
     held: list[bytes] = []
@@ -91,7 +112,7 @@ def payloads(spark: Any, values: Iterable[bytes]) -> Payloads:
         nonlocal held, held_bytes
         if held:
             starts.append(count - len(held))
-            blocks.append(carried(spark, held))
+            blocks.append(carried(spark, held, held_bytes, lasting))
             held, held_bytes = [], 0
 
     for value in values:

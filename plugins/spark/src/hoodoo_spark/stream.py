@@ -34,7 +34,8 @@ class Leg:
     """One DataFrame of a stream, how to read it, and the steps to run over it.
 
     ``count`` is the number of partitions, None for a user's DataFrame (asking would run a part of
-    its query). Partition i of the leg is partition ``i * times + plus`` of the stream.
+    its query). Partition i of the leg is partition ``i * times + plus`` of the stream. ``held``: what
+    the tasks behind ``df`` read, of :mod:`hoodoo_spark.side`.
     """
 
     df: Any
@@ -43,6 +44,7 @@ class Leg:
     chain: tuple[Link, ...] = ()
     times: int = 1
     plus: int = 0
+    held: Any = None
 
 
 @frozen
@@ -129,17 +131,18 @@ def numbers(spark: Any, count: int) -> Any:
     """A DataFrame of the numbers below ``count``, one in each partition (one partition if none).
 
     Not ``range`` for a single one: Spark knows that range to be a single partition, and 4.1 and later
-    run a union of single partitions in one task.
+    run a union of single partitions in one task. And not the session's own ``sql``, which looks at the views of
+    :mod:`hoodoo_spark.views`: it may be one of these that is being made.
     """
     if count == 1:
-        return spark.sql("SELECT id FROM VALUES (0L) AS one(id)")
+        return type(spark).sql(spark, "SELECT id FROM VALUES (0L) AS one(id)")
     return spark.range(0, count, 1, max(1, count))
 
 
-def of_payloads(spark: Any, values: Iterable[bytes]) -> Leg:
-    """One partition, of one row, for each of ``values``."""
+def of_payloads(spark: Any, values: Iterable[bytes], lasting: bool = False) -> Leg:
+    """One partition, of one row, for each of ``values``. ``lasting``: see :func:`hoodoo_spark.side.carried`."""
     if not is_connect(spark):
-        found = side.payloads(spark, values)
+        found = side.payloads(spark, values, lasting)
         return Leg(numbers(spark, found.count), ReadPayloads(found), found.count)
     held = list(values)
     if sum(map(len, held)) <= ENCLOSED_BYTES:

@@ -13,6 +13,7 @@ from typing import Any
 
 import hoodoo
 from attrs import define
+from hoodoo.errors import HoodooError
 from hoodoo.table.table import Table
 
 from hoodoo_spark.dataframe import to_dataframe
@@ -32,9 +33,14 @@ class View:
     seen: Any = None
 
     def refresh(self) -> None:
-        """Make the view anew, if the table has commits that it does not show."""
-        instants = self.table.timeline().completed()
-        if instants == self.seen:
+        """Make the view again, if the table has commits that it does not show."""
+        try:
+            instants = self.table.timeline().completed()
+        except HoodooError:
+            if self._is_gone():
+                return
+            raise
+        if instants == self.seen or (self.seen is not None and self._is_gone()):
             return
         wanted = dict(self.wanted)
         if wanted.get("columns") is None:
@@ -42,20 +48,39 @@ class View:
         to_dataframe(self.table.read(**wanted), self.spark).createOrReplaceTempView(self.name)
         self.seen = instants
 
+    def _is_gone(self) -> bool:
+        """Whether ``DROP VIEW`` or ``spark.catalog`` took it away: then it is not looked after any more."""
+        try:
+            gone = not self.spark.catalog.getTable(self.name).isTemporary
+        except Exception:  # of several classes; Spark has nothing of that name
+            gone = True
+        if gone:
+            self._forget()
+        return gone
+
+    def _forget(self) -> bool:
+        views = vars(self.spark).get(_VIEWS, {})
+        known = views.get(self.name.lower()) is self
+        if known:
+            del views[self.name.lower()]
+        return known
+
     def drop(self) -> None:
-        """Take the view away."""
-        vars(self.spark).get(_VIEWS, {}).pop(self.name.lower(), None)
-        self.spark.catalog.dropTempView(self.name)
+        """Take the view away; not another one that has got its name."""
+        if self._forget():
+            self.spark.catalog.dropTempView(self.name)
 
 
 def spark_view(
     name: str, table: Table | str | os.PathLike[str], spark: Any = None, **wanted: Any
 ) -> View:
-    """Make ``name`` a temporary view of ``table``, which is open or the path of one, for ``spark.sql`` and
-    ``spark.table``; ``spark`` defaults to the active session. ``wanted`` are the arguments of ``table.read``: with
-    ``as_of`` the view stays at that moment, without it each statement sees the commits before it.
+    """Create a temporary view ``name`` of ``table`` for ``spark.sql`` and ``spark.table``. ``table`` is an open table
+    or a path.
 
-    Raises what ``hoodoo.open`` and ``table.read`` raise.
+    ``spark`` is by default the active session. ``wanted`` are the arguments of ``table.read``. With ``as_of`` the
+    view always shows that state; without it, each statement sees the newest commits.
+
+    Raises the errors of ``hoodoo.open`` and ``table.read``.
     """
     opened = table if isinstance(table, Table) else hoodoo.open(os.fspath(table))
     session = find() if spark is None else spark

@@ -26,11 +26,24 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
     def name(cls) -> str:
         return "hoodoo"
 
-    def _wanted(self, struct: Any, use: str) -> Wanted:
+    def _read(self, struct: Any, use: str) -> Wanted:
         from hoodoo_spark.datasource.catalog import complete
         from hoodoo_spark.datasource.options import Wanted
 
         return Wanted.of(complete(self.options, struct), use)
+
+    def _write(self, struct: Any, overwrite: bool) -> Wanted:
+        from hoodoo_spark.datasource.catalog import complete_write
+        from hoodoo_spark.datasource.options import ANY, Wanted
+
+        return Wanted.of(complete_write(self.options, struct, overwrite), ANY)
+
+    def _sink(self, struct: Any) -> Wanted:
+        """Nothing but a path says where a stream goes: its columns are those of its source."""
+        from hoodoo_spark.datasource.catalog import complete
+        from hoodoo_spark.datasource.options import ANY, Wanted
+
+        return Wanted.of(complete(self.options, type(struct)([])), ANY)
 
     def schema(self) -> Any:
         from hoodoo_spark.datasource.catalog import is_of_catalog, marked
@@ -43,26 +56,24 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
     def reader(self, schema: Any) -> Reader:
         from hoodoo_spark.datasource.options import BATCH
 
-        return Reader(self._wanted(schema, BATCH), schema)
+        return Reader(self._read(schema, BATCH), schema)
 
     def writer(self, schema: Any, overwrite: bool) -> Writer:
-        from hoodoo_spark.datasource.options import ANY
         from hoodoo_spark.datasource.write import Writing
 
-        return Writer(Writing.of(self._wanted(schema, ANY), schema, overwrite))
+        return Writer(Writing.of(self._write(schema, overwrite), schema, overwrite))
 
     def streamReader(self, schema: Any) -> Any:
         from hoodoo_spark.datasource.options import STREAM
         from hoodoo_spark.datasource.stream_read import Stream
 
-        stream = Stream(self._wanted(schema, STREAM), schema)
+        stream = Stream(self._read(schema, STREAM), schema)
         return stream_reader(stream)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:
-        from hoodoo_spark.datasource.options import ANY
         from hoodoo_spark.datasource.stream_write import SinkWriting
 
-        return StreamWriter(SinkWriting.of(self._wanted(schema, ANY), schema, overwrite))
+        return StreamWriter(SinkWriting.of(self._sink(schema), schema, overwrite))
 
 
 class Reader(api.DataSourceReader):  # type: ignore[misc]

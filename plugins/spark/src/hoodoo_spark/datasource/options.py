@@ -16,17 +16,20 @@ from hoodoo.kernel.resolve import declared_options
 from hoodoo.model.writer_keys import WRITER_KEYS
 from hoodoo.options.kinds import FLAG, BadValueError, Kind, Size, Whole
 
+from hoodoo_spark.datasource.others import refuse_others
+
 SNAPSHOT, READ_OPTIMIZED = "snapshot", "read_optimized"
 INCREMENTAL, CHANGES = "incremental", "changes"
 BATCH, STREAM, ANY = "batch", "stream", "any"
 MODES = (SNAPSHOT, READ_OPTIMIZED, INCREMENTAL, CHANGES)
 _READ, _WRITE = "hoodie.datasource.read.", "hoodie.datasource.write."
 _FORMAT = "hoodie.datasource.query.incremental.format"
+_OVERWRITES = "hoodie.datasource.overwrite.mode"
 # Own name -> the names that Spark Hudi has for it.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "path": (),
     "as_of": ("as.of.instant",),
-    "mode": ("hoodie.datasource.query.type",),
+    "mode": ("hoodie.datasource.query.type", "hoodie.datasource.view.type"),
     "begin": (f"{_READ}begin.instanttime", "hoodie.datasource.streaming.startOffset"),
     "end": (f"{_READ}end.instanttime",),
     "columns": (),
@@ -88,6 +91,7 @@ class Wanted:
     tasks: int | None = None
     pushdown: bool = False
     operation: str | None = None
+    dynamic: bool = False  # to overwrite is to overwrite the partition paths of the rows
     max_files: int | None = None
     max_bytes: int | None = None
     hoodie: Mapping[str, str] = field(factory=dict)
@@ -124,6 +128,12 @@ class Wanted:
             raise ConfigError(
                 f"option {_FORMAT}={kind!r}", "is no format", "use latest_state or cdc."
             )
+        refuse_others(lowered)
+        dynamic = lowered.pop(_OVERWRITES, "static").strip().lower()
+        if dynamic not in ("static", "dynamic"):
+            raise ConfigError(
+                f"option {_OVERWRITES}={dynamic!r}", "is no mode", "use static or dynamic."
+            )
         if not found.get("path"):
             raise ConfigError(
                 'format "hoodoo"',
@@ -148,6 +158,7 @@ class Wanted:
             tasks=_read("tasks", found, Whole(1)),
             pushdown=_read("pushdown", found, FLAG) or False,
             operation=found.get("operation"),
+            dynamic=dynamic == "dynamic",
             max_files=_read("maxFilesPerTrigger", found, Whole(1)),
             max_bytes=_read("maxBytesPerTrigger", found, Size(1)),
             hoodie=_hoodie(lowered),
@@ -158,6 +169,7 @@ def _mode(found: Mapping[str, str], cdc: bool, use: str) -> str:
     stream = use == STREAM
     bounded = "begin" in found or "end" in found
     mode = found.get("mode", "").lower()
+    mode = SNAPSHOT if mode == "realtime" else mode  # as older Hudis call it
     if not mode:
         mode = INCREMENTAL if stream or bounded or cdc else SNAPSHOT
     if mode not in MODES:
@@ -217,7 +229,7 @@ def _hoodie(lowered: Mapping[str, str]) -> dict[str, str]:
         near = difflib.get_close_matches(unknown[0], [name.lower() for name in names], 1, 0.6)
         hint = f"Did you mean {next(n for n in names if n.lower() == near[0])}? " if near else ""
         raise ConfigError(
-            f"option {', '.join(unknown)}", 'is none of format "hoodoo"',
+            f"option {', '.join(unknown)}", 'is not an option of format "hoodoo"',
             f"{hint}There are {', '.join(names)}, and all that begin with hoodie.",
         )  # fmt: skip
     return found

@@ -48,7 +48,7 @@ class Writing:
     @classmethod
     def of(cls, wanted: Wanted, struct: Any, overwrite: bool, name: str = "") -> Writing:
         """Raises ConfigError for an operation that there is not, SchemaError for types that Arrow lacks."""
-        _operation(wanted.operation, overwrite)
+        _operation(wanted, overwrite)
         schema = arrow_schema(struct)
         storage = open_storage(wanted.path, wanted.hoodie)
         refuse_unshared(storage)
@@ -83,7 +83,7 @@ class Writing:
 
     def operation(self, table: Table) -> str:
         """What is done with the rows: by default upsert, as in Spark Hudi, and insert where rows have no keys."""
-        asked = _operation(self.wanted.operation, self.overwrite)
+        asked = _operation(self.wanted, self.overwrite)
         return asked or ("upsert" if table.config.record_key_fields else "insert")
 
     def _check_size(self, staged: Sequence[Staged], operation: str) -> None:
@@ -114,20 +114,31 @@ class Writing:
         self.staging.discard()
 
 
-def _operation(asked: str | None, overwrite: bool) -> str | None:
+def _operation(wanted: Wanted, overwrite: bool) -> str | None:
+    asked = wanted.operation
     name = asked.strip().lower() if asked else None
     if name is not None and name not in OPERATIONS:
-        raise ConfigError(
-            f"operation {asked!r}",
-            "is not one that rows can be written with",
-            f"take one of {', '.join(OPERATIONS)}.",
-        )
+        fix = f"take one of {', '.join(OPERATIONS)}."
+        if name in _INSTEAD:
+            fix = f"{_INSTEAD[name]} with table = hoodoo.open({wanted.path!r}); for rows {fix}"
+        raise ConfigError(f"operation {asked!r}", "is not one that rows can be written with", fix)
     if not overwrite:
         return name
     if name == "delete":
         raise ConfigError('operation "delete"', "overwrites nothing", 'use mode("append").')
+    if name in _REPLACING:
+        return name
     # As in Spark Hudi: what was there before is not there any more, whatever brings the new rows.
-    return name if name in _REPLACING else "insert_overwrite_table"
+    return "insert_overwrite" if wanted.dynamic else "insert_overwrite_table"
+
+
+# Operations of Spark Hudi that take no rows, and how they are called.
+_INSTEAD = {
+    "delete_partition": 'table.delete_partitions(["city=oslo"])',
+    "compact": "table.compact()",
+    "cluster": "table.cluster()",
+    "alter_schema": 'table.alter(add={"tip": "double"})',
+}
 
 
 def opened(path: str, schema: pa.Schema, options: Mapping[str, str]) -> tuple[Table, bool]:

@@ -1,0 +1,49 @@
+"""Options of other formats and of Spark Hudi that say which rows come or go: nobody may pass over them. Each is refused
+with what says the same here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hoodoo.errors import ConfigError
+
+_AS_OF = 'option("as_of", ...) takes an instant of table.timeline(), or a moment such as 2024-05-01T10:00:00Z.'
+_BEGIN = 'option("begin", ...) takes an instant of table.timeline(), a moment, or "earliest"; with mode changes or incremental.'
+_REPLACE = 'the operation insert_overwrite replaces the partition paths of the rows: option("operation", "insert_overwrite").'
+_EVOLVES = "leave it out: a write takes in new columns and wider types by itself; table.alter does the same by hand."
+_STREAM = "leave it out: a stream of mode incremental goes on after updates and deletes; mode changes has them all."
+_ONCE = "leave it out: a stream's batches count once by its checkpoint, and those of others with table.upsert(df, batch=Batch(name, n))."
+# Of Delta Lake and Iceberg, in lower case -> what to do instead.
+_FORMATS: Mapping[str, str] = {
+    **dict.fromkeys(("versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag"), _AS_OF),
+    **dict.fromkeys(("startingversion", "startingtimestamp", "start-snapshot-id", "stream-from-timestamp"), _BEGIN),
+    **dict.fromkeys(("endingversion", "endingtimestamp", "end-snapshot-id"), _BEGIN.replace('"begin"', '"end"')),
+    **dict.fromkeys(("readchangefeed", "readchangedata"), 'option("mode", "changes"), with option("begin", ...).'),
+    **dict.fromkeys(("replacewhere", "partitionoverwritemode", "overwrite-mode"), _REPLACE),
+    **dict.fromkeys(("mergeschema", "overwriteschema", "merge-schema"), _EVOLVES),
+    **dict.fromkeys(("ignorechanges", "ignoredeletes", "skipchangecommits"), _STREAM),
+    **dict.fromkeys(("txnappid", "txnversion"), _ONCE),
+    "compression": 'option("hoodie.parquet.compression.codec", "gzip").',
+}  # fmt: skip
+_READ = "hoodie.datasource.read."
+_FILTER = "leave it out, and filter the DataFrame: .where(\"city = 'oslo'\")."
+# Of Spark Hudi, which would give fewer rows, or others: key -> the value that is as it is here, what to do instead.
+_HUDIS: Mapping[str, tuple[str, str]] = {
+    f"{_READ}incr.path.glob": ("", _FILTER),
+    f"{_READ}incr.filters": ("", _FILTER),
+    f"{_READ}paths": ("", 'leave it out, and load each table by its path: .load("/data/trips").'),
+    "hoodie.datasource.merge.type": (
+        "payload_combine", "leave it out: rows of log files are always merged; mode read_optimized leaves them out.",
+    ),
+}  # fmt: skip
+
+
+def refuse_others(lowered: Mapping[str, str]) -> None:
+    """ConfigError for the first of them. ``lowered``: options, their names in lower case."""
+    for key, text in lowered.items():
+        if key in _FORMATS and "provider" not in lowered:
+            raise ConfigError(f"option {key}", 'is of another format than "hoodoo"', _FORMATS[key])
+        if key in _HUDIS and text.strip().lower() != _HUDIS[key][0]:
+            raise ConfigError(
+                f"option {key}={text!r}", "is not followed here, and would change which rows are read", _HUDIS[key][1]
+            )  # fmt: skip
