@@ -255,7 +255,7 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
     "digits of a JVM before 19": _java_digits,
     "digits in a text column that is a time": _digits_as_text,
     "paths outside": _outside,
-    "times beyond range": _beyond,
+    "times out of range": _beyond,
     "null in a column of no time": _null_of_no_time,
     "unknown zones": _unknown_zone,
     "words in another case": lambda case: (
@@ -273,11 +273,11 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
     "missing columns": lambda case: (
         case.ours is None and any(kind is None for kind, _value in case.values)
     ),
-    "`COMPLEX` of one column, form not said": lambda case: (
+    "`COMPLEX` with one column, form unknown": lambda case: (
         case.what == "key" and case.ours is None and _one_field(case)
         and case.group.options.get(VERSION) in ("6", "8") and ENCODING not in case.group.options
     ),
-    "`COMPLEX` of one column, bare, in version 9": lambda case: (
+    "`COMPLEX` with one column, value alone, in version 9": lambda case: (
         case.what == "table" and case.ours is None and _one_field(case)
         and case.group.options.get(VERSION, "9") == "9" and case.group.options[ENCODING] == "true"
     ),

@@ -204,7 +204,7 @@ def test_types_of_version_6_are_an_option_or_hoodoos_own_property() -> None:
     for wrong in ({}, {FIELDS: "city:SIMPLE"}, {FIELDS: "ts:TIMESTAMP,city:SIMPLE"}):
         with pytest.raises(ConfigError, match="have no types"):
             CustomKeyGenerator.from_settings(settings("id", "city,ts", wrong, **TIMES))
-    with pytest.raises(ConfigError, match="RANGE is none of SIMPLE, TIMESTAMP"):
+    with pytest.raises(ConfigError, match="RANGE is not one of SIMPLE, TIMESTAMP"):
         CustomKeyGenerator.from_settings(settings("id", "city:RANGE"))
     slashes = {"hoodie.datasource.write.slash.separated.date.partitioning": "true"}
     with pytest.raises(ConfigError, match=r"slash\.separated"):
@@ -363,7 +363,7 @@ def test_what_a_new_table_notes_of_the_form() -> None:
 
 
 def test_unknown_words_for_the_form() -> None:
-    with pytest.raises(ConfigError, match="none of FIELD_PREFIXED, VALUE_ONLY"):
+    with pytest.raises(ConfigError, match="not one of FIELD_PREFIXED, VALUE_ONLY"):
         single("6", **{STORED: "other"})
     with pytest.raises(ConfigError, match="version 9"):
         single("9", {NEW: "true"})

@@ -190,7 +190,9 @@ def test_global_delete(tmp_path: Path) -> None:
     table = create(tmp_path, ["city", "n"])  # COMPLEX: its key of one column has the same form
     table.upsert(rows([1, 2]))
     table.upsert(rows([3], city="b"))
-    with pytest.raises(ConfigError, match="the index simple looks only there"):
+    with pytest.raises(
+        ConfigError, match="the index simple looks for keys only in their partition path"
+    ):
         hoodoo.open(table.path, key_generator="GLOBAL_DELETE").delete([1])
     deleting = hoodoo.open(table.path, key_generator="GLOBAL_DELETE", index="global_simple")
     deleting.delete([1, 3])

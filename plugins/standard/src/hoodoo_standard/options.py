@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Option, Settings
 from hoodoo.options import (
@@ -167,14 +168,17 @@ MOST_BUCKETS = Option(
 )  # fmt: skip
 
 
+@frozen
 class LeftOut(Kind[str]):
-    """No text: Hudi's option says where rows lie, and a writer that passes over it doubles keys."""
+    """No text, or ``same``: an option of Hudi that decides where rows are or what is in them, so that a writer which
+    ignores it writes wrong rows."""
+
+    because: str
+    same: str = ""
 
     def parse(self, text: str) -> str:
-        if text.strip():
-            raise BadValueError(
-                "must be left out, as each partition path has the same number of buckets here"
-            )
+        if text.strip().upper() not in ("", self.same):
+            raise BadValueError(f"must be left out, as {self.because}")
         return ""
 
     @property
@@ -185,7 +189,7 @@ class LeftOut(Kind[str]):
 PATH_BUCKETS = Option(
     "hoodie.bucket.index.partition.expressions",
     "Numbers of buckets by partition path, as Spark Hudi may have them: refused.",
-    kind=LeftOut(),
+    kind=LeftOut("each partition path has the same number of buckets here"),
 )
 BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_BUCKETS)
 
@@ -246,4 +250,14 @@ CONCURRENCY = Option(
     "may stand in one file group, as by the conflict strategy log_appends.",
     "OPTIMISTIC_CONCURRENCY_CONTROL",
     kind=Choice("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", NON_BLOCKING),
+)
+
+
+# --- mergers ----------------------------------------------------------------------------------
+PARTIAL_UPDATES = Option(
+    "hoodie.table.partial.update.mode",
+    "What Hudi's mergers do with values that are defaults or unavailable: refused.",
+    kind=LeftOut(
+        "no merger here does this; merger='partial' updates the columns that rows have", "NONE"
+    ),
 )

@@ -109,19 +109,19 @@ def hoodoo_mergers() -> Iterable[Registration]:
             "commit_time", "hoodoo_standard.merge.commit_time:CommitTimeMerger.from_settings",
             ("COMMIT_TIME_ORDERING", "ce9acb64-bde0-424c-9b91-f6ebba25356d",
              f"{_MODEL}OverwriteWithLatestAvroPayload"),
-            summary="the row that arrived later wins",
+            options=(options.PARTIAL_UPDATES,), summary="the row that arrived later wins",
             default=lambda settings: not settings.table.ordering_fields,
         ),
         Registration(
             "event_time", "hoodoo_standard.merge.event_time:EventTimeMerger.from_settings",
             ("EVENT_TIME_ORDERING", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
              f"{_MODEL}DefaultHoodieRecordPayload", f"{_MODEL}EventTimeAvroPayload"),
-            summary="the row with the higher ordering value wins",
+            options=(options.PARTIAL_UPDATES,), summary="the row with the higher ordering value wins",
             default=lambda settings: bool(settings.table.ordering_fields),
         ),
         Registration(
             "partial", "hoodoo_standard.merge.partial:PartialMerger.from_settings",
-            summary="columns that the data lacks keep their stored values",
+            options=(options.PARTIAL_UPDATES,), summary="columns that the data lacks keep their stored values",
         ),
     ]  # fmt: skip
 

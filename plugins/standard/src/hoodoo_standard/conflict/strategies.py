@@ -47,7 +47,7 @@ class LogAppends:
 
 @frozen
 class PreferWriter:
-    """As :class:`FileGroups`, but a compaction or clustering gives way to a write that is under way, too.
+    """As :class:`FileGroups`, but a compaction or clustering gives way to a write that is in progress, too.
     A write can't be put before a service that has been published: there it has to be repeated."""
 
     @classmethod

@@ -64,7 +64,7 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
             "it is a directory of Parquet files",
             f"Copy their rows into a new table: {rows}{_INTO}",
         )
-    make = "Check the path, or make a table there with hoodoo.create(...)."
+    make = "Check the path, or create a table there with hoodoo.create(...)."
     if entries:
         return Found(f"it holds {some(entry.name for entry in entries)}", make)
     above, _slash, name = storage.root.rstrip("/").rpartition("/")

@@ -92,7 +92,7 @@ def new_config(wanted: NewTable) -> TableConfig:
     options, table_type = wanted.options, wanted.table_type
     if table_type is not None and table_type not in TABLE_TYPES:
         raise ConfigError(
-            f"table type {table_type!r}", f"is none of {', '.join(TABLE_TYPES)}",
+            f"table type {table_type!r}", f"is not one of {', '.join(TABLE_TYPES)}",
             'leave it out, or give table_type="COPY_ON_WRITE".',
         )  # fmt: skip
     agreed = Agreed.of(wanted)

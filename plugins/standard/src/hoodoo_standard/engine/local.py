@@ -18,13 +18,16 @@ from attrs import define, evolve, field, frozen
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.declared import returned
 from hoodoo.engine.meter import LocalMeter
+from hoodoo.engine.runs import BUFFER_BYTES
 from hoodoo.engine.sources import Partition, as_arrow, partitions
 from hoodoo.engine.spill import Places, Spill
 from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
 
+from hoodoo_standard.engine.memory import default_memory
 from hoodoo_standard.options import THREADS
 
 # ``work(number, batches)`` on one partition.
@@ -74,7 +77,8 @@ class _Exchange:
 
 @frozen
 class LocalEngine:
-    """``threads`` partitions at a time. ``storage``: of the table, whose scratch directory takes the rows that
+    """``threads`` partitions at a time. ``memory``: bytes that each of them takes at most, for rows that are sorted on
+    their way and for what its step holds; None: a part of what the process may use. ``storage``: of the table, whose scratch directory takes the rows that
     wait between two steps; None: the system's directory for temporary files."""
 
     # Rows wait in this process, or in the scratch directory.
@@ -85,11 +89,13 @@ class LocalEngine:
     threads: int = field(factory=lambda: os.cpu_count() or 1)
     name: str = "local"
     storage: Storage | None = field(default=None, eq=False, repr=False)
+    memory: int | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalEngine:
         threads = THREADS.given(settings.options)
-        return cls() if threads is None else cls(threads)
+        memory = MEMORY.given(settings.options)
+        return cls(memory=memory) if threads is None else cls(threads, memory=memory)
 
     def on(self, storage: Storage) -> LocalEngine:
         return evolve(self, storage=storage)
@@ -97,6 +103,10 @@ class LocalEngine:
     @property
     def parallelism(self) -> int:
         return self.threads
+
+    @property
+    def task_memory(self) -> int:
+        return self.memory or default_memory(self.threads)
 
     def accepts(self, data: Any) -> bool:
         return False
@@ -177,13 +187,14 @@ class LocalEngine:
                 if one.index is not None:
                     continue
                 parts, spill = one.upstream.parts, one.spill
+                held = min(BUFFER_BYTES, self.task_memory // 4)
+                work = partial(spill.write_routed, one.crossing, one.count, held=held)
                 if self._one_by_one(parts):
                     index = []
                     for number, part in enumerate(parts):
-                        index.append(spill.write_routed(one.crossing, one.count, number, part()))
+                        index.append(work(number, part()))
                     one.index = index
                 else:
-                    work = partial(spill.write_routed, one.crossing, one.count)
                     one.index = self._at_once(parts, work)
 
     def _one_by_one(self, parts: Sequence[Partition]) -> bool:

@@ -40,7 +40,7 @@ LEARNING = "hoodoo.indexes.learning"
 # ``name=instant,...`` of those that were made of a table with rows: the newest write whose keys went into it together
 # with those of all before. No single one of these can be taken out again.
 REBUILT = "hoodoo.indexes.rebuilt"
-# Names of indexes that hold keys of writes that are undone: they are made anew before the next write.
+# Names of indexes that hold keys of writes that are undone: they are rebuilt before the next write.
 STALE = "hoodoo.indexes.stale"
 _ATTEMPTS = 5
 
@@ -97,7 +97,7 @@ class LearningIndexes:
         gone = ", ".join(sorted(set(there) - set(known)))
         warn(
             f"table {config.name}: the index {gone}, which learns what is written, is not installed, and goes before "
-            "the first write; table.rebuild_index makes it anew."
+            "the first write; table.rebuild_index rebuilds it."
         )
         return properties.update(storage, config, {LEARNING: ",".join(known) or None})
 
@@ -127,7 +127,7 @@ def index_of(name: str) -> str:
 
 
 def learner(name: str, settings: Settings) -> Learner | None:
-    """The index that ``name`` names, if it learns and can be made anew."""
+    """The index that ``name`` names, if it learns and can be rebuilt."""
     offer = kernel().find("index", name)
     index = None if offer is None else make(offer, settings)
     learns = isinstance(index, LearningIndex) and hasattr(index, "rebuild")
@@ -159,8 +159,8 @@ class Learner:
         if self.holds(storage, timeline, requested):
             raise CommitConflictError(
                 f"{storage.root}: instant {requested}",
-                f"was put into the index {self.name}, which was made anew meanwhile.",
-                "Roll it back again: the index is made anew then.",
+                f"was put into the index {self.name}, which was rebuilt meanwhile.",
+                "Roll it back again: the index is rebuilt then.",
             )
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
@@ -176,7 +176,7 @@ class Learner:
             return request.config
         timeline = load(request.storage, request.config)
         if any(i.traits.undoes for i in timeline.pending()):
-            return request.config  # whoever undoes makes it anew then
+            return request.config  # whoever undoes rebuilds it then
         with suppress(CommitConflictError):  # another one undoes something
             return self.rebuild(request).config
         return request.config
@@ -205,7 +205,7 @@ class Learner:
         made of the table as it is."""
         if not hasattr(self.index, "rebuild"):
             raise ConfigError(
-                f"index {self.name}", "can't be made anew: it has no method rebuild.", "Make the table anew."
+                f"index {self.name}", "can't be rebuilt: it has no method rebuild.", "Create the table again."
             )  # fmt: skip
         if request.shape:
             raise ConfigError(

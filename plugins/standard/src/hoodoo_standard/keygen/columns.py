@@ -41,8 +41,15 @@ def column_type(schema: pa.Schema, name: str) -> pa.DataType | None:
 
 
 def _missing(name: str, there: Iterable[str]) -> MissingColumnError:
+    if known := ", ".join(there):
+        return MissingColumnError(
+            f"column {name!r}",
+            f"is part of the table's keys but not among the incoming columns: {known}.",
+            "add the column to the data; key columns of a table can't be left out.",
+        )
+    # Of a file whose keys are virtual, nothing but columns of the key is read to make them.
     return MissingColumnError(
         f"column {name!r}",
-        f"is part of the table's keys but not among the incoming columns: {', '.join(there)}.",
-        "add the column to the data; key columns of a table can't be left out.",
+        "is part of the table's keys, and a file that is read lacks it.",
+        "`hoodoo verify` says which; restore it to the state before it was changed.",
     )

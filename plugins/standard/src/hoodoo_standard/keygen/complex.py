@@ -169,7 +169,7 @@ def _encoding(text: str | None) -> bool | None:
         return None
     if text.strip().upper() not in _ENCODINGS:
         raise ConfigError(
-            f"table property {STORED_ENCODING}={text!r}", f"is none of {', '.join(_ENCODINGS)}.",
+            f"table property {STORED_ENCODING}={text!r}", f"is not one of {', '.join(_ENCODINGS)}.",
             "correct it.",
         )  # fmt: skip
     return _ENCODINGS[text.strip().upper()]

@@ -141,7 +141,7 @@ def _spec(settings: Settings) -> tuple[tuple[str, str], ...]:
             strange = [kind for _name, kind in spec if str(kind).upper() not in _TYPES]
             if strange:
                 raise ConfigError(
-                    f"partition columns {text}", f"type {strange[0]} is none of {', '.join(_TYPES)}.",
+                    f"partition columns {text}", f"type {strange[0]} is not one of {', '.join(_TYPES)}.",
                     'say e.g. partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
                 )  # fmt: skip
             return tuple((name, str(kind).upper()) for name, kind in spec)

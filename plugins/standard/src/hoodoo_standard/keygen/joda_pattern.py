@@ -113,7 +113,7 @@ def _field(pattern: str, letter: str, count: int, option: str, parsing: bool) ->
         )  # fmt: skip
 
     if letter not in _JODA:
-        raise refuse("is none of Joda-Time's, which are Hudi's")
+        raise refuse("is not one of the letters of Joda-Time, which Hudi uses")
     if letter in "GCz" or (letter == "Z" and count > 2):
         raise refuse("stands for a name or number that is not mapped")
     if not parsing:

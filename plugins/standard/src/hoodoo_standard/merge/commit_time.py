@@ -8,6 +8,8 @@ from attrs import frozen
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_standard.merge.beyond import refuse
+
 STRATEGY_ID = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
 
 
@@ -17,6 +19,7 @@ class CommitTimeMerger:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> CommitTimeMerger:
+        refuse(settings)
         return cls()
 
     @property

@@ -30,6 +30,8 @@ from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
 
+from hoodoo_standard.merge.beyond import refuse
+
 STRATEGY_ID = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 # The column of delete marks that travels with rows, and its value for a delete by key.
 OPERATION = "__op"
@@ -46,6 +48,7 @@ class EventTimeMerger:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> EventTimeMerger:
+        refuse(settings)
         fields = settings.table.ordering_fields
         if not fields:
             raise ConfigError(

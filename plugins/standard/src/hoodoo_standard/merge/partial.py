@@ -27,7 +27,7 @@ class PartialMerger:
     def from_settings(cls, settings: Settings) -> PartialMerger:
         if settings.table.ordering_fields:
             return cls(EventTimeMerger.from_settings(settings))
-        return cls(CommitTimeMerger())
+        return cls(CommitTimeMerger.from_settings(settings))
 
     @property
     def merge_mode(self) -> str:
