@@ -195,7 +195,7 @@ def test_the_plans_of_golden_tables(tmp_path: Path) -> None:
                     for file in (slice_.base_file, *slice_.log_files):
                         assert file is not None and f"{root}/{file.path}" in members
                     assert len(slice_.log_files) == said["metrics"]["TOTAL_LOG_FILES"]
-                # Written anew, it says the same.
+                # Written again, it says the same.
                 again = record(
                     encode_compaction(found.slices, metrics=[o["metrics"] for o in raw])
                 )["operations"]
@@ -225,15 +225,15 @@ def test_a_damaged_plan_is_named(tmp_path: Path, content: bytes) -> None:
 )
 def test_a_plan_of_files_that_are_none(tmp_path: Path, bad: dict[str, Any]) -> None:
     store, line, instant = stored(tmp_path, foreign([operation(**bad)]))
-    with pytest.raises(CorruptTableError, match=r"nonsense.*no file of a table") as caught:
+    with pytest.raises(CorruptTableError, match=r"nonsense.*not a file of a table") as caught:
         read_plan(store, line, instant)
-    assert instant.requested in caught.value.obj and "planned anew" in caught.value.fix
+    assert instant.requested in caught.value.obj and "planned again" in caught.value.fix
 
 
 def test_a_plan_that_is_gone(tmp_path: Path) -> None:
     store, line, instant = stored(tmp_path, foreign([operation()]))
     store.delete(line.path(instant))
-    with pytest.raises(CorruptTableError, match="is not there"):
+    with pytest.raises(CorruptTableError, match="is missing"):
         read_plan(store, line, instant)
 
 

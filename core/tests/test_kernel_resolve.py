@@ -87,7 +87,7 @@ def test_the_default_is_who_says_so() -> None:
     marked = SimpleNamespace(hoodoo_layouts=hoodoo.hookimpl(hoodoo_layouts))
     found = Kernel([Plugin("a", "a_module", "a-dist", "1.5", marked)])
     assert default_name("layout", Settings(), using=found) == "two"
-    with pytest.raises(PluginError, match="is the default, and so is layout 'two'"):
+    with pytest.raises(PluginError, match="is a default, and so is layout 'two'"):
         default_name("layout", Settings(options={"x": "1"}), using=found)
     with pytest.raises(PluginError, match="hoodoo-standard"):
         default_name("layout", Settings(options={"x": "2"}), using=found)

@@ -165,7 +165,7 @@ def test_settling_twice_changes_nothing(store: DirectoryStorage) -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b"[]\n", b'{"token": "x"}\n', b"\xff\xfe"])
 def test_a_damaged_number_is_named(store: DirectoryStorage, data: bytes) -> None:
     store.put(f"{FOLDER}/{7:012d}", data)
-    with pytest.raises(CorruptTableError, match="000000000007.*holds no decision"):
+    with pytest.raises(CorruptTableError, match="000000000007.*does not contain a decision"):
         decided(store, 1)
 
 
@@ -305,7 +305,7 @@ def test_a_number_that_went_before_it_was_looked_at_is_unknown(store: DirectoryS
                 decided(store, number)
         slept.append(op)
 
-    with pytest.raises(StorageUnknownError, match="before it was looked at"):
+    with pytest.raises(StorageUnknownError, match="before it was read"):
         decided(GatedStorage(store, sleep), 99)
     assert store.head(decision(99).path) is not None, "it was decided, and carried out by the next"
 
@@ -356,7 +356,7 @@ def test_a_lock_that_cannot_be_had(store: DirectoryStorage) -> None:
 
 def test_a_lock_that_was_lost_decides_nothing(store: DirectoryStorage) -> None:
     storage, lock = guarded(store, FakeHeld([False]))
-    with pytest.raises(CommitConflictError, match="taken over"):
+    with pytest.raises(CommitConflictError, match="held by another"):
         decided(storage, 1)
     assert ledger(store) == []
     assert lock.held is not None
@@ -374,7 +374,7 @@ def test_who_takes_a_lock_from_the_dead_makes_them_look_again(store: DirectorySt
         assert decided(other, 1)[1]
         return decision(2)
 
-    with pytest.raises(CommitConflictError, match="taken over"):
+    with pytest.raises(CommitConflictError, match="held by another"):
         decide(guarded(store, mine)[0], line(store), make)
     assert looks == [0]
     assert store.head(decision(2).path) is None

@@ -149,6 +149,22 @@ def test_built_rows_take_the_place_of_stored_ones() -> None:
     assert rest(held) == ["z"]
 
 
+@pytest.mark.parametrize("merger", [Higher(), Both()], ids=["chosen", "built"])
+def test_rows_in_the_places_of_stored_ones(merger: Any) -> None:
+    """From batches that have only what the merger looks at; those that lost have no place."""
+    held = waiting([(PUT, "x", 6, "new"), (PUT, "y", 4, "late"), (PUT, "z", 1, "z")], merger)
+    whole = [stored([("w", 5, "w"), ("y", 5, "old")]), stored([("v", 5, "v"), ("x", 5, "old")])]
+    needed = [b.select(["ts"]) for b in whole] if merger.columns else whole
+    at = held.places(pa.array(["w", "y", "v", "x"]))
+    places, rows, complete = held.replacing(needed, at)
+    if merger.columns:
+        assert (places.to_pylist(), rows["a"].to_pylist(), complete) == ([3], ["new"], False)
+    else:
+        built = ["old+late", "old+new"]
+        assert (places.to_pylist(), rows["a"].to_pylist(), complete) == ([1, 3], built, True)
+    assert rest(held) == ["z"]
+
+
 def test_columns_aside_are_not_the_mergers_business() -> None:
     merger = Both()
     table = pa.Table.from_batches([stored([(PUT, "x", 6, "new")], WAITING)])

@@ -163,12 +163,12 @@ def test_forms_that_other_writers_use() -> None:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ({"type": "long", "logicalType": "local-timestamp-micros"}, "without a zone"),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, "without a time zone"),
         (["null", "int", "string"], "union of 2 types"),
         (["null"], "union of 0 types"),
-        ("nothing", "no type"),
+        ("nothing", "a type that"),
         ("r", "contains itself"),
-        ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "no type"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "a type that"),
     ],
 )
 def test_types_that_can_not_be_held_name_the_column(kind: object, words: str) -> None:

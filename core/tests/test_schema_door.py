@@ -87,14 +87,14 @@ def test_values_survive_the_door() -> None:
 
 
 REFUSED = [
-    (pa.timestamp("us"), "no zone"),
+    (pa.timestamp("us"), "no time zone"),
     (pa.uint64(), r"2\*\*63"),
     (pa.null(), "Give it a type"),
     (pa.duration("s"), "int64"),
     (pa.decimal256(40, 2), "no type"),
     (pa.sparse_union([pa.field("x", pa.int32())]), "no type"),
     (pa.month_day_nano_interval(), "no type"),
-    (pa.map_(pa.int32(), pa.string()), "string keys"),
+    (pa.map_(pa.int32(), pa.string()), "keys of a map"),
     (pa.struct([]), "at least one field"),
 ]
 
@@ -149,6 +149,25 @@ def test_hudis_own_columns() -> None:
 
 
 # --- conform ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pa.array(["a", None, "b"], pa.string_view()), pa.string()),
+        (pa.array([b"a", None, b"b"], pa.binary_view()), pa.binary()),
+        (pa.array([1, None, 2**40]), pa.int32()),  # no row has the large one
+        (pa.array([1.0, None, 1.5]), pa.int64()),  # nor the fraction
+    ],
+)
+def test_dictionaries_of_views_and_of_values_that_no_row_has(
+    values: pa.Array, kind: pa.DataType
+) -> None:
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0], pa.uint8()), values)
+    found = conform(pa.record_batch({"a": coded}), pa.schema([("a", kind)]))
+    first = values[0].as_py()
+    assert found.schema.field("a").type == kind
+    assert found.column("a").to_pylist() == [first, None, None, first]
+
+
 def test_an_equal_batch_is_handed_through() -> None:
     batch = pa.record_batch({"a": [1, 2], "b": ["x", "y"]})
     assert conform(batch, batch.schema) is batch
@@ -236,7 +255,7 @@ def test_nulls_where_the_table_has_none() -> None:
     assert conform(pa.record_batch({"a": [1]}), schema).schema.equals(schema)
     with pytest.raises(SchemaError, match="1 rows are null"):
         conform(pa.record_batch({"a": [1, None]}), schema)
-    with pytest.raises(SchemaError, match="missing"):
+    with pytest.raises(SchemaError, match="the rows lack it"):
         conform(pa.record_batch({"b": [1]}), schema, drop_extra=True)
 
 

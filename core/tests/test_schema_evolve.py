@@ -94,7 +94,7 @@ def test_all_differences_are_shown_at_once() -> None:
     incoming = pa.schema([("a", pa.string()), ("s", pa.struct([("x", US)])), ("c", pa.string())])
     with pytest.raises(SchemaError) as caught:
         evolve(table, incoming)
-    assert "it is no evolution" in caught.value.rule
+    assert "it is not a compatible change" in caught.value.rule
     assert "  a       int32  string\n" in caught.value.rule
     assert "  s.x     int32  timestamp[us, tz=UTC]\n" in caught.value.rule
 

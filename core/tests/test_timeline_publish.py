@@ -157,7 +157,7 @@ def test_files_gone_is_a_conflict(
     line, instant = started(store, config)
     store.delete(line.path(instant.at(state)))
     done = publish.complete(store, line, instant, DATA)
-    assert done.result is Result.CONFLICTED and "gone" in done.reason
+    assert done.result is Result.CONFLICTED and "does not exist" in done.reason
 
 
 @pytest.mark.parametrize("finished", [False, True])

@@ -39,14 +39,14 @@ from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 
 ATTEMPTS = 5
-LOOK_AT_TIMELINE = "Look at table.timeline(): if it was completed by somebody else, all is well."
+LOOK_AT_TIMELINE = "Look at table.timeline(): if another process completed it, all is done."
 RUN_AGAIN = "Open the table again and run it again if it is still pending."
 _log = get_logger(__name__)
 
 
 # --- planning -------------------------------------------------------------------------------------
 class StalePlanError(Exception):
-    """The plan has to be made anew. Does not leave the package."""
+    """The plan has to be rebuilt. Does not leave the package."""
 
 
 @frozen
@@ -64,12 +64,15 @@ def schedule(
     config: TableConfig,
     action: str,
     make: Callable[[Timeline], Plan | Instant | None],
-    fix: str = "Schedule it again when there are fewer.",
+    fix: str = "Schedule it again when fewer writers are active.",
     first: Timeline | None = None,
+    begin: bool = False,
+    saw: Callable[[Timeline], None] = lambda timeline: None,
 ) -> Instant | None:
     """Put a plan on the timeline; the pending instant. ``make`` makes it of the timeline as it is then, again where
-    others came in between; or answers an instant that is pending already, or None where there is nothing to do.
-    ``first``: the timeline as it is now, where the caller has just read it.
+    other writers changed the table; or answers an instant that is pending already, or None where there is nothing to do.
+    ``first``: the timeline as it is now, where the caller has just read it. ``begin``: the plan is inflight at once;
+    ``saw`` is called with the timeline that has it.
 
     Raises what the check of the plan raises; CommitConflictError where others come in faster than plans are made.
     """
@@ -79,7 +82,10 @@ def schedule(
             plan = make(timeline)
             if plan is None or isinstance(plan, Instant):
                 return plan
-            instant = publish.request(storage, timeline, action, plan.content, check=plan.check)
+            instant = publish.request(
+                storage, timeline, action, plan.content, check=plan.check,
+                known=timeline is first, begin=begin, saw=saw,
+            )  # fmt: skip
         except StalePlanError:
             continue
         action_step(
@@ -87,7 +93,7 @@ def schedule(
         )
         return instant
     raise CommitConflictError(
-        f"{storage.root}: {action}", f"others came in between {ATTEMPTS} times.", fix
+        f"{storage.root}: {action}", f"other writers changed the table {ATTEMPTS} times.", fix
     )
 
 
@@ -150,18 +156,21 @@ class Life:
         lost: Callable[[], bool] = lambda: False,
         ahead: Callable[[], object] = lambda: None,
         after: Iterable[Callable[[], object]] = (),
+        known: bool = False,
     ) -> Outcome:
         """The decision, and its outcome. CommitConflictError where it was not published, unless ``lost``, which is
         called then, says that all is well: another process has completed it. CommitUnknownError where nobody
-        knows: nothing of it may be deleted then. ``ahead`` as for :func:`~hoodoo.timeline.ledger.decided`; ``after``
-        is called when it is published."""
+        knows: nothing of it may be deleted then. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`;
+        ``after`` is called when it is published."""
         outcome = publish.complete(
             self.storage, self.timeline, self.instant, content, check=check, beside=beside,
-            ahead=ahead, marks=False,
+            ahead=ahead, marks=False, known=known,
         )  # fmt: skip
         name = f"{self.what} {self.requested}"
         if outcome.result is Result.UNKNOWN:
-            raise CommitUnknownError(name, f"its end is unknown: {outcome.reason}.", self.unknown)
+            raise CommitUnknownError(
+                name, f"its outcome is unknown: {outcome.reason}.", self.unknown
+            )
         if outcome.result is Result.CONFLICTED and not lost():
             raise CommitConflictError(name, f"was not published: {outcome.reason}.", self.retry)
         together(self.storage, outcome.mark, *after)

@@ -32,12 +32,12 @@ def refuse_stale_plan(
 
 
 def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:
-    """CommitConflictError while a restore or a rollback is under way."""
+    """CommitConflictError while a restore or a rollback is in progress."""
     for other in timeline.pending():
         if other.traits.undoes:
             raise CommitConflictError(
                 f"{storage.root}: {what}",
-                f"{other} is under way, and may take away what a {what} planned now would read.",
+                f"{other} is in progress, and may delete what a {what} planned now would read.",
                 "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
             )
 

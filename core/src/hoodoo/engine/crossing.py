@@ -51,8 +51,8 @@ class Crossing:
             if column not in schema.names:
                 raise EngineError(
                     f"column {column}",
-                    "is needed by an exchange and is not there.",
-                    "Add it in the step before.",
+                    "is missing, and an exchange needs it.",
+                    "Let the step before the exchange add it.",
                 )
         if parts < 1:
             raise EngineError("exchange", f"has {parts} parts.", "Give at least one.")
@@ -90,5 +90,5 @@ class Crossing:
             raise EngineError(
                 f"rows packed as {found}",
                 f"can't cross to or from a process whose serializer is {mine}.",
-                "Give the driver and all workers the same version of the distribution that brings it.",
+                "Install the same version of the distribution that offers the serializer on the driver and on all workers.",
             )

@@ -36,8 +36,8 @@ class Framed:
     def create(self) -> pa.RecordBatch:
         raise PluginError(
             "internal row",
-            "is not made with default values.",
-            "Make it from a row, or as an index record.",
+            "can't be made with default values.",
+            "Make it from a row, or make an index record.",
         )
 
     def copy(self: Any, rows: Any, reuse: Any = None) -> Any:
@@ -55,8 +55,8 @@ def refuse_reuse(reuse: Any) -> None:
     if reuse is not None:
         raise PluginError(
             "internal row",
-            "is not reused: key, path and row data never change.",
-            "Call without `reuse`, and take what comes back.",
+            "can't be reused: key, path and row data never change.",
+            "Call it without `reuse`, and use the object that it returns.",
         )
 
 
@@ -104,7 +104,9 @@ def _write(target: Any, data: Any) -> None:
 def _header(source: Any) -> bytes:
     if source.read(len(_MAGIC)) != _MAGIC:
         raise EngineError(
-            "stream of internal rows", "does not begin as one does.", "Read it from its beginning."
+            "stream of internal rows",
+            "does not begin with its header.",
+            "Read it from its beginning.",
         )
     size = _length(source)
     if size is None:
@@ -136,5 +138,5 @@ def _exactly(source: Any, size: int) -> bytes:
 
 def _early() -> EngineError:
     return EngineError(
-        "stream of internal rows", "ends within a message.", "Write it again, whole."
+        "stream of internal rows", "ends within a message.", "Write the whole stream again."
     )

@@ -31,20 +31,22 @@ def _full(kind: type) -> str:
 def _what(data: Any) -> tuple[str, str]:
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     if library == "pyspark":
-        return "is of Spark, and no installed engine reads it.", 'pip install "hoodoo[spark]".'
+        return "is data of Spark, and no installed engine reads it.", 'pip install "hoodoo[spark]".'
     if name == "Series":
-        return "is one column.", "give a frame: data.to_frame()."
+        return "is a single column.", "give a frame: data.to_frame()."
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        return "is one column.", 'give a table: pyarrow.table({"name": data}).'
+        return "is a single column.", 'give a table: pyarrow.table({"name": data}).'
     if library == "hoodoo" and hasattr(data, "read"):
-        return "is a table, not its rows.", "give table.read()."
+        return "is a table object, not rows.", "give table.read()."
     if isinstance(data, (str, os.PathLike)):
-        return "is a path.", "give pyarrow.dataset.dataset(path), which is read as it is written."
+        return (
+            "is a path.",
+            "give pyarrow.dataset.dataset(path), which is read while it is written.",
+        )
     if isinstance(data, Iterator):
         return (
-            "is an iterator, and its columns are not known.",
-            "give list(data) where it gives dictionaries, pyarrow.RecordBatchReader.from_batches(schema, data) where "
-            "there may be no batch.",
+            "is an iterator, so its columns are not known.",
+            "give list(data) if its items are dictionaries, or pyarrow.RecordBatchReader.from_batches(schema, data) if they are record batches.",
         )
     if isinstance(data, (list, tuple)) and data:
         if isinstance(data[0], pa.RecordBatch):
@@ -53,7 +55,7 @@ def _what(data: Any) -> tuple[str, str]:
             return "is a list of tables.", "give pyarrow.concat_tables(data)."
         return (
             f"is a list of {type(data[0]).__name__}, which names no columns.",
-            "give a list of dictionaries, one a row, or a dictionary of columns.",
+            "give a list of dictionaries, one for each row, or a dictionary of columns.",
         )
     if data is None:
         return "is no data.", _USUAL

@@ -17,27 +17,31 @@ _SLOT_LOW = np.iinfo(np.int32).min
 Run = tuple[int, int, int, int]  # part, slot, first row, rows
 
 
-def buffers(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of ``batches`` in batches of about BUFFER_BYTES; none is empty."""
+def buffers(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, limit: int = BUFFER_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """The rows of ``batches`` in batches of about ``limit`` bytes; none is empty."""
     held: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
-        for rows in cut(batch, BUFFER_BYTES):
+        for rows in cut(batch, limit):
             held.append(rows)
             held_bytes += rows.nbytes
-            if held_bytes >= BUFFER_BYTES:
+            if held_bytes >= limit:
                 yield from _joined(held, schema)
-                held, held_bytes = [], 0
+                held_bytes = 0
     if held:
         yield from _joined(held, schema)
 
 
-def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> list[pa.RecordBatch]:
-    if len(batches) == 1:
-        return batches
-    table = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
-    found: list[pa.RecordBatch] = table.to_batches()
-    return found
+def _joined(held: list[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Empties ``held``: what is joined is not there twice for long."""
+    if len(held) == 1:
+        yield held.pop()
+        return
+    table = pa.Table.from_batches(held, schema).unify_dictionaries()
+    held.clear()
+    yield from table.combine_chunks().to_batches()
 
 
 def cut(rows: pa.RecordBatch, limit: int) -> Iterator[pa.RecordBatch]:
@@ -60,7 +64,7 @@ def routed(rows: pa.RecordBatch, parts: int) -> tuple[pa.RecordBatch, list[Run]]
         raise EngineError(
             f"part {low if low < 0 else high}",
             f"is not one of the {parts} parts of the exchange.",
-            "The step before the exchange computes __part from a plan of another size.",
+            "The step before the exchange used a plan with another number of parts: compute __part from the plan of this exchange.",
         )
     key = (part << 32) + (slot - _SLOT_LOW)
     steps = np.diff(key)
@@ -82,6 +86,6 @@ def _numbers(rows: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
         raise EngineError(
             f"column {name}",
             "has nulls before an exchange.",
-            "The step before it gives every row a part and a slot.",
+            "Let the step before the exchange give every row a part and a slot.",
         )
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)

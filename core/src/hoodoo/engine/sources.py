@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hoodoo.engine.no_arrow import not_arrow
+from hoodoo.errors import DataError
 from hoodoo.kernel.answers import excused
 from hoodoo.model.schema.normalize import without_index
 
@@ -37,7 +38,11 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
     if _is_pandas(data):
         # Unasked, pandas gives a range away although it has a name, and other numbers although they have none.
         named = any(name is not None for name in data.index.names)
-        table = pa.Table.from_pandas(data, preserve_index=named)
+        try:
+            table = pa.Table.from_pandas(data, preserve_index=named)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            why = ": ".join(map(str, reversed(error.args))).rstrip(".")
+            raise DataError("pandas frame", f"can't become Arrow data: {why}.", "Give each column one type and a name of its own.") from error  # fmt: skip
         return table.select(without_index(table.schema, data.columns).names)
     if hasattr(data, "__arrow_c_stream__"):
         try:
@@ -100,10 +105,7 @@ def _table_partitions(table: pa.Table, wanted: int) -> list[Partition]:
 def _dataset_partitions(dataset: ds.Dataset, wanted: int) -> list[Partition]:
     try:
         pieces = [piece for fragment in dataset.get_fragments() for piece in _split(fragment)]
-    except (
-        ValueError,
-        TypeError,
-    ):  # one with a filter, or merged, has none: only itself knows its rows
+    except (ValueError, TypeError):  # with a filter, or merged: only itself knows its rows
         return [lambda: dataset.to_batches(batch_size=1 << 17, use_threads=False)]
     groups: list[list[Any]] = [[] for _ in range(max(1, min(wanted, len(pieces))))]
     for number, piece in enumerate(pieces):  # contiguous runs keep the order of the rows

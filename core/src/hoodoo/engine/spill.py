@@ -13,13 +13,13 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pyarrow as pa
 
 from hoodoo.engine.crossing import Crossing
-from hoodoo.engine.runs import buffers, routed
+from hoodoo.engine.runs import BUFFER_BYTES, buffers, routed
 from hoodoo.errors import EngineError, StorageError
 from hoodoo.storage.api import Storage, has_plain_files
 
@@ -67,29 +67,27 @@ class Spill:
 
     def write(self, schema: pa.Schema, number: int, batches: Iterator[pa.RecordBatch]) -> None:
         """All of ``batches``, in order."""
-        with self._file(number, schema) as append:
+        with self._file(number) as sink:
+            with self._guard():
+                writer = pa.ipc.new_file(sink, schema)
             for batch in batches:
-                append(batch)
+                with self._guard():  # around the write alone: what comes from upstream is not ours
+                    writer.write_batch(batch)
+            with self._guard():
+                writer.close()
 
     @contextmanager
-    def _file(self, number: int, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    def _file(self, number: int) -> Iterator[pa.NativeFile]:
         with self._guard():
             sink = pa.OSFile(self.path(number), "wb")
-            writer = pa.ipc.new_file(sink, schema)
-
-        def append(batch: pa.RecordBatch) -> None:
-            with self._guard():  # around the write alone: what comes from upstream is not ours
-                writer.write_batch(batch)
-
         try:
-            yield append
+            yield sink
         except BaseException:
             with suppress(OSError):
                 sink.close()
                 os.unlink(self.path(number))  # who holds the error would hold the file, too
             raise
         with self._guard():
-            writer.close()
             sink.close()
         self._unname(number)
 
@@ -100,8 +98,8 @@ class Spill:
         except OSError as error:
             raise EngineError(
                 f"folder {self._folder}",
-                f"rows on their way between two steps could not be kept there ({error}).",
-                f"{self._fix}; the table is as it was.",
+                f"rows between two steps could not be stored there ({error}).",
+                f"{self._fix}; the table is unchanged.",
             ) from error
 
     def read(self, number: int) -> Iterator[pa.RecordBatch]:
@@ -111,15 +109,18 @@ class Spill:
                 yield reader.get_batch(index)
 
     def write_routed(
-        self, crossing: Crossing, parts: int, number: int, batches: Iterator[pa.RecordBatch]
+        self,
+        crossing: Crossing,
+        parts: int,
+        number: int,
+        batches: Iterator[pa.RecordBatch],
+        held: int = BUFFER_BYTES,
     ) -> Places:
-        """``batches`` cut by part and slot, as messages; where each lies."""
+        """``batches`` cut by part and slot, as messages; where each lies. ``held``: bytes of rows that are sorted at once."""
         places: Places = {}
         at = 0
-        with self._guard():
-            sink = pa.OSFile(self.path(number), "wb")
-        try:
-            for buffer in buffers(batches, crossing.shape.flat_schema):
+        with self._file(number) as sink:
+            for buffer in buffers(batches, crossing.shape.flat_schema, held):
                 flat, runs = routed(buffer, parts)
                 rows = crossing.rows(flat)
                 for part, slot, start, count in runs:
@@ -131,14 +132,6 @@ class Spill:
                         sink.write(bytes(-size % _ALIGNED))
                     places.setdefault((part, slot), []).append((at, size))
                     at += size + -size % _ALIGNED
-        except BaseException:
-            with suppress(OSError):
-                sink.close()
-                os.unlink(self.path(number))  # who holds the error would hold the file, too
-            raise
-        with self._guard():
-            sink.close()
-        self._unname(number)
         return places
 
     def _unname(self, number: int) -> None:

@@ -91,7 +91,7 @@ _BRINGS = {
     ),
     "hoodoo-history": ("change_log", "query_type"),
     "hoodoo-serve": ("service_policy",),
-    "hoodoo-cli": ("report", "command", "check"),
+    "hoodoo-cli": ("report", "command", "check", "inspector"),
     "hoodoo-frames": ("function",),
 }
 USUAL: dict[str, tuple[str, ...]] = {

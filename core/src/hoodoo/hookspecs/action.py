@@ -59,7 +59,7 @@ class AfterWrite:
     those of one number in the order of their names. ``by_hand``: the call that does it later, for the warning;
     where nothing is said, ``table.run`` with the action's name. With fewer than ``writes`` completed writes on the
     active timeline there is nothing to do, unless an action of the kind ``pending`` is pending there: ``run`` is not
-    called then.
+    called then. ``instead``: names of actions that it sees to; they do not follow the writes of this table themselves.
     """
 
     what: str
@@ -68,6 +68,7 @@ class AfterWrite:
     by_hand: str | None = None
     writes: int = 0
     pending: str = ""
+    instead: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ number. Steps never generate names, times or random numbers (see docs/architectu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookspec
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
 
 # Columns an exchange routes by. `part` is the number of the receiving task; `slot` tells apart the
@@ -171,6 +172,17 @@ def runs_once(engine: Engine) -> bool:
     """Whether each task of the engine runs once, and has ended when the engine answers: no, unless it has an attribute
     ``runs_once`` that is True, as one has whose tasks are threads of the process that asks."""
     return getattr(engine, "runs_once", False) is True
+
+
+def task_memory(engine: Engine, options: Mapping[str, str]) -> int:
+    """Bytes that one task of the engine may take for rows, open files and sorts: what ``options`` say, else its
+    attribute ``task_memory``, where it has one; else 256 MiB. Beyond it rows wait on local disk."""
+    return MEMORY.given(options) or int(getattr(engine, "task_memory", 256 << 20))
+
+
+def memory_share(available: int, tasks: int) -> int:
+    """Of ``available`` bytes, what each of ``tasks`` gets by default: the rest is for libraries and the caller."""
+    return min(max(int(available * 0.4) // max(1, tasks), 64 << 20), 1 << 30)
 
 
 class EngineHooks:

@@ -156,7 +156,7 @@ class Participation(Protocol):
 
 @runtime_checkable
 class Participant(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.participant``. Made anew for each table that is opened, and
+    """Contract suite: ``hoodoo.testing.contracts.participant``. Rebuilt for each table that is opened, and
     asked on the driver alone. Members beyond these are in :class:`ParticipantServices`, :class:`ListsFiles` and
     :class:`KnowsRanges`; each of them may be missing."""
 
@@ -167,7 +167,7 @@ class Participant(Protocol):
 
 @frozen
 class RebuildRequest:
-    """``name``: what is to be made anew, None for all that there is; ``is_index``: it is the name of an index, and
+    """``name``: what is to be rebuilt, None for all that there is; ``is_index``: it is the name of an index, and
     of nothing else that may have the same. ``look`` answers the table as it is now.
     ``source``: asked where all keys of the table lie, in place of the files. ``own_index``: the name of the
     index that the table has. ``shape``: how it is to be made, by words that the maker knows; ConfigError for others."""
@@ -247,7 +247,7 @@ class ParticipantServices(Protocol):
         """Delete what late tasks put for instants that were undone. Default: nothing."""
 
     def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
-        """Whether the completed instant ``requested`` can't be taken out again: it is made anew then
+        """Whether the completed instant ``requested`` can't be taken out again: it is rebuilt then
         (:meth:`retire`, :meth:`repair`). Default: no."""
 
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
@@ -259,7 +259,7 @@ class ParticipantServices(Protocol):
         archiving may take any. Default: None."""
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
-        """More is undone than it can follow: nobody may go by what it says until it is made anew. The properties
+        """More is undone than it can follow: nobody may go by what it says until it is rebuilt. The properties
         as they are then. Default: the same."""
 
     def repair(self, request: RebuildRequest) -> TableConfig:
@@ -288,7 +288,7 @@ class ParticipantServices(Protocol):
         Default: no."""
 
     def rebuild(self, request: RebuildRequest) -> Rebuilt:
-        """Make it anew from the table's files, while writers go on. Raises ConfigError for what it can't make,
+        """Rebuild it from the table's files, while writers go on. Raises ConfigError for what it can't make,
         CommitConflictError while another process is at it."""
 
     def make_virtual(self, request: RebuildRequest) -> TableConfig:

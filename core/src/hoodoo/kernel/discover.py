@@ -88,11 +88,10 @@ def _ordered(points: Iterable[EntryPoint]) -> list[EntryPoint]:
         if one.name == other.name:
             raise PluginError(
                 f"plugin {one.name!r}",
-                f"two distributions have this entry point in the group {GROUP!r}: "
+                f"two distributions define this entry point in the group {GROUP!r}: "
                 f"{' '.join(_origin(one))} ({one.value}) and "
                 f"{' '.join(_origin(other))} ({other.value}).",
-                f"Uninstall one of them, leave one out with {DISABLE}=<its distribution>, or rename the "
-                "entry point of the one you maintain.",
+                f"Uninstall one of them, disable one with {DISABLE}=<its distribution>, or rename the entry point if you maintain one of them.",
             )
     return ordered
 
@@ -104,7 +103,7 @@ def _import(plugin: Plugin, point: EntryPoint) -> Plugin:
         raise PluginError(
             str(plugin),
             f"importing {point.value} failed: {type(exc).__name__}: {exc}.",
-            f"Repair the distribution {plugin.distribution}, uninstall it, or leave it out with "
+            f"Repair the distribution {plugin.distribution}, uninstall it, or disable it with "
             f"{DISABLE}={plugin.name}.",
         ) from exc
     return evolve(plugin, loaded=loaded)

@@ -187,7 +187,7 @@ def action_events(
 def action_step(
     action: str, step: str, table: str, location: str, instant: str = "", **detail: Any
 ) -> None:
-    """Tell of one ``step`` of ``action``, as part of the run that is under way if there is one."""
+    """Tell of one ``step`` of ``action``, as part of the run that is in progress if there is one."""
     found = running(action, location)
     events = ActionEvents(action, table, location, instant, step, {})
     if found is not None:
@@ -196,7 +196,7 @@ def action_step(
 
 
 def running(action: str, location: str) -> ActionEvents | None:
-    """The innermost run of ``action`` on the table at ``location`` that is under way in this thread."""
+    """The innermost run of ``action`` on the table at ``location`` that is in progress in this thread."""
     found = _current.get()
     while found is not None and (found.action, found.location) != (action, location):
         found = found._around

@@ -14,11 +14,10 @@ from hoodoo.kernel.registry import Offer, kernel
 
 # Names in the family `function` before which this stands are methods of reads.
 OF_READS = "Scan."
-# The distributions that have the usual ones: for errors alone.
-_READS = ("limit", "to_dataset", "to_pandas", "to_polars")
+_READS = ("limit", "to_dataset", "to_duckdb", "to_pandas", "to_polars")  # for errors alone
 _FRAMES = ("convert", "scan_polars", *(OF_READS + name for name in _READS))
-_SQL = ("sql", "where")
-_USUAL = {**dict.fromkeys(_FRAMES, "hoodoo-frames"), **dict.fromkeys(_SQL, "hoodoo-statements")}
+_USUAL = dict.fromkeys(_FRAMES, "hoodoo-frames")
+_USUAL |= dict.fromkeys(("sql", "where"), "hoodoo-statements")
 
 
 def function(name: str) -> Callable[..., Any] | None:
@@ -57,7 +56,7 @@ def _absent(name: str, distribution: str) -> Callable[..., Any]:
     def absent(*_args: Any, **_kwargs: Any) -> Any:
         """A function that no installed plugin brings."""
         raise PluginError(
-            shown, "no installed plugin brings this function.", f"{install([distribution])}."
+            shown, "no installed plugin offers this function.", f"{install([distribution])}."
         )
 
     return absent

@@ -55,7 +55,7 @@ class LogFiles:
         return _arrived, (self.format, dict(self.blocks), self.name)
 
 
-# The last ones that were made, by the name of the format, and of what: a reader of a log file makes none anew.
+# The last ones that were made, by the name of the format, and of what: a reader of a log file makes none again.
 _made: dict[str, tuple[tuple[Any, ...], LogFiles]] = {}
 # In a process that discovers no plugins, a worker: those that its steps have brought.
 _brought: dict[str, LogFiles] = {}

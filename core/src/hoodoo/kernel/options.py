@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import resources
 
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError, UnknownOptionError
-from hoodoo.hookspecs import FAMILIES, Option
+from hoodoo.hookspecs import Option
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import declared_options
@@ -162,7 +162,7 @@ def _equal(one: str, other: str, prop: str, option: Option | None, registry: Ker
     # A name and its Java class alias mean the same plugin. Not for columns, which have a case.
     return prop.endswith((".class", ".type", ".mode", ".format", ".id")) and any(
         (offer := registry.find(family, one)) is not None and offer is registry.find(family, other)
-        for family in FAMILIES
+        for family in registry.families
     )
 
 
@@ -170,7 +170,7 @@ def _conflict(key: str, value: str, prop: str, stored: str, how: str) -> OptionC
     return OptionConflictError(
         f"option {key!r}",
         f"the value {value!r} contradicts {prop} = {stored!r} ({how}).",
-        "Leave the option out: rows that are already in the table were written with the property.",
+        "Leave the option out: the rows in the table were written with this property.",
     )
 
 
@@ -183,6 +183,6 @@ def _unknown(keys: list[str], known: Iterable[str]) -> UnknownOptionError:
     ]
     return UnknownOptionError(
         f"option{'s' if len(keys) > 1 else ''} {', '.join(map(repr, keys))}",
-        "neither Hudi nor an installed plugin knows of it.",
+        "neither Hudi nor an installed plugin knows this option.",
         " ".join(hints) or "See `hoodoo plugins` for what is installed.",
     )

@@ -91,8 +91,8 @@ class Kernel:
                 if self._manager.has_plugin(plugin.name):
                     self._manager.unregister(name=plugin.name)
                 found_broken.append(Broken(plugin, error))
-        self.plugins = tuple(fitting)
-        self.broken = tuple(found_broken)
+        self.plugins, self.broken = tuple(fitting), tuple(found_broken)
+        self.families = tuple(FAMILIES)  # as they are now: a kernel made later may know more
         self._by_name: dict[str, dict[str, Offer]] = {family: {} for family in FAMILIES}
         self._offers: dict[str, list[Offer]] = {family: [] for family in FAMILIES}
         for family, hooks in self._registering.items():
@@ -144,7 +144,7 @@ class Kernel:
             usual = USUAL.get(family)
             fix = f"Families: {', '.join(self._offers)}." if usual is None else install(usual)
             raise PluginError(
-                f"family {family!r}", "there is no such family among the installed plugins.", fix
+                f"family {family!r}", "no installed plugin declares this family.", fix
             )
         return family
 
@@ -172,7 +172,7 @@ class Kernel:
                 known = f"Hooks: {', '.join(self.hooks)}, and those of families that you install."
                 raise PluginError(
                     f"hook {caller.name!r} of {plugin}",
-                    f"there is no hook of this name; {plugin.module} answers it in vain.",
+                    f"there is no hook of this name; {plugin.module} implements it, but it is never called.",
                     f"Did you mean {near[0]!r}?" if near else known,
                 )
         names = {caller.name for caller in answered}
@@ -202,9 +202,9 @@ class Kernel:
             if text in taken:
                 raise PluginError(
                     f"{offer.family} {text!r}",
-                    f"this name or alias is taken twice in hook {hook!r}: by {taken[text].name!r} of "
+                    f"two plugins register this name or alias in hook {hook!r}: by {taken[text].name!r} of "
                     f"{taken[text].plugin} and by {offer.name!r} of {offer.plugin}.",
-                    "Uninstall one of the distributions, or rename what you maintain.",
+                    "Uninstall one of the distributions, or change the name if you maintain one of them.",
                 )
             taken[text] = offer
         self._offers[offer.family].append(offer)
@@ -212,7 +212,7 @@ class Kernel:
             if self.verbs.setdefault(verb, function) != function:
                 raise PluginError(
                     f"method {verb!r} of {offer}", f"is taken already, by {self.verbs[verb]}.",
-                    "Uninstall one of the distributions, or rename what you maintain.",
+                    "Uninstall one of the distributions, or change the name if you maintain one of them.",
                 )  # fmt: skip
         for option in offer.registration.options:
             before = self.options.setdefault(option.key, option)
@@ -221,8 +221,7 @@ class Kernel:
             if before.table_property != option.table_property:
                 raise PluginError(
                     f"option {option.key!r} of {offer}",
-                    "another plugin declares it too, and they differ in whether it is a table "
-                    "property.",
+                    "another plugin declares it too, and only one of them declares it as a table property.",
                     "Declare `table_property` as the other plugin does.",
                 )
 
@@ -272,7 +271,7 @@ def _registrations(
         if one.api not in known:
             raise PluginError(
                 f"{family} {one.name!r} of {plugin}",
-                f"it is written for API {one.api!r} of its family; this core has "
+                f"it was written for API {one.api!r} of its family; this core has "
                 f"{' and '.join(map(str, known))}.",
                 f"Install a version of {plugin.distribution} that fits, or "
                 + ("a newer hoodoo-core." if one.api > known[-1] else "an older hoodoo-core."),

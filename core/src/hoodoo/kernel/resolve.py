@@ -70,8 +70,8 @@ def default_name(family: str, settings: Settings, *, using: Kernel | None = None
     found = [offer for offer in registry.offers(family) if _is_default(offer, settings)]
     if len(found) > 1:
         raise PluginError(
-            f"{family} {found[0].name!r}", f"is the default, and so is {found[1]}.",
-            "Name the one that you mean, or uninstall the other.",
+            f"{family} {found[0].name!r}", f"is a default, and so is {found[1]}.",
+            "Name the one that you want, or uninstall the other.",
         )  # fmt: skip
     if not found:
         raise _unknown(registry, family, "default")

@@ -108,8 +108,8 @@ def _fold_partial(
         if answer.newer_wins is None:
             raise PluginError(
                 f"merger {merger.__class__.__qualname__}",
-                "builds rows, and the log holds rows that lack columns",
-                "answer newer_wins: the kernel puts partial rows together.",
+                "returns rows, but some rows in the log lack columns",
+                "return newer_wins: then the kernel merges partial rows.",
             )
         wins = np.asarray(answer.newer_wins)
         anew = wins & (deletes[newer] | deletes[op[group]])

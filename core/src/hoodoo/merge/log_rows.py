@@ -161,7 +161,7 @@ def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Tab
     if rows.column(RECORD_KEY).null_count:
         raise CorruptTableError(
             f"log file {reader.path}, block at offset {block.offset}",
-            "it has rows without a record key; where all are so, the name in its schema is damaged.",
+            "it has rows without a record key; if all rows lack it, the column's name in the schema is damaged.",
             "Restore the file from a copy, or roll back the commit that wrote it.",
         )
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,23 @@ class KeyJoin:
             kept, self._completed(winners, won, met, wins), met, None if wins.all() else wins
         )
 
+    def replacing(
+        self, stored: Iterable[pa.RecordBatch], at: pa.Array
+    ) -> tuple[pa.Array, pa.Table, bool]:
+        """The places of ``stored`` that get other rows, these rows, and whether they have what is ``absent``.
+        ``stored`` needs the columns alone that the merger looks at; ``at`` as for :meth:`meet`, of all batches."""
+        hit, incoming, met, start = pc.is_valid(at), np.asarray(at.drop_null()), [], 0
+        self._seen[incoming] = True
+        for batch in stored:
+            met.append(batch.filter(hit.slice(start, batch.num_rows)))
+            start += batch.num_rows
+        places = pc.indices_nonzero(hit)
+        answer = self._answer(pa.Table.from_batches(met), incoming)
+        if answer.rows is not None:
+            return places, answer.rows, True
+        wins = flat(answer.newer_wins)
+        return places.filter(wins), self.rows.take(pa.array(incoming).filter(wins)), False
+
     def rest(self) -> pa.Table:
         """The puts that met nobody: inserts."""
         fresh = self.rows if not self._seen.any() else self.rows.filter(pa.array(~self._seen))
@@ -109,7 +126,7 @@ class KeyJoin:
         seen = [f for f in self.rows.schema if f.name not in self.aside]
         columns = needed_columns(self.merger, pa.schema(seen))
         newer = self.rows.select(columns).take(pa.array(incoming))
-        puts = pa.array(np.full(met.num_rows, PUT, np.int8))
+        puts = pa.array(np.full(len(incoming), PUT, np.int8))
         older = pa.Table.from_arrays(
             [puts if f.name == OP else met.column(f.name).cast(f.type) for f in newer.schema],
             schema=newer.schema,

@@ -31,7 +31,7 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
         if answer.newer_wins.null_count:
             raise PluginError(
                 f"merger {merger.__class__.__qualname__}", "answered null for some pairs",
-                "say true or false of each pair.",
+                "return true or false for each pair.",
             )  # fmt: skip
         return Merged(newer_wins=flat(pc.or_(answer.newer_wins, flat(forced))))
     rows = answer.rows

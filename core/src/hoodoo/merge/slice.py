@@ -68,7 +68,7 @@ def _merged_base(
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
     with file_format.reader(storage, base.path) as opened:
-        reader = opened if rule.keys is None else _keyed(opened, rule.keys, base.partition_path)
+        reader = opened if rule.keys is None else _keyed(opened, rule.keys, base.path)
         where = pushed and pushed(reader.schema)
         known = frozenset(reader.schema.names)
         there = [name for name in rule.out_schema.names if name in known]
@@ -99,11 +99,11 @@ def _stored_rows(
 
     Only the keys of row groups are read that can have one of the others.
     """
-    counts = np.zeros(waiting.rows.num_rows, np.int64)
-    rows, keys = waiting.rows.select(schema.names).cast(schema), waiting.rows.column(RECORD_KEY)
+    counts, keys = np.zeros(waiting.rows.num_rows, np.int64), waiting.rows.column(RECORD_KEY)
     at = pa.array(np.arange(len(keys)))
-    if where is not None:
-        at = rows.append_column(_AT, at).filter(where).column(_AT)
+    if where is not None:  # with their places, as a table without columns has no rows
+        placed = waiting.rows.append_column(_AT, at).select([*schema.names, _AT])
+        at = placed.cast(schema.append(pa.field(_AT, at.type))).filter(where).column(_AT)
     wanted = keys.take(at)
     if not len(wanted):
         return counts

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
 
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, NullKeyError
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     BaseFileReader,
@@ -27,6 +27,7 @@ from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
 
 _MADE = (RECORD_KEY, PARTITION_PATH)
+RESTORE = "Restore the key columns to their state before the change: keys are computed from them."
 
 
 @frozen
@@ -56,9 +57,7 @@ class VirtualKeys:
         return self.inner.column_ranges(storage, path, stored)
 
     def reader(self, storage: Storage, path: str) -> KeyedReader:
-        return KeyedReader(
-            self.inner.reader(storage, path), self.generator, path.rpartition("/")[0]
-        )
+        return KeyedReader(self.inner.reader(storage, path), self.generator, path)
 
     def writer(
         self,
@@ -77,7 +76,7 @@ class KeyedReader:
 
     inner: BaseFileReader
     generator: KeyGenerator
-    partition_path: str
+    path: str
 
     @property
     def schema(self) -> pa.Schema:
@@ -115,9 +114,9 @@ class KeyedReader:
         read = [*there, *(n for n in keys if n not in there)]
         for batch in self.inner.batches(read, where, batch_rows, encoded):
             made = [
-                record_keys(self.generator, batch, keys)
+                record_keys(self.generator, batch, keys, self.path)
                 if name == RECORD_KEY
-                else pa.repeat(self.partition_path, batch.num_rows)
+                else pa.repeat(self.path.rpartition("/")[0], batch.num_rows)
                 if name == PARTITION_PATH
                 else batch.column(name)
                 for name in wanted
@@ -140,11 +139,16 @@ def key_columns(generator: KeyGenerator, schema: pa.Schema) -> list[str]:
     return [name for name in dict.fromkeys(tops) if name in schema.names]
 
 
-def record_keys(generator: KeyGenerator, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Array:
-    """The keys of the rows, made of ``columns``, which may be dictionaries here."""
+def record_keys(
+    generator: KeyGenerator, batch: pa.RecordBatch, columns: Sequence[str], path: str
+) -> pa.Array:
+    """The keys of the rows of the base file ``path``, made of ``columns``, which may be dictionaries here."""
     found = [batch.column(name) for name in columns]
     plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in found]
-    return generator.record_keys(pa.RecordBatch.from_arrays(plain, names=list(columns)))
+    try:
+        return generator.record_keys(pa.RecordBatch.from_arrays(plain, names=list(columns)))
+    except NullKeyError as error:
+        raise NullKeyError(f"base file {path}: {error.obj}", error.rule, RESTORE) from error
 
 
 def made_deletes(generator: KeyGenerator | None, found: pa.Table) -> pa.Table:
@@ -188,7 +192,6 @@ def check_virtual(generator: KeyGenerator, name: str) -> None:
     if can_be_virtual(generator):
         return
     raise ConfigError(
-        f"key generator {name}", "can't be one of virtual keys: readers could not make the keys again "
-        "(Hudi takes SIMPLE, COMPLEX and NON_PARTITION).",
-        "use one of these, leave the keys stored, or see docs/virtual-keys.md for an option that allows some others.",
+        f"key generator {name}", "can't make virtual keys: readers could not compute the keys again (Hudi allows SIMPLE, COMPLEX and NON_PARTITION).",
+        "use one of these, store the keys, or see docs/virtual-keys.md for an option that allows some others.",
     )  # fmt: skip

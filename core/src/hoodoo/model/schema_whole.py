@@ -28,7 +28,7 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if (value := _first(array, broken)) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and the incoming {found} value {value} is no whole number.",
+            f"the table's type is {kind}, and the incoming {found} value {value} is not a whole number.",
             f"Correct the values; or write with {WIDEN_INTEGERS.key}=true: a column that is neither of the "
             f"key, nor of the partition path, nor orders rows then becomes {found}.",
         )
@@ -37,7 +37,7 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
             f"column {path}",
             f"the table's type is {kind}, and the incoming {found} value {value} may have lost digits: "
             f"from 2**{digits} on, {found} does not hold every whole number.",
-            "Make the column integers where it comes from (in pandas Int64, which has nulls).",
+            "Make it a column of integers in its source (in pandas, use Int64, which allows nulls).",
         )
     top = 2.0 ** (kind.bit_width - 1)
     outside = pc.or_(pc.less(array, -top), pc.greater_equal(array, top))

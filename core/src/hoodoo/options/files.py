@@ -7,14 +7,13 @@ from hoodoo.options.option import Option
 
 SMALL_FILE_LIMIT = Option(
     "hoodie.parquet.small.file.limit",
-    "Base files below this many bytes take inserts; 0: none do.",
+    "Inserts fill base files that have fewer bytes than this; 0: inserts fill no existing files.",
     str(100 << 20),
     kind=Size(),
 )
 LOG_BLOCKS = Option(
     "hoodie.logfile.data.block.format",
-    "The blocks that log files are written with; all are always read. By default parquet, but avro "
-    "where an ordering column is text.",
+    "The format of blocks in new log files; every format can be read. By default parquet, but avro if an ordering column is text.",
     kind=PluginName("log_block"),
 )
 

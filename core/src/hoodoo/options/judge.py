@@ -12,7 +12,7 @@ def as_text(given: Mapping[str, object] | None) -> dict[str, str]:
     """The options as texts. ConfigError for what is no mapping, or a value that is no text, number or flag."""
     if given is not None and not isinstance(given, Mapping):
         raise ConfigError(
-            f"options of type {type(given).__qualname__}", "is no mapping of keys to values.",
+            f"options of type {type(given).__qualname__}", "is not a mapping of keys to values.",
             'give a dictionary, e.g. {"hoodie.parquet.compression.codec": "zstd"}.',
         )  # fmt: skip
     return {key: _text(key, value) for key, value in (given or {}).items()}
@@ -37,8 +37,8 @@ def judged(given: Mapping[str, str], declared: Iterable[Option]) -> dict[str, st
             if value != values[0]:
                 raise OptionConflictError(
                     f"options {said[0]}={given[said[0]]} and {name}={given[name]}",
-                    "are two names of one option, and say different things.",
-                    f"Say it once, as {option.key}.",
+                    "are two names of one option, with different values.",
+                    f"Give it once, as {option.key}.",
                 )
         for name in said:
             if name not in own:  # a plugin may declare an older name as an option of its own
@@ -54,6 +54,6 @@ def _text(key: object, value: object) -> str:
         return str(value)
     raise ConfigError(
         f"option {key!r}",
-        f"its value is {value!r}; options are text, numbers or booleans under text keys.",
+        f"its value is {value!r}; keys must be text, and values must be text, numbers or booleans.",
         "Leave the option out to get its default.",
     )

@@ -86,8 +86,7 @@ class Option(Generic[T]):
                 raise ConfigError(
                     f"table property {name}",
                     f"{error.rule}, not {text!r}.",
-                    "Correct it in hoodie.properties if it is a mistake there. Otherwise the table was made in a "
-                    "way that is not supported.",
+                    "Correct it in hoodie.properties if the value is wrong. Otherwise this kind of table is not supported.",
                 ) from error
         return None
 

@@ -54,43 +54,42 @@ INDEX_TYPE = Option(
 # A property of tables of others, which are read; no option of ours.
 DROP_COLUMNS = Option(
     "hoodie.datasource.write.drop.partition.columns",
-    "Base files lack the partition columns: said by tables of others.",
+    "Base files lack the partition columns. Only tables of other engines have this.",
     "false",
     table_property=True,
     kind=FLAG,
 )
 INDEX_CLASS = Option(
     "hoodie.index.class",
-    "The index, by a Java class that a plugin declares as its alias. It counts before hoodie.index.type.",
+    "The index, named by a Java class that a plugin declares as an alias. It is used instead of hoodie.index.type.",
     kind=PluginName("index"),
 )
 CDC = Option(
     "hoodie.table.cdc.enabled",
-    "Rewrites of base files leave change data logs, as Spark Hudi's change query asks.",
+    "A write that rewrites base files also writes change data logs, which Spark Hudi's change queries need.",
     "false",
     table_property=True,
     kind=FLAG,
 )
 CDC_MODE = Option(
     "hoodie.table.cdc.supplemental.logging.mode",
-    "What the change data logs hold; DATA_BEFORE_AFTER where nothing is said.",
+    "What the change data logs contain; by default DATA_BEFORE_AFTER.",
     table_property=True,
     kind=Choice("OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"),
 )
 NAIVE_TIMESTAMPS = Option(
     "hoodoo.naive.timestamps",
-    "How timestamps without a zone are read: UTC. Refused if not set.",
+    "UTC: incoming timestamps without a time zone are taken as UTC. If not set, they are refused.",
     kind=Choice("UTC"),
 )
 WIDEN_INTEGERS = Option(
     "hoodoo.schema.widen.integers",
-    "A column of integers becomes floating where floating numbers arrive, if no stored value loses a digit; "
-    "else they have to be whole numbers. Never for key, partition and ordering columns.",
+    "true: an integer column becomes a floating-point column when floating-point values arrive, if no stored value loses digits. false: such values must be whole numbers. Key, partition and ordering columns never change.",
     "false",
     kind=FLAG,
 )
 # Said by who opens a store, to its factory; no option of users.
-STORAGE_URI = Option("hoodoo.storage.uri", "The URI that a storage is opened for.", "", kind=TEXT)
+STORAGE_URI = Option("hoodoo.storage.uri", "The URI of the table's storage.", "", kind=TEXT)
 
 TABLE_OPTIONS: tuple[Option, ...] = (
     DATABASE,

@@ -15,14 +15,14 @@ _META = (
 )
 POPULATE = Option(
     "hoodie.populate.meta.fields",
-    "false: record keys are virtual, rows don't store their meta columns.",
+    "false: record keys are virtual, and rows don't store their meta columns.",
     "true",
     table_property=True,
     kind=FLAG,
 )
 VIRTUAL = Option(
     "hoodie.recordkey.virtual.enabled",
-    "Record keys are virtual (RFC-21): not stored, but made of their columns.",
+    "Record keys are virtual (RFC-21): they are not stored, but computed from their columns.",
     "false",
     table_property=True,
     kind=FLAG,
@@ -45,8 +45,7 @@ CONCATENATOR = Option(
 )
 KEPT_META = Option(
     "hoodoo.meta.fields.kept",
-    "The meta columns that rows of a table with virtual keys store all the same; by default "
-    "_hoodie_commit_time where RFC-21's setting made it so.",
+    "The meta columns that rows store although record keys are virtual; by default _hoodie_commit_time, if hoodie.recordkey.virtual.enabled made the keys virtual.",
     table_property=True,
     kind=Names("columns", of=_META),
 )

@@ -5,59 +5,63 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hoodoo.errors import OptionConflictError
-from hoodoo.options.kinds import FLAG, Choice, Duration, PluginName, Whole
+from hoodoo.options.kinds import FLAG, Choice, Duration, PluginName, Size, Whole
 from hoodoo.options.option import Option
 
 COMBINE = Option(
     "hoodie.combine.before.insert",
-    "bulk_insert and append merge the duplicate keys of a batch.",
+    "true: bulk_insert and append merge rows of one batch that have the same key.",
     "false",
     kind=FLAG,
 )
 DUPLICATES = Option(
     "hoodie.datasource.insert.dup.policy",
-    "What insert does with keys that the table has: none (insert them again), drop or fail.",
+    "What insert does with keys that are already in the table: none (insert them again), drop or fail.",
     "none",
     kind=Choice("none", "drop", "fail"),
 )
 DROPS = Option(
     "hoodie.datasource.write.insert.drop.duplicates",
-    "Insert drops rows of keys that the table has: an older way to say hoodie.datasource.insert.dup.policy=drop.",
+    "Insert drops rows whose keys are already in the table: the older form of hoodie.datasource.insert.dup.policy=drop.",
     "false",
     kind=FLAG,
 )
 LAYOUT = Option(
     "hoodoo.layout",
-    "The layout that finds places for inserts; by default the one that fills small files.",
+    "The layout that chooses file groups for inserts; by default, inserts fill small files first.",
     kind=PluginName("layout"),
 )
 SERIALIZER = Option(
     "hoodoo.serializer",
-    "How rows are packed between tasks; by default as they lie in memory.",
+    "The format of rows that are sent between tasks; by default Arrow's format in memory.",
     kind=PluginName("serializer"),
+)
+MEMORY = Option(
+    "hoodoo.memory.bytes",
+    "Bytes that a task takes for rows, open files and sorts; beyond it rows wait on local disk. By default a part of "
+    "what the machine, the container or the executor has for each task, at most 1 GiB.",
+    kind=Size(1 << 20),
 )
 LOCK = Option(
     "hoodie.write.lock.provider",
-    "The lock under which decisions about the table are made. By default none: needed beside other "
-    "engines only.",
+    "The lock that is held while commits are decided. By default none: it is needed only if other engines write to the table too.",
     kind=PluginName("lock"),
 )
 LOCK_WAIT = Option(
     "hoodie.write.lock.wait_time_ms",
-    "Milliseconds that a writer waits for the lock.",
+    "How many milliseconds a writer waits for the lock.",
     "60000",
     kind=Duration("ms"),
 )
 REPEATS = Option(
     "hoodie.write.num.retries.on.conflict.failures",
-    "How often a write is repeated that lost to another writer.",
+    "How often a write is repeated after a conflict with another writer.",
     "20",
     kind=Whole(0),
 )
 CONFLICTS = Option(
     "hoodie.write.lock.conflict.resolution.strategy",
-    "What counts as a conflict between two writes; by default file_groups, unless the mode of "
-    "concurrency says another.",
+    "Which two writes conflict; by default file_groups, unless hoodie.write.concurrency.mode chooses another strategy.",
     kind=PluginName("conflict"),
 )
 
@@ -66,12 +70,12 @@ CONFLICTS = Option(
 # --- writes that meet a clustering ----------------------------------------------------------------
 UPDATES = Option(
     "hoodie.clustering.updates.strategy",
-    "What happens to writes into file groups of which a clustering is planned; by default they are refused.",
+    "What happens to writes into file groups of a planned clustering; by default they are refused.",
     kind=PluginName("clustering_updates"),
 )
 UNDONE = Option(
     "hoodie.clustering.rollback.pending.replacecommit.on.conflict",
-    "A write that may go first undoes the planned clustering that is in its way.",
+    "A write that has priority over a planned clustering cancels it.",
     "false",
     kind=FLAG,
 )
@@ -81,6 +85,7 @@ WRITE_OPTIONS: tuple[Option, ...] = (
     DUPLICATES,
     DROPS,
     LAYOUT,
+    MEMORY,
     LOCK,
     LOCK_WAIT,
     REPEATS,

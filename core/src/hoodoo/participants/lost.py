@@ -76,7 +76,7 @@ def refuse_lost(
             return
         if not fresh.contains_or_before_start(lost.instant):
             raise CommitConflictError(
-                f"{storage.root}/{lost.path}", "its commit was undone while the files were listed.",
+                f"{storage.root}/{lost.path}", "its commit was rolled back while the files were listed.",
                 "Read again.",
             )  # fmt: skip
         if gone is None:
@@ -92,9 +92,8 @@ def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
     """The error about a lost file, ``path`` below the table root, that ``who`` names."""
     return CorruptTableError(
         f"{storage.root}/{path}",
-        f"{who} names it, no clean has removed it, and it is not there.",
-        "Restore it from a copy, or the table to an instant before that commit (table.restore); "
-        "table.verify() lists all that is lost.",
+        f"{who} names this file and no clean has deleted it, but it does not exist.",
+        "Restore the file from a copy, or restore the table to an instant before that commit (table.restore); table.verify() lists all lost files.",
     )
 
 

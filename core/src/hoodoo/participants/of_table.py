@@ -55,9 +55,8 @@ class Participants:
             if config.get(name) and name not in answered:
                 raise UnsupportedTableError(
                     f"table {config.name}",
-                    f"has {name} = {config.get(name)}, and no installed participant keeps that right when rows "
-                    "are written.",
-                    f"Install one that does: {_BRINGS}. Reading works without.",
+                    f"has {name} = {config.get(name)}, and no installed plugin updates it when rows are written.",
+                    f"Install a plugin that does: {_BRINGS}. Reading works without it.",
                 )
 
     def hidden(self, config: TableConfig) -> TableConfig:
@@ -121,7 +120,7 @@ class Participants:
         return tuple(instant for instant in found if instant is not None)
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
-        """Nobody goes by what they say until it is made anew."""
+        """Nobody goes by what they say until it is rebuilt."""
         for retire in self._having("retire"):
             config = retire(storage, config)
         return config
@@ -145,7 +144,7 @@ class Participants:
 
     # --- indexes ----------------------------------------------------------------------------------
     def maker(self, name: str | None) -> Any:
-        """Who makes ``name`` anew; without a name, the first who makes anything. PluginError if nobody does."""
+        """Who rebuilds ``name``; without a name, the first who makes anything. PluginError if nobody does."""
         for one in self.each:
             if hasattr(one, "rebuild") and (name is None or one.makes(name)):  # type: ignore[attr-defined]
                 return one
@@ -224,6 +223,6 @@ def nobody_makes(name: str | None) -> PluginError:
     """What is said of a rebuild of ``name`` that is no participant's."""
     return PluginError(
         f"rebuilding {name or 'what is stored of a table'!r}",
-        "no installed participant makes it.",
-        f"Install a plugin that does; for what Hudi knows: {_BRINGS}.",
+        "no installed plugin can build it.",
+        f"Install a plugin that can; for the indexes of Hudi: {_BRINGS}.",
     )

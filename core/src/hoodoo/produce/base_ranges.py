@@ -74,13 +74,13 @@ def _range(
         raise PluginError(
             obj,
             f"answered {bounds!r} for column {column} of type {kind} ({error}).",
-            "Answer Arrow scalars of the type that the file has, or None where no bound is known.",
+            "Return Arrow scalars of the type that the column has in the file, or None for a bound that is not known.",
         ) from error
     if not 0 <= bounds.nulls <= rows:
         raise PluginError(
             obj,
             f"counted {bounds.nulls} nulls among {rows} rows of column {column}.",
-            "Count the nulls of the whole file.",
+            "Return the number of nulls in the whole file.",
         )
     sizes = (bounds.stored_bytes, bounds.raw_bytes)
     return ColumnRange(column, name, least, greatest, kind, rows, bounds.nulls, *sizes)

@@ -87,8 +87,8 @@ class Pending:
     def _late(self) -> CommitConflictError:
         return CommitConflictError(
             f"instant {self.requested}",
-            "a task finished after another attempt of it, and after the write.",
-            "Nothing: the write has what it needs.",
+            "a task finished after another attempt of the same task, and after the write.",
+            "Nothing to do: the write does not need this task.",
         )
 
     def check(self, storage: Storage) -> None:
@@ -97,5 +97,5 @@ class Pending:
             raise CommitConflictError(
                 f"instant {self.requested}",
                 "a task finished after another writer had rolled the instant back.",
-                "Repeat the write if nobody has.",
+                "Repeat the write, if it was not repeated yet.",
             )

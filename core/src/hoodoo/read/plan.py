@@ -35,19 +35,19 @@ from hoodoo.timeline.view import FileSystemView
 
 __all__ = ["READ_OPTIMIZED", "SNAPSHOT", "ReadSource", "ScanPlan", "plan_scan"]
 
-SNAPSHOT = "snapshot"
-READ_OPTIMIZED = "read_optimized"
+SNAPSHOT, READ_OPTIMIZED = "snapshot", "read_optimized"
+# How the properties begin that say how rows are merged.
+_MERGING = ("hoodie.record.merge.", "hoodie.compaction.payload.", "hoodie.table.legacy.payload.", "hoodie.table.partial.update.")  # fmt: skip
 
 
 @frozen(repr=False)
 class ScanPlan:
     """A read, decided: pure data, made on the driver.
 
-    ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None:
-    there is none, so there are no rows). ``stored`` is the schema of the table at that instant, meta
-    columns first. ``slices`` is what is left of the ``looked_at`` file slices, sorted by partition path
-    and file id; ``in_paths`` of them are in partition paths that can have rows of the result. ``rule`` says how log
-    files are merged; None where no slice has any.
+    ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None: there is none, so
+    there are no rows). ``stored`` is the schema of the table at that instant, meta columns first. ``slices`` is what is
+    left of the ``looked_at`` file slices, sorted by partition path and file id; ``in_paths`` of them are in partition
+    paths that can have rows of the result. ``rule``: how log files are merged, None without any.
     """
 
     table: str
@@ -155,7 +155,7 @@ def plan_scan(
     """
     if mode not in (SNAPSHOT, READ_OPTIMIZED):
         raise ConfigError(
-            f"mode={mode!r}", "is not a way to read", f"use {SNAPSHOT} or {READ_OPTIMIZED}."
+            f"mode={mode!r}", "is not a mode of reads", f"use {SNAPSHOT} or {READ_OPTIMIZED}."
         )
     file_format = check_readable(source)
     config = source.config
@@ -252,9 +252,9 @@ def merge_rule(
     if source.merger is None:
         raise UnsupportedTableError(
             f"table {config.name}",
-            "no installed plugin of the family merger offers the one that its properties name "
-            f"({config.merge_mode or config.get('hoodie.compaction.payload.class')})",
-            'install one that does, or read with mode="read_optimized" (without the log files).',
+            "no installed plugin of the family merger offers the merger that its properties name "
+            f"({', '.join(f'{k}={v}' for k, v in config.properties.items() if k.startswith(_MERGING))})",
+            'install such a plugin, or read with mode="read_optimized" (without the log files).',
         )
     if not config.populate_meta_fields:
         check_generator(source)

@@ -27,6 +27,6 @@ def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
     raise ConfigError(
         asked,
         f"is before {start}, where the active timeline begins: older instants are archived",
-        f"ask for {start} or later; to keep more, raise hoodie.keep.min.commits and "
+        f"ask for {start} or later; to keep more history, raise hoodie.keep.min.commits and "
         "hoodie.keep.max.commits, or make a savepoint.",
     )

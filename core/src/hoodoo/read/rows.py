@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pyarrow as pa
 
@@ -22,15 +22,16 @@ class Rows(Shown):
     __slots__ = ()
 
     # Said of calls as of a pyarrow Dataset, which polars.scan_pyarrow_dataset makes.
-    call_hint: ClassVar[str] = "A read is no pyarrow Dataset, its method to_dataset() makes one. "
+    call_hint: ClassVar[str] = "A read is not a Dataset; its method to_dataset() returns one. "
 
-    if not TYPE_CHECKING:  # methods that plugins bring
+    if TYPE_CHECKING:  # methods that plugins bring; type checkers know the usual ones
+        limit = to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
+    else:
 
         def __getattr__(self, name: str) -> Any:
             found = None if name.startswith("_") else function(OF_READS + name)
             if found is None:
-                text = f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(text, name=name, obj=self)
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)  # fmt: skip
             return partial(found, self)
 
         def __dir__(self) -> list[str]:
@@ -63,13 +64,13 @@ class Rows(Shown):
         return pa.Table.from_batches(batches, self.schema)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """All rows as dictionaries: for few of them."""
+        """All rows as dictionaries. Use it for few rows."""
         rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
         return rows
 
     def head(self, n: int = 10) -> pa.Table:
-        """The first ``n`` rows, in memory; files are read as far as it takes. Rows have no order of their
-        own: it is that of :meth:`to_batches`."""
+        """The first ``n`` rows, in memory. Reads only as much of the files as necessary. Rows have no order of their
+        own: the order is that of ``to_batches``."""
         if not isinstance(n, int) or isinstance(n, bool) or n < 0:
             raise CallError(
                 f"head({n!r})", "takes a number of rows.", "Give one, such as head(10)."
@@ -98,7 +99,7 @@ class Rows(Shown):
 
     def __len__(self) -> int:
         raise CallError(
-            "len() of a read", "it has no length before it is read.", "Call its method count()."
+            "len() of a read", "its length is not known yet.", "Call its method count()."
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

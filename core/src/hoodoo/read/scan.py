@@ -88,20 +88,20 @@ class Scan(Rows):
         return max(self.read_ahead, min(far, _FAR_BYTES // usual))
 
     def to_spark(self, spark: Any = None) -> Any:
-        """A lazy Spark DataFrame; ``spark`` defaults to the active session.
+        """A lazy Spark DataFrame; ``spark`` is by default the active session.
 
-        Raises EngineError when hoodoo-spark is not installed or there is no session.
+        Raises EngineError if hoodoo-spark is not installed or if there is no session.
         """
         return dataframe(self, spark)
 
     def count(self) -> int:
-        """The number of rows; without a filter from the files' footers alone."""
+        """The number of rows. Without a filter, only the footers of files are read."""
         spec = self.plan.spec
         spec = evolve(spec, columns=spec.where_columns)
         return sum(self._of_each(count_slice, evolve(spec, schema=spec.out_schema)))
 
     def explain(self) -> str:
-        """The plan, and what the filter leaves of the row groups: opens the files' footers."""
+        """The plan, and how much of it remains after the filter. Opens the footers of the files."""
         pairs = list(self._of_each(pruned_rows, self.plan.spec))
         rows, left = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
         return f"{self.plan}\n  rows     {rows} in these files, {left} in row groups that can match"

@@ -42,7 +42,7 @@ def stored_schema(
     if data is None:
         raise CorruptTableError(
             f"table {source.config.name or source.storage.root}",
-            "no commit, property or base file tells its schema",
+            "no commit, property or base file has its schema",
             "restore its timeline, or set hoodie.table.create.schema.",
         )
     return newest, stored(data, source.config)

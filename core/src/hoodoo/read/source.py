@@ -38,9 +38,8 @@ def check_readable(source: ReadSource) -> BaseFileFormat:
         # The values would have to be guessed from directory names, which lose types and nulls.
         raise UnsupportedTableError(
             f"table {config.name}",
-            "its partition columns are not in its files "
-            "(hoodie.datasource.write.drop.partition.columns=true), which is not read",
-            "rewrite the table with that property false.",
+            "its files lack the partition columns (hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read",
+            "rewrite the table with this property set to false.",
         )
     if source.file_format is None:
         raise no_format(f"table {config.name}", config.base_file_format)
@@ -53,7 +52,7 @@ def check_generator(source: ReadSource) -> KeyGenerator:
         raise UnsupportedTableError(
             f"table {source.config.name}",
             f"its keys are virtual, and no installed plugin offers {source.config.key_generator}",
-            'install one that does, or read with mode="read_optimized" (without the log files).',
+            'install such a plugin, or read with mode="read_optimized" (without the log files).',
         )
     return source.key_generator
 

@@ -83,9 +83,9 @@ def check_columns(stored: pa.Schema, wanted: Iterable[str]) -> None:
     there = frozenset(stored.names)
     for name in wanted:
         if not isinstance(name, str):
-            raise SchemaError(f"column {name!r}", "is no column name", "name columns by text.")
+            raise SchemaError(f"column {name!r}", "is not a column name", "give names as text.")
         if name in seen:
-            raise SchemaError(f"column {name!r}", "is projected twice", "name it once.")
+            raise SchemaError(f"column {name!r}", "is given twice", "give it once.")
         seen.add(name)
         if name not in there:
             raise SchemaError(f"column {name!r}", "is not in the table", _nearest(name, stored))
@@ -140,7 +140,7 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
         raise SchemaError(
             f"filter {text}",
-            f"doesn't fit the types of the columns ({exc})",
+            f"does not fit the types of the columns ({exc})",
             "cast one side, or compare with a pyarrow scalar of the column's type.",
         ) from exc
 

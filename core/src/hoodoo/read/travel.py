@@ -64,14 +64,13 @@ def view_as_of(
         if bound is None:
             raise CommitConflictError(
                 f"{source.storage.root}/{path}",
-                f"the clean {gone[path]} has deleted it while this read was planned.",
+                f"the clean {gone[path]} deleted it while this read was planned.",
                 "Read again.",
             )
         raise ConfigError(
             f"as_of={bound}",
             f"the table had the file {path} then, and the clean {gone[path]} has deleted it",
-            "ask for a later point; to keep more, give hoodie.clean.commits.retained, or "
-            "hoodie.clean.policy by_hours, or make a savepoint.",
+            "ask for a later point in time; to keep more history, raise hoodie.clean.commits.retained, set hoodie.clean.policy=by_hours, or make a savepoint.",
         )
     if source.whole and not is_known(source.timeline):
         refuse_lost(source.storage, source.timeline, view, bound, paths)

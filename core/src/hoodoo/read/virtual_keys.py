@@ -8,19 +8,17 @@ from operator import or_
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo.errors import MissingColumnError, NullKeyError
+from hoodoo.errors import MissingColumnError
 from hoodoo.hookspecs.file_format import BaseFileReader, KnowsNulls
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.merge.virtual import key_columns, record_keys
-
-_FIX = "Restore what is there to the state before it was changed: keys of such rows are made of nothing else."
+from hoodoo.merge.virtual import RESTORE, key_columns, record_keys
 
 
 def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
     """MissingColumnError where ``schema``, that of ``obj``, lacks a column of the key."""
     for name in generator.record_key_fields:
         if name not in schema.names and name.split(".")[0] not in schema.names:
-            raise MissingColumnError(obj, f"lacks the column {name}, of which its virtual keys are made.", _FIX)  # fmt: skip
+            raise MissingColumnError(obj, f"lacks the column {name}, from which its virtual keys are computed.", RESTORE)  # fmt: skip
 
 
 def check_rows(generator: KeyGenerator, reader: BaseFileReader, path: str) -> None:
@@ -34,8 +32,5 @@ def check_rows(generator: KeyGenerator, reader: BaseFileReader, path: str) -> No
         return
     fields = [n if n in columns else tuple(n.split(".")) for n in generator.record_key_fields]
     null = reduce(or_, (pc.field(field).is_null() for field in fields))
-    try:
-        for batch in reader.batches(columns, null):
-            record_keys(generator, batch, columns)
-    except NullKeyError as error:
-        raise NullKeyError(f"base file {path}: {error.obj}", error.rule, _FIX) from error
+    for batch in reader.batches(columns, null):
+        record_keys(generator, batch, columns, path)

@@ -8,7 +8,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.storage.api import Storage
 
 # What an error says of a file that a later instant may have taken away.
-NOT_THERE = "the timeline names it, and it is not there."
+NOT_THERE = "the timeline names this file, but it does not exist."
 
 
 def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
@@ -19,6 +19,5 @@ def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
         raise CorruptTableError(
             obj,
             NOT_THERE,
-            "If a cleaner removed it while you were reading, read again. Else restore it from a copy, or the "
-            "table to an instant before (table.restore); table.verify() lists all that is lost.",
+            "If a clean deleted it during the read, read again. Otherwise restore the file from a copy, or restore the table to an instant before it (table.restore); table.verify() lists all lost files.",
         ) from error

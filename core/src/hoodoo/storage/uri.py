@@ -38,7 +38,7 @@ def local_path(uri: str | os.PathLike[str]) -> str:
     if scheme not in ("", "file"):
         raise StorageError(
             os.fspath(uri),
-            f"scheme {scheme!r} is not a local one.",
+            f"scheme {scheme!r} is not the scheme of a local path.",
             "Give a path or a file:// URI, or install a plugin that offers this storage.",
         )
     if scheme == "file":
@@ -47,7 +47,7 @@ def local_path(uri: str | os.PathLike[str]) -> str:
             raise StorageError(
                 os.fspath(uri),
                 "a file URI names an absolute path on this host.",
-                f"Write file:///{rest} if that is the path you mean.",
+                f"Write file:///{rest} if you mean that path.",
             )
     if not rest:
         raise StorageError("storage", "the path is empty.", "Give the directory of the table.")

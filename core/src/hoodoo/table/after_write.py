@@ -36,18 +36,17 @@ class AfterWrites:
             try:
                 timeline = timeline or table.load_timeline()
                 if _has_work(service, timeline) and service.run(timeline, engine):
-                    timeline = None
+                    timeline, self.seen = self.seen, None
             except (HoodooError, FileNotFoundError) as error:  # others take files away
                 timeline = None  # the rows have landed: this is no failure of the write
                 warn(
-                    f"table {table.config.name}: the write is done, the inline {service.what} after it is "
-                    f"not ({error}); {service.by_hand} finishes it."
+                    f"table {table.config.name}: the write is done, but the inline {service.what} after it failed ({error}); {service.by_hand} finishes it."
                 )
 
     def due(self) -> list[AfterWrite]:
         """What may be due, and its options are checked: called before anything is written. Made once for the
         table's properties and options as they are now."""
-        now, made = self.table.settings, self._made
+        now, made, self.seen = self.table.settings, self._made, None
         if made is None or made[0] is not kernel() or not _same(made[1], now):
             # A copy of the options: who changes those of the handle gets others.
             made = (kernel(), Settings(now.table, dict(now.options)), _made(self.table))
@@ -66,15 +65,17 @@ def _same(one: Settings, other: Settings) -> bool:
 
 
 def _made(table: TableHandle) -> list[AfterWrite]:
-    found = []
+    found: dict[str, AfterWrite] = {}
     for offer in kernel().offers("action"):
         action = resolve("action", offer.name, table.settings).instance
         service = action.after_write(table) if isinstance(action, FollowsWrites) else None
         if service is not None:
             by_hand = service.by_hand or f"table.run({offer.name!r})"
             told = _told(table, offer.name, service.run)
-            found.append(evolve(service, run=told, by_hand=by_hand))
-    return sorted([*found, _upkeep(table)], key=lambda service: service.order)
+            found[offer.name] = evolve(service, run=told, by_hand=by_hand)
+    instead = {name for service in found.values() for name in service.instead}
+    left = [service for name, service in found.items() if name not in instead]
+    return sorted([*left, _upkeep(table)], key=lambda service: service.order)
 
 
 def _upkeep(table: TableHandle) -> AfterWrite:

@@ -37,7 +37,7 @@ def call_action(
     name = action if isinstance(action, str) else type(plain(action)).__name__
     if member != "run" and not isinstance(found, Schedules):
         raise ConfigError(
-            f"action {name}", "is done at once and never planned.", f"Run it: table.run({name!r})."
+            f"action {name}", "runs at once and can't be planned.", f"Run it: table.run({name!r})."
         )
     does = getattr(found, member)
     shown = repr(action) if isinstance(action, str) else name

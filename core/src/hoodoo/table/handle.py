@@ -175,7 +175,7 @@ class TableHandle:
         if not self.config.traits.is_writable:
             raise UnsupportedTableError(
                 f"table {self.config.name} of version {self.config.version}",
-                "is read only: its format is an interim one of Hudi 1.0, whose writers disagree",
+                "can only be read: this version is an interim format of Hudi 1.0, and its writers differ",
                 "upgrade it with Hudi 1.1 or newer to version 9.",
             )
         self.participants.each.refuse_unanswered(self.config)
@@ -212,8 +212,10 @@ class TableHandle:
         return next_instant(now, after, self.config.timezone)
 
     def saw(self, timeline: Timeline) -> None:
-        """The timeline as it is now, with what has just been published."""
-        self.after_writes.seen = self._timeline = timeline
+        """The timeline as it is now, with what has just been published; by another thread, perhaps, before this one
+        has published something else."""
+        if self._timeline is None or (timeline.decided or 0) >= (self._timeline.decided or 0):
+            self.after_writes.seen = self._timeline = timeline
 
     # --- plugins ----------------------------------------------------------------------------------
     def plugins(self) -> tables.Plugins:
@@ -336,7 +338,7 @@ class TableHandle:
             if not checked or not taken_since(self.storage, timeline):
                 return timeline, slices
         raise CommitConflictError(
-            f"table {self.config.name}", f"files were taken away {SNAPSHOT_ATTEMPTS} times while they were listed.",
+            f"table {self.config.name}", f"files were deleted {SNAPSHOT_ATTEMPTS} times while they were listed.",
             "Repeat the write.",
         )  # fmt: skip
 
@@ -403,7 +405,8 @@ class TableHandle:
                 else:
                     read = partial(properties.load, self.storage)
                     (timeline, slices), now = together(self.storage, look, read)
-                return _write_target(self, timeline, slices, runner, now)
+                still = shown and known is not None and known.decided == timeline.decided
+                return _write_target(self, timeline, slices, runner, now, still)
         raise AssertionError("not reached")
 
     def write_request(
@@ -439,8 +442,7 @@ class TableHandle:
             self._warned_of_keys = True
             warn(
                 f"table {self.config.name}: its record keys are virtual; {storing} of {len(slices)} file "
-                "groups have files from before, whose stored keys are not looked at. "
-                "table.rewrite_keys() makes them smaller."
+                "groups have older files with stored keys, which are not used. table.rewrite_keys() makes these files smaller."
             )
 
 
@@ -450,6 +452,7 @@ def _write_target(
     slices: Look,
     runner: Engine,
     now: TableConfig,
+    calm: bool,
 ) -> WriteTarget:
     schema = table.schema_at(timeline)
     policy = WritePolicy(
@@ -467,6 +470,7 @@ def _write_target(
         policy,
         runner,
         table.participants.join(timeline, now),
+        calm,
     )
 
 

@@ -76,16 +76,16 @@ def check_index(settings: Settings, argument: Any = None) -> None:
             return  # an index that only other engines have: whoever names another one here answers for it
         raise OptionConflictError(
             f"index {found.ref.name!r}",
-            f"is not the table's, which is {stored!r}; whether that one binds writers is not known here ({error}).",
-            "Install what offers the table's index, or give it as an object; table.switch_index changes it.",
+            f"is not the table's, which is {stored!r}; it is not known here whether all writers must use that index ({error}).",
+            "Install the plugin that offers the table's index, or give the index as an object; table.switch_index changes it.",
         ) from error
     if not binds(own) or alike(own, found.instance) or _beside(own, found.instance):
         return
     kind = "is global" if own.is_global else "says where rows lie"
     raise OptionConflictError(
         f"index {found.ref.name!r}",
-        f"contradicts the table, whose index {stored!r} {kind}: rows would be doubled or not found.",
-        "Leave it out; table.switch_index(...), or hoodoo switch-index, changes the index of the table.",
+        f"contradicts the table, whose index {stored!r} {kind}: rows would be duplicated or not found.",
+        "Leave this index out; table.switch_index(...), or hoodoo switch-index, changes the index of the table.",
     )
 
 
@@ -145,6 +145,5 @@ def loaded(settings: Settings, argument: Any = None) -> Resolved:
         raise PluginError(
             f"index {asked!r}",
             "is the index of the table, and no installed plugin offers it.",
-            "Install the distribution that offers it, or give the object: hoodoo.open(path, index=...). "
-            "table.switch_index(...) gives the table another index.",
+            "Install the distribution that offers it, or give the index as an object: hoodoo.open(path, index=...). table.switch_index(...) changes the index.",
         ) from error

@@ -86,7 +86,7 @@ class TableParticipants:
         is_index: bool = False,
         shape: Mapping[str, Any] | None = None,
     ) -> RebuildRequest:
-        """What is to be made anew for a participant. ``source``: asked where all keys lie; ``shape``: how."""
+        """What is to be rebuilt for a participant. ``source``: asked where all keys lie; ``shape``: how."""
         table = self.table
 
         def take_snapshot() -> WriteTarget:
@@ -106,7 +106,7 @@ class TableParticipants:
     # --- what undoes more than a participant can follow -------------------------------------------
     def before_rollback(self, instant: str, check: Callable[[], None]) -> bool:
         """Called before a completed ``instant`` is undone; the answer is for :meth:`after_rollback`. ``check`` raises
-        where that is refused: then nothing is made anew."""
+        where that is refused: then nothing is rebuilt."""
         table = self.table
         held = self.each.holds(table.storage, table.timeline(), instant)
         if held:
@@ -115,7 +115,7 @@ class TableParticipants:
         return held
 
     def after_rollback(self, held: bool) -> None:
-        if held:  # who has made it anew before may have seen what is undone
+        if held:  # who has rebuilt it before may have seen what is undone
             self.table.refresh()
             self._retire()
         self.repair()
@@ -129,5 +129,5 @@ class TableParticipants:
         self.repair()
 
     def _retire(self) -> None:
-        """Nobody goes by what participants say until it has been made anew."""
+        """Nobody goes by what participants say until it has been rebuilt."""
         self.table.use_properties(self.each.retire(self.table.storage, self.table.config))

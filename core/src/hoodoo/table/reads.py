@@ -16,7 +16,7 @@ from hoodoo.table.handle import TableHandle
 
 
 def file_slices(table: TableHandle, as_of: str | datetime | None = None) -> tuple[FileSlice, ...]:
-    """The file slices that a snapshot read looks at."""
+    """The file slices that a snapshot read uses."""
     return read(table, as_of=as_of).plan.slices
 
 
@@ -28,12 +28,12 @@ def read(
     mode: str = "snapshot",
     meta: bool = False,
 ) -> Scan:
-    """A lazy scan of the newest rows, or of those visible at ``as_of`` (inclusive).
+    """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive).
 
-    ``columns``: the table's own where none are named; ``meta`` adds Hudi's ``_hoodie_*`` columns behind them, which
-    may also be named. ``where`` is a pyarrow compute expression, over all of them, or with hoodoo-statements a condition
-    in SQL or a Column of Spark. Raises SchemaError for unknown
-    columns and ConfigError for a bad point in time.
+    ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns after them;
+    ``columns`` may also name these. ``where`` is a pyarrow compute expression over all columns or, with
+    hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for unknown columns, and ConfigError
+    for an invalid time.
     """
     scan = table.plan_read(
         lambda source: Scan.of(
@@ -45,10 +45,10 @@ def read(
 
 
 def query(table: TableHandle, name: str, /, **arguments: Any) -> Scan | Query:
-    """A lazy read of the query type ``name``; hoodoo-history brings ``incremental`` and ``changes``.
-    ``arguments`` are those of the type.
+    """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and ``changes``. ``arguments``
+    are those of the query type.
 
-    Raises PluginError where no plugin offers it, CallError for arguments that it does not have.
+    Raises PluginError if no plugin provides the query type, and CallError for unknown arguments.
     """
     found = resolve("query_type", name, table.settings).instance
     refuse_options(f"table.query({name!r}", plain(found).plan, 1, arguments)

@@ -14,11 +14,11 @@ from hoodoo.table.handle import TableHandle
 
 
 def run(table: TableHandle, action: Any, /, **options: Any) -> Any:
-    """Do ``action``, of any kind that is installed, or an object of one: what is pending of it is finished, then a
-    new one is planned and run. ``options`` and the answer are the action's own; ``hoodoo plugins action`` lists
-    what there is.
+    """Run ``action``, the name of an installed action or an object: pending work of the action is finished, then a
+    new run is planned and run. ``options`` and the result depend on the action; ``hoodoo plugins action`` lists all
+    actions.
 
-    Raises PluginError for a name that nobody offers, CallError for options that the action does not have.
+    Raises PluginError for an unknown name, and CallError for options that the action does not have.
 
     >>> table.run("compaction").files
     ('oslo/...parquet',)
@@ -27,23 +27,23 @@ def run(table: TableHandle, action: Any, /, **options: Any) -> Any:
 
 
 def schedule(table: TableHandle, action: Any, /, **options: Any) -> str | None:
-    """Put a plan of ``action`` on the timeline and run nothing; its instant, or None where there is nothing to do.
-    ConfigError for an action that is not planned."""
+    """Put a plan of ``action`` on the timeline, and run nothing. Returns the instant of the plan, or None if there is
+    nothing to do. Raises ConfigError for an action that cannot be planned."""
     found: str | None = call_action(table, action, "schedule", options)
     return found
 
 
 def run_planned(table: TableHandle, action: Any, /, instant: str, **options: Any) -> Any:
-    """Run the plan ``instant`` of ``action``, from the start or where an earlier run stopped. ConfigError if it is
-    not pending."""
+    """Run the plan ``instant`` of ``action``, from the start or from where an earlier run stopped. Raises ConfigError
+    if the plan is not pending."""
     return call_action(table, action, "run_planned", options, instant)
 
 
 def report(table: TableHandle, name: str, /, **arguments: Any) -> Any:
-    """What the report ``name`` says of the table now; changes nothing. hoodoo-cli brings ``timeline``,
-    ``files``, ``stats``, ``layout`` and ``verify``; ``arguments`` are those of the report.
+    """The result of the report ``name`` for the table at this time. Changes nothing. hoodoo-cli provides
+    ``timeline``, ``files``, ``stats``, ``layout`` and ``verify``; ``arguments`` are those of the report.
 
-    Raises PluginError where no plugin offers it.
+    Raises PluginError if no plugin provides the report.
     """
     reporter = resolve("report", name, table.settings).instance
     return reporter.report(table.source(), **arguments)
@@ -62,11 +62,11 @@ def rollback(table: TableHandle, instant: str | None) -> tuple[str, ...] | Rolle
 
 
 def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] | RolledBack:
-    """Undo failed writes now instead of at the next write; the instants that were undone.
+    """Undo failed writes now, not at the next write. Returns the instants that were undone.
 
-    With an ``instant``, undo that one: a pending one, or the newest completed write. Raises
-    ConfigError where it is neither, a savepoint keeps it, or what it replaced has been cleaned;
-    CommitConflictError while something is pending that may build on it.
+    With ``instant``, undo that write: a pending one, or the newest completed one. Raises ConfigError if it is
+    neither, if a savepoint protects it, or if the files that it replaced have been cleaned; CommitConflictError if a
+    pending action may depend on it.
     """
     participants = table.participants
     if instant is None:
@@ -85,6 +85,6 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
 
 
 def check_rollback(table: TableHandle, instant: str) -> None:
-    """Raises what :meth:`rollback` of ``instant`` raises before it changes anything."""
+    """Raises the errors that ``rollback`` of ``instant`` would raise before it changes anything."""
     table.check_writable()
     check(table.storage, table.timeline(), instant)

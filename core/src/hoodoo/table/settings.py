@@ -121,9 +121,8 @@ def load_plugins(
     if deletes_only(generator) and not getattr(index, "is_global", False):
         raise ConfigError(
             f"key generator {generator_ref.name}",
-            f"knows no partition paths, and the index {index_ref.name} looks only there.",
-            "use an index that is global, or leave the generator out: table.delete with the key columns "
-            "deletes them wherever they are.",
+            f"makes no partition paths, and the index {index_ref.name} looks for keys only in their partition path.",
+            "use a global index, or leave the key generator out: table.delete with the key columns deletes rows in all partitions.",
         )
     refs: tuple[PluginRef, ...] = (generator_ref, merger_ref, index_ref, format_ref)
     if config.table_type == "MERGE_ON_READ":  # whose workers read log files
@@ -176,8 +175,8 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     blocks: LogBlockFormat = resolve("log_block", wanted, settings).instance
     if blocks.kind == BlockKind.CDC:
         raise ConfigError(
-            f"option {LOG_BLOCKS.key}", f"names {wanted!r}, whose blocks hold changes, not rows.",
-            "Name another one, or leave it out.",
+            f"option {LOG_BLOCKS.key}", f"names {wanted!r}, whose blocks contain changes, not rows.",
+            "Give another format, or leave the option out.",
         )  # fmt: skip
     log_format = resolve("log_format", table.log_file_format, settings).instance
     marker = layout_of(table).log_marker
@@ -249,7 +248,7 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
     if wanted and config is not None and config.properties and config.populate_meta_fields:
         raise OptionConflictError(
             f"option {VIRTUAL}=true", "contradicts the table, which stores its record keys.",
-            "leave it out; table.enable_virtual_keys() makes them virtual.",
+            "leave the option out; table.enable_virtual_keys() makes the keys virtual.",
         )  # fmt: skip
     given = option_rules.check(
         options, _judged(config), stacklevel=4
@@ -309,5 +308,5 @@ def check_overrides(
                 continue
             raise OptionConflictError(
                 f"{family}={wanted!r}", f"contradicts the table, which has {stored!r}.",
-                "Leave it out: rows that are in the table already were written with the table's.",
+                "Leave it out: the rows in the table were written with the table's own.",
             )  # fmt: skip

@@ -31,10 +31,10 @@ from hoodoo.timeline.timeline import FOLDER, Timeline
 
 
 class Table(Shown):
-    """A Hudi table. Made by :func:`create` or :func:`open`; cheap to make, safe to throw away.
+    """A Hudi table, returned by ``create`` or ``open``.
 
-    Every call looks at the table as it is then: two objects of one table see each other's commits. What it can
-    do is written as functions over its :class:`~hoodoo.table.handle.TableHandle`, a module for each kind.
+    Every call reads the present state of the table: two objects for one table see each other's commits. The methods
+    are functions over the table's ``TableHandle``, one module for each kind.
     """
 
     def __init__(
@@ -87,17 +87,17 @@ class Table(Shown):
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
+        """The table's own columns at this time, without the ``_hoodie_*`` columns."""
         return self._handle.schema
 
     @property
     def handle(self) -> TableHandle:
-        """What actions, reports and engines work with: see docs/plugins/guide.md."""
+        """The object that actions, reports and engines work with: see docs/plugins/guide.md."""
         return self._handle
 
     def timeline(self) -> Timeline:
-        """The active timeline, now. A commit that was decided, and whose writer died before it could
-        be seen, is shown."""
+        """The active timeline at this time. It includes commits that are decided but not visible yet because their
+        writer died."""
         return self._handle.timeline()
 
     # Reading: hoodoo.table.reads
@@ -186,14 +186,14 @@ def create(
 ) -> Table:
     """Create a table and return it.
 
-    ``schema`` is a pyarrow.Schema or a Spark StructType. ``key_generator``, ``index`` and ``merger``
-    are names, Java class aliases or objects. ``table_type`` is COPY_ON_WRITE where nothing is said, or
-    MERGE_ON_READ; ``table_version`` 9, or 6. ``options`` takes any ``hoodie.*`` key; those that decide bytes
-    on disk are stored as properties of the table. What arguments say, Hudi's own options may say as well or
-    instead, as ``df.write.format("hudi").options(...)`` has them.
+    ``schema`` is a pyarrow.Schema or a Spark StructType. ``key_generator``, ``index`` and ``merger`` are names, Java
+    class names or objects. ``table_type`` is COPY_ON_WRITE (the default) or MERGE_ON_READ; ``table_version`` is 9
+    (the default) or 6. ``options`` accepts any ``hoodie.*`` key; options that decide bytes on disk are stored as
+    properties of the table. Instead of arguments, you may use Hudi's own options, as in
+    ``df.write.format("hudi").options(...)``.
 
-    Raises OptionConflictError where two of them differ, TableExistsError, ConfigError, MissingColumnError,
-    SchemaError, UnsupportedTableError or PluginError; nothing has been written then.
+    Raises OptionConflictError if an argument and an option differ, TableExistsError, ConfigError, MissingColumnError,
+    SchemaError, UnsupportedTableError or PluginError. Nothing has been written then.
     """
     given = tables.check_options(options, None)
     wanted = NewTable(
@@ -225,7 +225,7 @@ def create(
         if found is None or not found.is_file:
             raise
         raise ConfigError(
-            f"path {path}", "is a file, and a table is a directory.", "Choose another path."
+            f"path {path}", "is a file, but a table is a directory.", "Choose another path."
         ) from error
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
@@ -246,10 +246,9 @@ def open(
 ) -> Table:
     """Open a table.
 
-    ``key_generator``, ``index`` and ``merger`` take objects for tables that were created with an
-    unpackaged one. ``options`` takes any ``hoodie.*`` key; the storage gets them, too. Raises
-    NotATableError, UnsupportedTableError, CorruptTableError, ConfigError, UnknownOptionError or
-    OptionConflictError.
+    ``options`` accepts any ``hoodie.*`` key and the options of the storage. If the table was created with an object
+    as its ``key_generator``, ``index`` or ``merger``, pass the object again. Raises NotATableError,
+    UnsupportedTableError, CorruptTableError, ConfigError, UnknownOptionError or OptionConflictError.
     """
     tables.check_engine(engine)
     typed = tables.typed_options(options)
@@ -300,7 +299,7 @@ def _new_config(wanted: NewTable) -> TableConfig:
                 f"Repair the distribution {plugin.distribution}.",
             )  # fmt: skip
     raise PluginError(
-        f"table {wanted.path}", "no installed plugin says what a new table is.", "pip install hoodoo-standard."
+        f"table {wanted.path}", "no installed plugin can create tables.", "pip install hoodoo-standard."
     )  # fmt: skip
 
 

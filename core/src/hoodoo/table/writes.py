@@ -28,10 +28,10 @@ def upsert(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Update rows whose key the table has, insert the others. See docs/writing.md for all.
+    """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
 
-    A ``batch`` (here and in the other writes) that is in the table already, or older than the newest of
-    its stream there, is not written: the commit then has an empty instant. See docs/streaming.md.
+    ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
+    stream, is already in the table, nothing is written, and the commit has an empty instant. See docs/streaming.md.
     """
     return write(table, operation.UPSERT, data, engine, batch)
 
@@ -43,8 +43,8 @@ def insert(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Add rows; small files are filled first. Stored keys are looked at only under
-    ``hoodie.datasource.insert.dup.policy`` = ``drop`` or ``fail``."""
+    """Add rows; small files are filled first. Stored keys are compared only if
+    ``hoodie.datasource.insert.dup.policy`` is ``drop`` or ``fail``."""
     policy = options.duplicates(table.options)
     kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
     return write(table, kind, data, engine, batch)
@@ -57,7 +57,7 @@ def append(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Add rows in new files, without an exchange and without looking at stored keys."""
+    """Add rows in new files, without an exchange and without a comparison with stored keys."""
     return write(table, _combined(table, operation.APPEND), data, engine, batch)
 
 
@@ -68,7 +68,7 @@ def bulk_insert(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Load rows in new files as they come: the fastest way in, for first loads."""
+    """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
     return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch)
 
 
@@ -80,14 +80,14 @@ def delete(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Delete by key. ``data`` has the key columns, or whole rows; without the partition columns
-    a key is deleted wherever it lies. A list of keys will do where the key is one column.
+    """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition columns, a key is
+    deleted in every partition path. If the key is one column, a list of keys is enough.
 
-    Or delete the rows that ``where`` is true of: a pyarrow expression, SQL as text, or a Column of Spark."""
+    Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark Column."""
     if (data is None) == (where is None) or isinstance(data, (str, pc.Expression)):
         raise CallError(
-            "table.delete", "needs keys, or a condition, and takes one of the two.",
-            "Say which rows: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
+            "table.delete", "needs keys or a condition, and not both.",
+            "Say which rows to delete: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
         )  # fmt: skip
     if where is not None:
         action = in_role("action", "deletes_where")
@@ -104,7 +104,7 @@ def insert_overwrite(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Replace the partition paths that occur in ``data`` by its rows."""
+    """Replace the partition paths that occur in ``data`` with its rows."""
     return write(table, operation.INSERT_OVERWRITE, data, engine, batch)
 
 
@@ -115,7 +115,7 @@ def insert_overwrite_table(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Replace all rows of the table by those of ``data``."""
+    """Replace all rows of the table with the rows of ``data``."""
     return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch)
 
 

@@ -11,7 +11,7 @@ from hoodoo.errors import ConfigError
 class Batch:
     """Batch ``number`` of the stream ``identifier``; numbers of a stream only grow.
 
-    ``query`` tells streams of one identifier apart whose numbers begin anew (Spark: the id of a query,
+    ``query`` tells streams of one identifier apart whose numbers begin again (Spark: the id of a query,
     which lives in its checkpoint); empty where there is no such thing. Raises ConfigError without an
     identifier, or for a number below 0.
     """
@@ -25,5 +25,5 @@ class Batch:
             raise ConfigError(
                 f"batch {self.number} of stream {self.identifier!r}",
                 "has no identifier, or a number below 0",
-                "give the stream a name of its own, and count its batches from 0.",
+                "give each stream its own name, and count its batches from 0.",
             )

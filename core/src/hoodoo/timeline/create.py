@@ -35,7 +35,7 @@ def init_table(storage: Storage, config: TableConfig, now: datetime | None = Non
     if storage.head(properties.PATH) or storage.head(properties.BACKUP):
         raise TableExistsError(
             storage.root,
-            "there is a table already.",
+            "a table already exists here.",
             "Use hoodoo.open(...), or choose another path.",
         )
     for layout in LAYOUTS.values():
@@ -43,7 +43,7 @@ def init_table(storage: Storage, config: TableConfig, now: datetime | None = Non
             if not entry.is_dir and layout.parse_instant(entry.name):
                 raise CorruptTableError(
                     f"{storage.root}/{entry.path}",
-                    "the timeline of a table is here, but its hoodie.properties is not.",
+                    "there is the timeline of a table, but no hoodie.properties.",
                     "Restore hoodie.properties, or delete the whole directory first.",
                 )
     for path in layout_of(filled).first_files(filled):

@@ -17,7 +17,7 @@ _ISO = re.compile(
 )
 _FIX = (
     "Give an instant (17 digits, yyyyMMddHHmmssSSS), a datetime with tzinfo, "
-    "or ISO 8601 with a zone such as 2024-04-18T22:35:50Z."
+    "or ISO 8601 with a time zone such as 2024-04-18T22:35:50Z."
 )
 
 
@@ -54,8 +54,8 @@ def next_instant(now: datetime, after: str | None, zone: str = "UTC") -> str:
     except (ConfigError, OverflowError) as error:
         raise CorruptTableError(
             f"instant {after}",
-            "the newest instant of the table is not a date, so none can follow it.",
-            "Repair the timeline: some writer has put a file there that is not an instant.",
+            "the newest instant of the table is not a date, so no later instant can be made.",
+            "Repair the timeline: delete the file that is not an instant.",
         ) from error
 
 
@@ -69,7 +69,7 @@ def parse_point(value: str | datetime, zone: str = "UTC") -> str:
         if value.tzinfo is None or value.utcoffset() is None:
             raise ConfigError(
                 f"datetime {value!r}",
-                "a point in time needs a zone.",
+                "a point in time needs a time zone.",
                 "Use datetime(..., tzinfo=timezone.utc).",
             )
         return from_datetime(value, zone)
@@ -82,7 +82,7 @@ def parse_point(value: str | datetime, zone: str = "UTC") -> str:
     elif match := _ISO.fullmatch(text):
         day, clock, fraction, offset = match.groups()
         if offset is None:
-            raise ConfigError(f"point in time {value!r}", "the zone is missing.", _FIX)
+            raise ConfigError(f"point in time {value!r}", "the time zone is missing.", _FIX)
         if offset in "Zz":
             offset = "+00:00"
         elif ":" not in offset:
@@ -94,7 +94,7 @@ def parse_point(value: str | datetime, zone: str = "UTC") -> str:
             return from_datetime(datetime.fromisoformat(f"{day}T{clock}.{micros}{offset}"), zone)
         except (ValueError, OverflowError) as error:
             raise ConfigError(f"point in time {value!r}", f"not a date: {error}.", _FIX) from error
-    raise ConfigError(f"point in time {value!r}", "neither an instant nor a date.", _FIX)
+    raise ConfigError(f"point in time {value!r}", "it is neither an instant nor a date.", _FIX)
 
 
 def _naive(instant: str) -> datetime:

@@ -84,24 +84,27 @@ def decided(
     timeline: Timeline,
     make: Callable[[Timeline], Decision],
     ahead: Callable[[], object] = lambda: None,
+    known: bool = False,
 ) -> tuple[Decision, Mark | None]:
     """:func:`decide`, with what says on the ledger that the decision is carried out, for the caller to call, beside
     other operations; None where its file is not known to be there. ``ahead`` is called with the look at the timeline
-    that ``make`` is asked about, where looks go side by side; it does not raise."""
+    that ``make`` is asked about, where looks go side by side; it does not raise. ``known``: ``timeline`` was made after
+    the decision that it tells of. Across a network it is decided upon first, without another look: that is as if
+    this process had slept since, and the next number is taken if anything was decided meanwhile."""
     if not isinstance(storage, GuardedStorage):
-        return _decide(storage, timeline, make, ahead)
+        return _decide(storage, timeline, make, ahead, known)
 
     def guarded(fresh: Timeline) -> Decision:
         # Looked at after the numbers: who takes the lock over takes a number, too.
         if not held.is_held():
             raise CommitConflictError(
-                f"{storage.root}: the table's lock", "was taken over by another writer.",
+                f"{storage.root}: the table's lock", "is now held by another writer.",
                 "Try again.",
             )  # fmt: skip
         return make(fresh)
 
-    with _locked(storage, timeline) as held:
-        return _decide(storage.inner, timeline, guarded, ahead)
+    with _locked(storage, timeline) as held:  # others who take it may take no number
+        return _decide(storage.inner, timeline, guarded, ahead, known=False)
 
 
 def locked(storage: Storage, timeline: Timeline) -> AbstractContextManager[Held | None]:
@@ -115,8 +118,8 @@ def _locked(storage: GuardedStorage, timeline: Timeline) -> Iterator[Held]:
     held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
     if held is None:
         raise CommitConflictError(
-            f"{storage.root}: the table's lock", f"could not be had within {storage.wait:g} seconds.",
-            "Try again; if its holder is gone, look at docs/many-writers.md.",
+            f"{storage.root}: the table's lock", f"could not be acquired within {storage.wait:g} seconds.",
+            "Try again; if the process that holds it has ended, see docs/many-writers.md.",
         )  # fmt: skip
     try:
         if held.from_dead:
@@ -142,10 +145,12 @@ def _decide(
     timeline: Timeline,
     make: Callable[[Timeline], Decision],
     ahead: Callable[[], object],
+    known: bool,
 ) -> tuple[Decision, Mark | None]:
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         if at_once(storage) > 1 and timeline.decided is not None:
-            last, fresh = _side_by_side(storage, timeline, ahead)
+            upon = (timeline.decided, timeline) if known and not attempt else None
+            last, fresh = upon or _side_by_side(storage, timeline, ahead)
         else:
             last, fresh = settle(storage, timeline.config), reload(storage, timeline)
         decision = make(evolve(fresh, decided=last))
@@ -257,7 +262,7 @@ def _stands(storage: Storage, ours: int, token: str) -> _Taken | None:
     # A mark goes after its number: without ours, a number that is there was never carried out.
     if storage.head(_path(ours)) is None:
         raise StorageUnknownError(
-            f"{storage.root}/{_path(ours)}", "went with the old numbers before it was looked at.",
+            f"{storage.root}/{_path(ours)}", "was deleted with the old numbers before it was read.",
             "Look at the timeline.",
         )  # fmt: skip
     storage.delete(_path(ours))
@@ -304,14 +309,14 @@ def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
     """Say that ``number`` is carried out, and take away what was old when it was taken."""
     past = [old for old in taken.numbers if old <= number - KEPT]
     marks = sorted(taken.done.difference(taken.numbers))
+    gone = [*map(_path, past), *map(_done, marks)]
     if (
         at_once(storage) < 2
     ):  # a mark goes after its number: across a network with the next decision
-        marks += past
-    gone = [_path(old) for old in past], [_done(old) for old in marks]
+        gone += map(_done, past)
     with suppress(StorageError):  # the next one finds the file and says so then
         mark = partial(storage.put, _done(number), token.encode())
-        together(storage, mark, *(partial(discard, storage, paths) for paths in gone))
+        together(storage, mark, partial(discard, storage, gone))
 
 
 def _put_decided(storage: Storage, decision: Decision) -> bool:
@@ -365,7 +370,7 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
         return str(told["token"]), Decision(str(told["path"]), content, needs, tuple(before))
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptTableError(
-            f"{storage.root}/{_path(number)}", "it holds no decision about the table",
+            f"{storage.root}/{_path(number)}", "it does not contain a decision about the table",
             "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, its "
             "instant is pending, and the next write undoes it.",
         ) from error  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the names in the directory of a timeline show. Pure, and made anew for what is new alone.
+"""What the names in the directory of a timeline show. Pure, and rebuilt for what is new only.
 
 A process remembers the newest listings of the timelines that it has seen: who opens a table again parses what has come
 since. A listing says the same whoever reads it, so nothing has to be asked to go by it.

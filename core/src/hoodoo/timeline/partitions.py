@@ -43,5 +43,5 @@ def parse(data: bytes, name: str = FILE_NAME) -> PartitionMetadata:
         raise CorruptTableError(
             name,
             "needs commitTime and an integer partitionDepth.",
-            "Delete the file: the next write to the partition makes a new one.",
+            "Delete this file: the next write to the partition makes a new one.",
         ) from error

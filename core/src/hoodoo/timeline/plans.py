@@ -64,8 +64,8 @@ def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> Plan:
         found = timeline.contents(storage, requested)
     except FileNotFoundError as error:
         raise CorruptTableError(
-            where, f"the plan of a {instant.action} is not there.",
-            f"Delete the other files of this instant: a {instant.action} can always be planned anew.",
+            where, f"the plan of a {instant.action} is missing.",
+            f"Delete the other files of this instant: a {instant.action} can always be planned again.",
         ) from error  # fmt: skip
     extra = texts(found.get("extraMetadata"))
     strategy = extra.pop(STRATEGY, "")
@@ -201,8 +201,8 @@ def _files(
         found = parse_path(path_of(partition, str(path).rpartition("/")[2]))
         if found is None:
             raise CorruptTableError(
-                where, f"the plan of a {service} names {path}, which is no file of a table.",
-                f"Give it up (table.rollback): a {service} can always be planned anew.",
+                where, f"the plan of a {service} names {path}, which is not a file of a table.",
+                f"Cancel it (table.rollback): a {service} can always be planned again.",
             )  # fmt: skip
         yield found
 

@@ -68,18 +68,18 @@ def load(storage: Storage) -> TableConfig:
             raise NotATableError(
                 storage.root,
                 "there is no .hoodie directory.",
-                "Check the path, or make a table there with hoodoo.create(...).",
+                "Check the path, or create a table there with hoodoo.create(...).",
             )
     else:
         if main is None and backup is None:
             raise NotATableError(
                 storage.root,
                 "there is a .hoodie directory, but no hoodie.properties in it.",
-                "Check the path, or make a table there with hoodoo.create(...).",
+                "Check the path, or create a table there with hoodoo.create(...).",
             )
         raise CorruptTableError(
             f"{storage.root}/{PATH}",
-            f"cut short, or its {CHECKSUM} is not that of the table name; no good backup either.",
+            f"the file is truncated, or its {CHECKSUM} is wrong, and there is no valid backup.",
             "Restore the file from a copy, or correct the checksum.",
         )
     config = TableConfig(main.values)
@@ -102,7 +102,7 @@ def check_supported(config: TableConfig, where: str) -> None:
     if layout != known.layout:
         raise UnsupportedTableError(
             where,
-            f"table version {version} goes with timeline layout {known.layout}, not {layout}.",
+            f"table version {version} needs timeline layout {known.layout}, not {layout}.",
             f"Finish the interrupted upgrade with Hudi, or correct {_LAYOUT}.",
         )
 
@@ -126,7 +126,7 @@ def create(storage: Storage, config: TableConfig, now: datetime | None = None) -
             raise
     raise TableExistsError(
         storage.root,
-        "there is a table already.",
+        "a table already exists here.",
         "Use hoodoo.open(...), or choose another path.",
     )
 
@@ -201,7 +201,7 @@ def recover(storage: Storage) -> bool:
         if not backup.good:
             raise CorruptTableError(
                 f"{storage.root}/{BACKUP}",
-                "neither hoodie.properties nor its backup is whole.",
+                "both hoodie.properties and its backup are damaged.",
                 "Restore hoodie.properties from a copy and delete the backup.",
             )
         _remove(storage)

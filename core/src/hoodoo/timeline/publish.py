@@ -29,7 +29,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, decide, decided, locked
+from hoodoo.timeline.ledger import Decision, decided, locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -84,13 +84,17 @@ def request(
     now: datetime | None = None,
     check: Check | None = None,
     named: Callable[[str], bool] | None = None,
+    known: bool = False,
+    begin: bool = False,
+    saw: Callable[[Timeline], None] = lambda timeline: None,
 ) -> Instant:
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
     ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
     others have to heed while it is pending (:class:`~hoodoo.model.action.Action`) is a decision of the ledger. ``check`` sees
     the timeline right before it, that of another action right after its request, and may refuse by raising. ``named`` is told each instant that is tried,
-    before it is on the timeline; False: take another one. Raises
+    before it is on the timeline; False: take another one. ``known``, of a decision, as for :func:`~hoodoo.timeline.ledger.decided`;
+    ``begin``: what was decided is inflight at once. ``saw`` is called with the timeline that has the instant. Raises
     :class:`~hoodoo.errors.CommitConflictError` when every attempt was lost.
     """
     seen = timeline
@@ -100,7 +104,10 @@ def request(
         for _ in range(random.randrange(2 ** min(attempt, 8))):
             after = next_instant(_at(now), after, timeline.config.timezone)
         if named_action(action).is_heeded:
-            instant = _decide_request(storage, timeline, action, plan, after, now, check, named)
+            at_first = known and not attempt
+            instant, seen = _decide_request(
+                storage, timeline, action, plan, after, now, check, named, at_first, begin
+            )
             ours = True
         else:
             requested = _alone(
@@ -108,7 +115,7 @@ def request(
             )
             instant = Instant(requested, action, State.REQUESTED)
             ours = _put_requested(storage, timeline, instant, plan)
-        seen = reload(storage, timeline)
+            seen = reload(storage, timeline)
         if ours and not _rivals(seen, instant):
             if check is not None and not named_action(action).is_heeded:
                 try:
@@ -116,9 +123,10 @@ def request(
                 except CommitConflictError:
                     storage.delete(timeline.path(instant))
                     raise
+            saw(seen)
             return instant
         if ours:
-            storage.delete(timeline.path(instant))
+            withdraw(storage, timeline, instant)
         log.debug(
             "instant_race_lost", instant=instant.requested, action=action, attempt=attempt + 1
         )
@@ -148,7 +156,9 @@ def request_later(
     def confirm() -> None:
         if rivals := _rivals(reload(storage, timeline), instant):
             raise CommitConflictError(
-                f"instant {instant.requested}", f"{rivals[0]} came at the same time.", "Repeat it."
+                f"instant {instant.requested}",
+                f"{rivals[0]} started at the same time.",
+                "Repeat it.",
             )
 
     return instant, confirm
@@ -194,10 +204,15 @@ def _decide_request(
     now: datetime | None,
     check: Check | None,
     named: Callable[[str], bool] | None,
-) -> Instant:
+    known: bool,
+    begin: bool,
+) -> tuple[Instant, Timeline]:
+    """The instant, and the timeline that has it."""
     made: list[Instant] = []
+    last: list[int] = []
 
     def make(fresh: Timeline) -> Decision:
+        last[:] = [fresh.decided or 0]
         if check is not None:
             check(fresh)
         newest = max(filter(None, (fresh.last_instant_time(), after)), key=order_key, default=None)
@@ -205,14 +220,16 @@ def _decide_request(
         made.append(Instant(requested, action, State.REQUESTED))
         return Decision(fresh.path(made[-1]), plan)
 
-    _decision, done = decide(storage, timeline, make)
-    if not done:
+    _decision, mark = decided(storage, timeline, make, known=known)
+    if mark is None:
         raise CommitUnknownError(
             f"{storage.root}: {action} {made[-1].requested}",
-            "it is unknown whether it was announced: the store failed.",
-            "Open the table again: what is pending is taken up or undone by the next write.",
+            "it is not known whether it was started: the store failed.",
+            "Open the table again: the next write finishes or undoes pending instants.",
         )
-    return made[-1]
+    go_on = (partial(inflight, storage, timeline, made[-1]),) if begin else ()
+    _none, seen, *begun = together(storage, mark, partial(reload, storage, timeline), *go_on)
+    return (*begun, made[-1])[0], evolve(seen, decided=last[0] + 1)
 
 
 def inflight(
@@ -247,13 +264,14 @@ def complete(
     beside: CoupledCommit | None = None,
     ahead: Callable[[], object] = lambda: None,
     marks: bool = True,
+    known: bool = False,
 ) -> Outcome:
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
     completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
     and may refuse by raising: nothing is published then, and nothing comes between. ``beside`` is decided
-    with it. ``ahead`` as for :func:`~hoodoo.timeline.ledger.decided`; ``marks``: what is carried out is marked so at once;
+    with it. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`; ``marks``: what is carried out is marked so at once;
     else the outcome's ``mark`` is the caller's to call. CONFLICTED: it is
     not published, and somebody else has removed or finished it. Raises
     :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
@@ -294,9 +312,10 @@ def complete(
             fresh.path(done), made[-1][1], held, () if beside is None else beside.files(done)
         )
 
+    seen = timeline.followed_by(*_held(instant)) if known else timeline
     try:
         decision, mark = decided(
-            storage, timeline, make, lambda: together(storage, ahead, look_ahead)
+            storage, seen, make, lambda: together(storage, ahead, look_ahead), known
         )
     except _Settled as end:
         return end.outcome
@@ -304,7 +323,7 @@ def complete(
         log.warning("publish_unknown", instant=instant.requested, error=str(error))
         if made:
             return _look_again(storage, timeline, instant, made[-1][1])
-        return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
+        return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if mark is not None:
         if not marks:
             seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
@@ -317,7 +336,7 @@ def complete(
     return Outcome(
         Result.UNKNOWN,
         instant,
-        "it was decided, but the store failed then; the next write shows it",
+        "it was decided, but then the store failed; the next write publishes it",
     )
 
 
@@ -330,19 +349,19 @@ def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
 def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
     """CommitUnknownError about ``what`` if its end is not known."""
     if outcome.result is Result.UNKNOWN:
-        raise CommitUnknownError(what, f"its end is unknown: {outcome.reason}.", fix)
+        raise CommitUnknownError(what, f"its outcome is unknown: {outcome.reason}.", fix)
 
 
 def _refuse_unkept(seen: Timeline, fresh: Timeline, instant: Instant) -> None:
-    """CommitConflictError where a partition of the metadata table was made, or began to be made anew, since the
+    """CommitConflictError where a partition of the metadata table was made, or began to be rebuilt, since the
     timeline ``seen``: whoever decides from then on has to keep it, and what it was begun with may be gone."""
     known = {(i.requested, i.is_completed) for i in seen.instants if i.action == INDEXING}
     for other in fresh.instants:
         if other.action == INDEXING and (other.requested, other.is_completed) not in known:
             raise CommitConflictError(
                 f"instant {instant.requested}",
-                f"the metadata table gets partitions meanwhile, by indexing {other.requested}.",
-                "Repeat it: it keeps them then.",
+                f"indexing {other.requested} is adding partitions to the metadata table at the same time.",
+                "Repeat the write: then it updates these partitions too.",
             )
 
 
@@ -360,7 +379,7 @@ def _look_again(storage: Storage, timeline: Timeline, instant: Instant, content:
         known = _completed(reload(storage, timeline), instant)
         if known is not None:
             return _compare(storage, timeline, known, instant, content)
-    return Outcome(Result.UNKNOWN, instant, "the store did not say, and the file is not there")
+    return Outcome(Result.UNKNOWN, instant, "the store gave no clear answer, and there is no file")
 
 
 def _compare(
@@ -374,9 +393,11 @@ def _compare(
     try:
         found = _get(storage, timeline.path(done))
     except StorageError as error:
-        return Outcome(Result.UNKNOWN, instant, f"the store did not say ({error})")
+        return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if found is None:
-        return Outcome(Result.UNKNOWN, instant, "the store did not say, and the file is not there")
+        return Outcome(
+            Result.UNKNOWN, instant, "the store gave no clear answer, and there is no file"
+        )
     if found == content:
         return Outcome(Result.COMMITTED, done)
     return Outcome(Result.CONFLICTED, instant, "another writer completed the instant")
@@ -400,7 +421,7 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
     """Why ``instant`` may not be completed any more; empty if it may."""
     for step in _held(instant):
         if not fresh.has_file(step):
-            return f"{fresh.path(step)} is gone: another writer rolled it back"
+            return f"{fresh.path(step)} does not exist any more: another writer rolled it back"
     # Indexing is of the table as it is when it completes, whatever its own time.
     others = () if instant.action == INDEXING else fresh.others()
     for other in others:

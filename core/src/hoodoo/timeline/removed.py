@@ -18,7 +18,7 @@ from hoodoo.timeline.timeline import Timeline
 Removed = tuple[str, str]  # partition path, name of a file; or "" for all files of the partition
 # In the extra metadata, ours: the first instant whose rows can still be read as of then.
 READABLE = "hoodoo.clean.readable.from"
-_FIX = "Delete this clean's requested and inflight file: a clean can always be planned anew."
+_FIX = "Delete this clean's requested and inflight file: a clean can always be planned again."
 
 
 def removed_by(said: Mapping[str, Any]) -> set[Removed]:
@@ -59,7 +59,7 @@ def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
         below = path_of(partition.strip("/"), _name(path))
         if parse_path(below) is None or ".." in below.split("/"):
             raise CorruptTableError(
-                where, f"the plan of a clean names {path}, which is no file of a table.", _FIX
+                where, f"the plan of a clean names {path}, which is not a file of a table.", _FIX
             )
         found.append(below)
     return tuple(dict.fromkeys(found))
@@ -67,14 +67,19 @@ def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 def last_clean(storage: Storage, timeline: Timeline) -> tuple[Instant, Mapping[str, Any]] | None:
     """The newest completed clean of the active timeline, and what it says; one with an empty file counts as none."""
-    done = [i for i in timeline.others() if i.is_completed and i.traits.deletes]
-    if not done:
+    done = newest(timeline)
+    if done is None:
         return None
     try:
-        found = timeline.contents(storage, done[-1])
+        found = timeline.contents(storage, done)
     except FileNotFoundError:  # archived meanwhile
         return None
-    return (done[-1], found) if found else None
+    return (done, found) if found else None
+
+
+def newest(timeline: Timeline) -> Instant | None:
+    done = [i for i in timeline.others() if i.is_completed and i.traits.deletes]
+    return done[-1] if done else None
 
 
 def _planned(said: Mapping[str, Any], bootstrap: bool = False) -> Iterator[Removed]:

@@ -1,7 +1,7 @@
 """Replacecommits: which file groups each took out of the table. A process reads each of many once.
 
 A completed file never changes. One of the same name, size, time and tag as one that was read is that one, also for who
-opens the table anew; a store that says neither times nor tags is read again.
+opens the table again; a store that says neither times nor tags is read again.
 """
 
 from __future__ import annotations

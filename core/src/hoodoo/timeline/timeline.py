@@ -141,9 +141,9 @@ class Timeline(Shown):
         mine, others = self._selected.writes, other._selected.writes
         return mine is others or mine.items() >= others.items()
 
-    def followed_by(self, completed: Instant) -> Timeline:
-        """The timeline when ``completed``, which is pending here, is there and nothing else has come."""
-        return self.refreshed((*self._listed.names, self.layout.file_name(completed)))
+    def followed_by(self, *own: Instant) -> Timeline:
+        """The timeline when the files of ``own`` are there and nothing else has come."""
+        return self.refreshed((*self._listed.names, *map(self.layout.file_name, own)))
 
     def undone_since(self, before: Timeline) -> tuple[Instant, ...]:
         """Completed writes of the older look ``before`` that are neither here nor archived."""
@@ -265,7 +265,7 @@ def load(storage: Storage, config: TableConfig) -> Timeline:
     if not names and config.timeline_path not in _USUAL and not storage.list(config.timeline_path):
         raise CorruptTableError(
             f"{storage.root}/.hoodie/hoodie.properties",
-            f"it says that the timeline is in {config.timeline_path}, and nothing is there.",
+            f"its properties say that the timeline is in {config.timeline_path}, but this directory does not exist.",
             "Correct hoodie.timeline.path; the usual value is timeline.",
         )
     known = remembered(storage.root, config.timeline_path)

@@ -173,7 +173,7 @@ def _named_in_commit(storage: Storage, timeline: Timeline, *rivals: BaseFile) ->
     raise CorruptTableError(
         f"{storage.root}: file group {rivals[0].file_id}",
         f"two base files of instant {rivals[0].instant}: {', '.join(b.name for b in rivals)}.",
-        "Delete the one that the commit does not name.",
+        "Delete the file that the commit does not name.",
     )
 
 

@@ -80,12 +80,13 @@ class CommitCheck:
                 raise self._conflict(other, reason)
             self._same_schema(other, metadata)
             self._unique_keys(other, metadata)
+            self._hidden_inserts(other, metadata)
             self._known.add(other.requested)
         if self.batch is not None and batches.applied(storage, fresh).has(self.batch):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
-                f"batch {self.batch.number} of stream {self.batch.identifier} came in by another writer.",
-                "Nothing: the batch is in the table.",
+                f"batch {self.batch.number} of stream {self.batch.identifier} was written by another writer.",
+                "Nothing to do: the batch is in the table.",
             )
         if self.target.logs is not None:
             refuse_under_compaction(
@@ -105,7 +106,7 @@ class CommitCheck:
             raise self._undone(undone[0])
         if publish.undoing(self.target.storage, fresh):
             raise CommitConflictError(
-                f"instant {self.instant.requested}", "what this write had read is being undone.",
+                f"instant {self.instant.requested}", "a rollback is undoing what this write has read.",
                 "Repeat the write when the rollback has ended.",
             )  # fmt: skip
 
@@ -148,7 +149,7 @@ class CommitCheck:
         left = {g for g in missed.keys() - self._made if paths is None or g[0] in paths}
         left -= {(s.partition_path, s.file_id) for s in self.target.slices} if left else left
         if left:
-            reason = f"what file group {min(left)[1]} was before it was gone by then"
+            reason = f"the earlier state of file group {min(left)[1]} does not exist any more"
             raise self._conflict(missed[min(left)], reason)
 
     def _same_index(self) -> None:
@@ -160,7 +161,7 @@ class CommitCheck:
         if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
             raise CommitConflictError(
                 f"instant {self.instant.requested}", "the table has another index since this write began.",
-                "Repeat the write: it goes by the new one then.",
+                "Repeat the write: then it uses the new one.",
             )  # fmt: skip
 
     def _same_participants(self, then: TableConfig, now: TableConfig) -> None:
@@ -171,7 +172,7 @@ class CommitCheck:
                 if not new <= old | {""}:
                     raise CommitConflictError(
                         f"instant {self.instant.requested}", f"the table has another {name} since this write began.",
-                        "Repeat the write: it keeps to it then.",
+                        "Repeat the write: then it uses the new one.",
                     )  # fmt: skip
 
     def _same_plans(self, fresh: Timeline) -> None:
@@ -182,14 +183,16 @@ class CommitCheck:
         touched |= self.metadata.replaced_groups
         for plan in pending_clusterings(storage, fresh):
             if plan.instant.requested not in known and plan.file_groups & touched:
-                raise self._conflict(plan.instant, "it clusters what this write changes")
+                raise self._conflict(plan.instant, "it clusters rows that this write changes")
 
     def _read_rows(self, theirs: Change) -> str | None:
         """A service changes no row; all else that others did to rows which this write goes by is in its way."""
         group = _grouping(self.target) if self.read and not theirs.is_service else None
         changed = group and {group(*read) for read in self.read} & theirs.touched
         return (
-            f"it changed file group {min(changed)[1]}, whose rows it goes by" if changed else None
+            f"it changed file group {min(changed)[1]}, whose rows this write used"
+            if changed
+            else None
         )
 
     def _same_schema(self, other: Instant, metadata: CommitMetadata) -> None:
@@ -200,7 +203,7 @@ class CommitCheck:
             raise self._conflict(other, "it changed the schema of the table")
         if len(outgrown(self.target.schema, self.schema)):
             raise self._conflict(
-                other, "it may have integers that would lose digits as the type they get"
+                other, "it may have written integers that would lose digits in the new type"
             )
         # Of schemas that of the newest request stands, whoever completes last.
         if self.schema != self.target.schema and order_key(other.requested) > order_key(
@@ -221,18 +224,29 @@ class CommitCheck:
             if mine[group] or theirs[group]:
                 raise self._conflict(
                     other,
-                    f"one of the two deleted rows of file group {group[1]}, which both changed",
+                    f"one of the two deleted rows of file group {group[1]}, which both writes changed",
                 )
         key = shared_key(self.target, self.instant, self.metadata.stats, other, metadata.stats)
         if key is not None:
             raise self._conflict(
-                other, f"it inserted record key {key!r}, which this write has, too"
+                other, f"it inserted record key {key!r}, which this write inserts too"
             )
+
+    def _hidden_inserts(self, other: Instant, metadata: CommitMetadata) -> None:
+        """Who is told of inserted and deleted keys goes by the order of the requests, where files do not: a key that
+        this write has put in would be gone there if a later request, which has completed before, took it out."""
+        earlier = order_key(other.requested) < order_key(self.instant.requested)
+        keyed = self.target.joined is not None and self.target.joined.keys
+        if earlier or not keyed or not metadata.operation.can_change_schema:
+            return
+        takes = metadata.replaced_groups or any(s.num_deletes for s in metadata.stats)
+        if takes and any(s.num_inserts for s in self.metadata.stats):
+            raise self._conflict(other, "it deleted keys that this write may have inserted again")
 
     def _undone(self, seen: Instant) -> CommitConflictError:
         return CommitConflictError(
             f"instant {self.instant.requested}",
-            f"{seen}, which this write had read, was undone meanwhile.",
+            f"{seen}, which this write had read, was rolled back in the meantime.",
             "Repeat the write.",
         )
 

@@ -31,12 +31,12 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
         if t.is_floating(found.type) or t.is_timestamp(found.type):
             return pa.table({column.name: found})
         if t.is_integer(column.type) and not (t.is_integer(found.type) or t.is_null(found.type)):
-            raise pa.ArrowTypeError(f"they are of {found.type}")
+            raise pa.ArrowTypeError(f"their type is {found.type}")
         return pa.table({column.name: pa.array(keys, column.type)})
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise SchemaError(
             f"column {column.name}",
-            f"the table's type is {column.type}, and the keys don't fit it ({error}).",
+            f"the table's type is {column.type}, and the keys do not fit it ({error}).",
             "Give values of that type.",
         ) from error
 

@@ -90,6 +90,11 @@ class Planned:
     # Whether rows are left in a partition path that is not that of their columns.
     misplaced: bool = False
 
+    @property
+    def groups(self) -> frozenset[Group]:
+        """The file groups that it writes to."""
+        return frozenset((slot.partition_path, slot.file_id) for slot in self.slots)
+
 
 def prepare(
     target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspace, instant: str
@@ -217,7 +222,10 @@ def write(
         door = TaskFence(instant.requested, prefix, target.config)
         door.open(target.storage)
         pending = Pending.of(target.timeline, instant, door)
-        step: Any = WriteNewFiles(stored, target.storage, target.file_format, pending)
+        step: Any = WriteNewFiles(
+            stored, target.storage, target.file_format, pending, target.memory,
+            WriteNewFiles.packing(prepared.keyed.schema),
+        )  # fmt: skip
         stats = read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
         door.close(target.storage, (stat.path for stat in stats))
         return WriteResult(stats, direct=True)

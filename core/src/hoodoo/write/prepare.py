@@ -84,10 +84,13 @@ class Conform:
         return self.schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        seen, arriving, known = None, pa.schema([]), frozenset[str]()
         for batch in batches:
-            arriving = arriving_schema(batch.schema, self.schema, self.options)
-            kept = frozenset(arriving.names)
-            own = batch.select([n for n in batch.schema.names if n in kept])
+            if seen is None or not batch.schema.equals(seen, check_metadata=True):
+                seen = batch.schema
+                arriving = arriving_schema(seen, self.schema, self.options)
+                known = frozenset(arriving.names)
+            own = batch.select([name for name in batch.schema.names if name in known])
             yield conform(conform(own, arriving), self.schema)
 
 

@@ -47,7 +47,7 @@ def as_rows(data: Any, schema: pa.Schema) -> Any:
         return data
     for name in columns:
         if not isinstance(name, str):
-            raise DataError(f"column {name!r}", "is no column name.", "Name columns by text.")
+            raise DataError(f"column {name!r}", "is not a column name.", "Name columns by text.")
     arrays = {name: _typed(name, values, schema) for name, values in columns.items()}
     if len({len(array) for array in arrays.values()}) > 1:
         raise DataError(

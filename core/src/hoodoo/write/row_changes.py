@@ -33,5 +33,5 @@ class ChangesRows(ABC):
 
     @abstractmethod
     def changes(self, target: WriteTarget, workspace: Workspace, instant: str) -> RowChanges:
-        """The changes of the table as ``target`` shows it; made anew for each attempt. Where there are no rows,
+        """The changes of the table as ``target`` shows it; rebuilt for each attempt. Where there are no rows,
         nothing is committed."""

@@ -13,6 +13,8 @@ import pyarrow as pa
 from attrs import Factory, evolve, frozen
 
 from hoodoo.actions.life import Life, leftovers, request
+from hoodoo.actions.rollback.files import take_own
+from hoodoo.actions.rollback.run import found_now
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -28,6 +30,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
+from hoodoo.participants.of_table import Participants
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import NOT_THERE
@@ -110,7 +113,7 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     with (
                         _taken_files_conflict(life),
                         life.undone_on_error(partial(_take_back, life)),
-                        beside(target.storage, life.confirm),
+                        beside(target.storage, partial(_confirm, order, life)),
                         looking(target.storage, "plan"),
                     ):
                         prepared = rows.prepared_for(target, life.requested)
@@ -131,7 +134,8 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     return attempts.done(nothing)
                 groups, tasks = len(planned.slots), planned.parts
                 attempts.events.step("planned", file_groups=groups, tasks=tasks)
-                with _taken_files_conflict(life), life.undone_on_error(order.undo):
+                undo = partial(_undo, order, target, planned)
+                with _taken_files_conflict(life), life.undone_on_error(undo):
                     if life.instant.state is State.REQUESTED:
                         _begin(target, life, prepared, planned)
                     written = write(target, prepared, planned, life.instant)
@@ -151,6 +155,24 @@ def run(order: WriteRequest, data: Any) -> Commit:
     raise AssertionError("not reached")
 
 
+def _undo(
+    order: WriteRequest, target: WriteTarget, planned: Planned | None, instant: Instant
+) -> None:
+    """Undo the write, and what another one that took it for dead has not seen, as it came after that one had looked."""
+    storage, timeline = target.storage, target.timeline
+    found = found_now(storage, timeline, instant)
+    is_mine = found is None or not found.is_completed
+    if is_mine and planned is not None and alone(target):
+        take_own(storage, timeline, instant.requested, planned.groups)
+    try:
+        order.undo(instant)
+    except CommitConflictError:
+        if is_mine:
+            participants = Participants.of_table(timeline.config)
+            participants.undone(storage, timeline.config, instant.requested)
+        raise
+
+
 class _NothingToDoError(Exception):
     """No row is to be changed: the request is taken back. Does not leave this module."""
 
@@ -162,8 +184,7 @@ def _replaced(
     replaced = {}
     if order.kind.replaces is not Replaces.NOTHING:
         replaced = replaced_groups(target.slices, replaced_partitions(prepared))
-    touched = {(s.partition_path, s.file_id) for s in planned.slots}
-    _give_way(order, target, touched, replaced)
+    _give_way(order, target, planned.groups, replaced)
     return replaced
 
 
@@ -229,7 +250,8 @@ def _commit(order: WriteRequest, make: Callable[[WriteTarget], _Work | None]) ->
                 if work is None:
                     return attempts.done(None)
                 life = _request(target, order.kind, attempts.beats)
-                with _taken_files_conflict(life), life.undone_on_error(order.undo):
+                undo = partial(_undo, order, target, None)
+                with _taken_files_conflict(life), life.undone_on_error(undo):
                     life.begin(_inflight(target, profile(order.kind.operation, (), {})))
                     stats = work.files(life.instant)
                     _settle(order, target, life, stats or None, direct=False)
@@ -306,7 +328,7 @@ class _Rows:
 
 def _is_read_once(data: Any) -> bool:
     """Whether ``data`` may be a stream, which has no rows left when it has been read. What has a length
-    is there as a whole; a Spark DataFrame and a scan are evaluated anew."""
+    is there as a whole; a Spark DataFrame and a scan are evaluated again."""
     if hasattr(data, "__next__") or isinstance(data, pa.RecordBatchReader):
         return True
     anew = type(data).__module__.split(".")[0] in ("pyspark", "hoodoo")
@@ -361,7 +383,7 @@ class _Attempts:
 
     @contextmanager
     def repeated(self) -> Iterator[None]:
-        """What is done inside is one attempt: another one follows where others came in between."""
+        """What is done inside is one attempt: another one follows where other writers changed the table."""
         try:
             yield
         except CommitConflictError as conflict:
@@ -400,7 +422,7 @@ def _take_back(life: Life, instant: Instant) -> None:
 @contextmanager
 def _taken_files_conflict(life: Life) -> Iterator[None]:
     """CommitConflictError where what is done inside failed because a file that it had seen was cleaned, or taken
-    away with an instant that was undone or a metadata table that is made anew, while it was at work."""
+    away with an instant that was undone or a metadata table that is rebuilt, while it was at work."""
     try:
         yield
     except CommitUnknownError:
@@ -441,6 +463,12 @@ def _request(
         events.report(instant=life.requested)
         events.step("requested")
     return life
+
+
+def _confirm(order: WriteRequest, life: Life) -> None:
+    """Across a network what goes before the first publish goes here already: nobody waits for it."""
+    early = (order.before_publish,) if at_once(life.storage) > 1 else ()
+    together(life.storage, life.confirm, *early)
 
 
 def _begin(target: WriteTarget, life: Life, prepared: Prepared, planned: Planned) -> None:
@@ -514,14 +542,16 @@ def _publish(
         return target.timeline.layout.encode_commit(whole, instant.action)
 
     check = CommitCheck(
-        target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read
-    )
+        target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read,
+        ahead=target.config if target.calm else None,
+    )  # fmt: skip
     left, end = leftovers(life.storage, life.requested, staged=staged), beats.end
     if not staged and alone(target):
         left, end = [], partial(beats.end, markers_of(target, life.requested, metadata.stats))
     outcome = life.complete(
-        content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, end)
-    )
+        content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, end),
+        known=target.calm,
+    )  # fmt: skip
     if noted:
         target.timeline.note(outcome.instant, noted[-1])
     if outcome.seen is not None and at_once(target.storage) > 1:

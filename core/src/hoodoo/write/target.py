@@ -10,7 +10,7 @@ from attrs import Factory, evolve, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
-from hoodoo.hookspecs.engine import Engine, Stream, Workspace
+from hoodoo.hookspecs.engine import Engine, Stream, Workspace, task_memory
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import COMPUTED, ComputedIndex, LookupIndex, PathIndex
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -91,13 +91,15 @@ class WritePolicy:
 @frozen
 class WriteTarget:
     """What a write or an action works on: the table as it is, who decides, and how. ``joined``: who takes part in
-    what is made of this look at the table."""
+    what is made of this look at the table. ``calm``: nothing had been decided since this process did: the next
+    decision may well be its own, too."""
 
     snapshot: Snapshot
     plugins: WritePlugins
     policy: WritePolicy
     engine: Engine
     joined: Participation | None = None
+    calm: bool = False
 
     @property
     def storage(self) -> Storage:
@@ -164,6 +166,11 @@ class WriteTarget:
     @property
     def computed(self) -> ComputedIndex | PathIndex | None:
         return self.index if isinstance(self.index, COMPUTED) else None
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a task may take."""
+        return task_memory(self.engine, self.options)
 
     def lookup(self) -> LookupIndex:
         """The index, which must be one that looks up."""

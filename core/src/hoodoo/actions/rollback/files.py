@@ -148,9 +148,21 @@ def take_away(
         storage.delete(timeline.path(pending))
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
     # inflight file after it has put its own (hoodoo.produce.pending).
+    if timeline.layout.log_names_slice or where.beside:
+        # Only its marker says that a log file is there, and it may have been put since.
+        where = evolve(where, groups=where.groups | touched_groups(storage, timeline, instant))
     late = {f.path for f in find(storage, timeline, requested, where).whole}
     discard(storage, sorted(late))
     return Removed(tuple(sorted(gone | late)), taken_back)
+
+
+def take_own(
+    storage: Storage, timeline: Timeline, requested: str, groups: frozenset[Group]
+) -> None:
+    """Take away what this process, and it alone, has put into ``groups`` for an instant that was not published. Who
+    has undone it meanwhile may have looked before the last file was there, and its markers may be gone."""
+    where = RollbackFiles(frozenset(path for path, _ in groups), groups)
+    discard(storage, [file.path for file in find(storage, timeline, requested, where).whole])
 
 
 def unpublish(storage: Storage, timeline: Timeline, instant: Instant) -> None:

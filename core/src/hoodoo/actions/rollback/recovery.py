@@ -64,7 +64,7 @@ def recover(
 
     Pending table services are left alone: their plans are run, not undone. But a clustering of Hoodoo that
     was begun, and whose process is gone, is undone, but for those of ``spare``: it stands in the way of
-    writers, and can be planned anew at any time. Costs a few small reads and listings when there is
+    writers, and can be planned again at any time. Costs a few small reads and listings when there is
     nothing to do. Raises CommitConflictError while a restore is at work. ``as_before``: the caller has done it before, and
     nothing has come to the timeline since: what the dead left waits for the next one who has not.
     """
@@ -95,8 +95,8 @@ def recover(
             undoing.add(target := target_of(storage, timeline, mine) or "")
             if timeline.find(target) is not None:  # what is read now would be built on it
                 raise CommitConflictError(
-                    f"{storage.root}: {mine}", f"it is about to undo {target}, the newest write.",
-                    "Repeat it when the rollback has ended.",
+                    f"{storage.root}: {mine}", f"it will undo {target}, the newest write.",
+                    "Repeat this call when the rollback has ended.",
                 )  # fmt: skip
         else:
             done += filter(None, [resume(storage, timeline, mine)])

@@ -49,8 +49,8 @@ def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:
     if not found:
         raise ConfigError(
             f"{storage.root}: instant {requested}",
-            "is no write of the active timeline, pending or completed.",
-            "table.timeline().instants lists what is there.",
+            "is not a write of the active timeline, neither pending nor completed.",
+            "table.timeline().instants lists the instants.",
         )
     return found[0]
 
@@ -141,7 +141,7 @@ def announce(
         if not instant.is_completed and found is not None:
             raise CommitConflictError(
                 f"{storage.root}: instant {instant.requested}",
-                "has completed: it can't be rolled back as a failed one.",
+                "is completed: it can't be rolled back as a failed write.",
                 "Look at table.timeline().",
             )
         if instant.is_completed and not sliced:
@@ -232,8 +232,8 @@ def _begun(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack
             continue
         if Liveness(storage).is_alive(mine.requested):
             raise CommitConflictError(
-                f"{storage.root}: instant {instant.requested}", f"{mine} of it is under way.",
-                "Wait for its end.",
+                f"{storage.root}: instant {instant.requested}", f"{mine} of it is in progress.",
+                "Wait until it has ended.",
             )  # fmt: skip
         done = resume(storage, timeline, mine)
         if done is not None:

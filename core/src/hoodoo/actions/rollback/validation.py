@@ -58,8 +58,8 @@ def refuse_missing(
     if lost:
         raise ConfigError(
             f"{storage.root}: {what}",
-            f"files that it needs have been cleaned: {_some(sorted(lost))}.",
-            "Choose a later one; a savepoint keeps its files from being cleaned.",
+            f"a clean has deleted files that it needs: {_some(sorted(lost))}.",
+            "Choose a later instant. A savepoint protects its files from cleans.",
         )
     there = {f.path for s in now.slices for f in (s.base_file, *s.log_files) if f is not None}
     for clean in timeline.pending():
@@ -74,9 +74,9 @@ def refuse_missing(
         if taken:
             raise CommitConflictError(
                 f"{storage.root}: {what}",
-                f"clean {clean.requested} is pending and takes files that it needs: "
+                f"clean {clean.requested} is pending and will delete files that it needs: "
                 f"{_some(sorted(taken))}.",
-                "Run table.clean(), then choose a later one.",
+                "Run table.clean(), then choose a later instant.",
             )
 
 
@@ -96,8 +96,8 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
     if later:
         raise ConfigError(
             obj, f"is not the newest completed write: {later[-1]} came after it.",
-            "Roll back the later ones first, the newest first, or go back behind all of them: "
-            "table.restore(instant), where the instant is the last that is to stay.",
+            "Roll back the later writes first, beginning with the newest, or undo all of them at once: "
+            "table.restore(instant), where instant is the last write that you want to keep.",
         )  # fmt: skip
     waiting = [
         i for i in timeline.pending()
@@ -117,7 +117,7 @@ def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) 
         return
     if any(isinstance(f, LogFile) and f.instant == instant.requested for f in data_files(storage)):
         raise ConfigError(
-            f"{storage.root}: {instant}", "has log files behind it already.",
+            f"{storage.root}: {instant}", "already has newer log files.",
             f'Run it: table.run_compaction("{instant.requested}").',
         )  # fmt: skip
 

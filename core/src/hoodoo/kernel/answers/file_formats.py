@@ -29,6 +29,11 @@ def _writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
     return part(answer, ask, "writer", local)
 
 
+@rule("RewritesInPlace.in_place")
+def _in_place(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
+    return None if answer is None else part(answer, ask, "in_place_writer", local)
+
+
 @rule("LogFormat.writer")
 def _log_writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
     return part(answer, ask, "log_writer", local)

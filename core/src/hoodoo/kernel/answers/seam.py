@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
 
+import pyarrow as pa
 from attrs import Factory, frozen
 
 from hoodoo.errors import PluginError
@@ -323,10 +324,10 @@ class _Sink(io.RawIOBase):
 
 
 class _Probe(pickle.Pickler):
-    """Engines pickle classes and functions by value where they have to: these are not looked into."""
+    """Does not look into classes and functions, which engines pickle by value if need be, nor into schemas."""
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, type | FunctionType | ModuleType):
+        if isinstance(obj, type | FunctionType | ModuleType | pa.Schema):
             return len, ("",)
         return NotImplemented
 

@@ -105,7 +105,7 @@ def _avro_type(field: pa.Field, name: str, parent: str, path: str) -> Json:
             raise SchemaError(
                 f"column {path}",
                 f"Hudi tables have no type for Arrow's {kind}.",
-                "Cast the column to a type that they have; maps have string keys.",
+                "Cast the column to a type of Hudi; keys of maps are strings.",
             )
     return ["null", avro] if field.nullable else avro
 
@@ -129,7 +129,9 @@ def arrow_schema(text: str | bytes, obj: str = "Avro schema") -> pa.Schema:
     except ValueError as error:
         raise SchemaError(obj, f"it is not JSON ({error}).", "Restore the schema text.") from error
     if not isinstance(decoded, dict) or decoded.get("type") != "record":
-        raise SchemaError(obj, "a table's Avro schema is a record.", "Restore the schema text.")
+        raise SchemaError(
+            obj, "a table's Avro schema must be a record.", "Restore the schema text."
+        )
     try:
         kind = _arrow_type(decoded, {}, str(decoded.get("namespace", "")), obj)
     # JSON of another shape than Avro's: a field without a name, say.
@@ -179,7 +181,7 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
     if logical and str(logical).startswith("local-timestamp"):
         raise SchemaError(
             f"column {path}",
-            f"{logical} is a timestamp without a zone, which is not the same moment for all readers.",
+            f"{logical} is a timestamp without a time zone, which is not the same moment for all readers.",
             "Rewrite the column as timestamp-micros.",
         )
     if logical in ("timestamp-nanos", "duration"):
@@ -246,6 +248,6 @@ def _decimal(avro: Mapping[str, Json], path: str) -> pa.DataType:
 def _refused(avro: Json, path: str) -> SchemaError:
     return SchemaError(
         f"column {path}",
-        f"Avro's {json.dumps(avro)[:200]} is no type that Hoodoo can hold.",
-        "Rewrite the column with another type.",
+        f"Avro's {json.dumps(avro)[:200]} is a type that Hoodoo can't store.",
+        "Use another type for the column.",
     )

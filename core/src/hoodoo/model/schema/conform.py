@@ -31,7 +31,7 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, drop_extra: bool = False) 
             raise SchemaError(
                 f"column {extra[0]}",
                 f"the table has no such column (its columns: {', '.join(schema.names)}).",
-                "Evolve the table's schema first, or drop the column.",
+                "Add the column to the table first (table.alter), or drop it from the rows.",
             )
     columns = []
     for field in schema:
@@ -50,7 +50,7 @@ def _filled(field: pa.Field, rows: int, path: str) -> pa.Array:
     if not field.nullable and rows:
         raise SchemaError(
             f"column {path}",
-            f"the table's {field.type} has no nulls, and the column is missing.",
+            f"the table allows no nulls in this {field.type} column, and the rows lack it.",
             "Add the column to the rows.",
         )
     return pa.nulls(rows, field.type)
@@ -61,8 +61,7 @@ def conform_array(array: pa.Array, field: pa.Field, path: str) -> pa.Array:
     kind, found = field.type, array.type
     if not found.equals(kind):
         if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-            return conform_array(array, field, path)
+            return conform_array(array.storage, field, path)
         if pa.types.is_struct(kind) and pa.types.is_struct(found):
             array = _struct(array, kind, path)
         elif pa.types.is_list(kind) and is_list_like(found):
@@ -88,7 +87,7 @@ def _struct(array: pa.StructArray, kind: pa.StructType, path: str) -> pa.Array:
         raise SchemaError(
             f"column {path}.{extra[0]}",
             f"the table's {path} has no such field: {kind}.",
-            "Evolve the table's schema first, or drop the field.",
+            "Add the field to the table first (table.alter), or drop it from the rows.",
         )
     places = {name: i for i, name in enumerate(names)}
     nulls = array.is_null() if array.null_count else None
@@ -158,10 +157,10 @@ def is_list_like(kind: pa.DataType) -> bool:
 
 def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     found = array.type
-    if pa.types.is_dictionary(found):
-        array = array.dictionary_decode()
-        if array.type.equals(kind):
-            return array
+    if pa.types.is_dictionary(found) and _is_text(found.value_type):  # Arrow decodes no views
+        return _leaf(array.dictionary, kind, path).take(array.indices)
+    if pa.types.is_dictionary(found):  # a value that no row has need not fit
+        return conform_array(array.dictionary_decode(), pa.field(path, kind), path)
     if pa.types.is_floating(array.type) and pa.types.is_integer(kind):
         return whole_numbers(array, kind, path)
     if not _castable(array.type, kind):

@@ -51,7 +51,7 @@ def evolve(
         lines = [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows]
         raise SchemaError(
             "incoming schema",
-            "it is no evolution of the table's schema:\n" + "\n".join(lines) + "\n",
+            "it is not a compatible change of the table's schema:\n" + "\n".join(lines) + "\n",
             "Cast these columns to the table's types, or rename them.",
         )
     return pa.schema(fields, metadata=table.metadata)

@@ -57,18 +57,18 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
     types or dictionaries, all nullable, no metadata. Refuses nothing."""
-    return _schema(schema, _as_it_is, check=False)
+    return _schema(schema, lambda kind, _path: kind, check=False)
 
 
 def _schema(fields: Iterable[pa.Field], leaf: Leaf, check: bool) -> pa.Schema:
-    found = []
+    found: list[pa.Field] = []
+    known: dict[int, pa.DataType] = {}  # thousands of columns have few types
     for field in fields:
-        found.append(pa.field(field.name, _type(field.type, field.name, leaf, check)))
+        becomes = known.get((kind := field.type).id) or _type(kind, field.name, leaf, check)
+        if kind.id in _BARE:
+            known[kind.id] = becomes
+        found.append(pa.field(field.name, becomes))
     return pa.schema(found)
-
-
-def _as_it_is(kind: pa.DataType, path: str) -> pa.DataType:
-    return kind
 
 
 def _check_names(names: Iterable[str], parent: str) -> None:
@@ -78,7 +78,7 @@ def _check_names(names: Iterable[str], parent: str) -> None:
         if not _LEGAL_NAME.fullmatch(name):
             raise SchemaError(
                 f"column {path!r}",
-                "a Hudi column is named with letters, digits and _, not starting with a digit.",
+                "the name of a Hudi column has letters, digits and _ only, and does not start with a digit.",
                 f"Rename it, for example to {re.sub(r'[^A-Za-z0-9_]', '_', '_' + name)!r}.",
             )
         if not parent and name.startswith("_hoodie_") and name not in (IS_DELETED, OPERATION):
@@ -102,13 +102,9 @@ def _check_marks(fields: Iterable[pa.Field]) -> None:
         if field.name == IS_DELETED and not pa.types.is_boolean(field.type):
             raise SchemaError(
                 f"column {IS_DELETED!r}",
-                f"it marks rows as deleted and is boolean, not {field.type}.",
+                f"this column marks deleted rows, and must be boolean, not {field.type}.",
                 "Cast it to boolean, or rename it.",
             )
-
-
-def _field(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.Field:
-    return pa.field(field.name, _type(field.type, path, leaf, check))
 
 
 def _type(kind: pa.DataType, path: str, leaf: Leaf, check: bool) -> pa.DataType:
@@ -126,7 +122,9 @@ def _type(kind: pa.DataType, path: str, leaf: Leaf, check: bool) -> pa.DataType:
         key = _type(kind.key_type, f"{path}{{key}}", leaf, check)
         if check and key != pa.string():
             raise SchemaError(
-                f"column {path}", f"a map has string keys, not {key}.", "Cast the keys to string."
+                f"column {path}",
+                f"keys of a map are strings, not {key}.",
+                "Cast the keys to string.",
             )
         return pa.map_(key, pa.field("value", _type(kind.item_type, f"{path}{{}}", leaf, check)))
     if pa.types.is_struct(kind):
@@ -134,10 +132,10 @@ def _type(kind: pa.DataType, path: str, leaf: Leaf, check: bool) -> pa.DataType:
         if check:
             if not fields:
                 raise SchemaError(
-                    f"column {path}", "a struct has at least one field.", "Drop the column."
+                    f"column {path}", "a struct needs at least one field.", "Drop the column."
                 )
             _check_names([f.name for f in fields], path)
-        return pa.struct([_field(f, f"{path}.{f.name}", leaf, check) for f in fields])
+        return pa.struct([(f.name, _type(f.type, f"{path}.{f.name}", leaf, check)) for f in fields])
     return leaf(kind, path)
 
 
@@ -153,6 +151,7 @@ _BECOMES: dict[pa.DataType, pa.DataType] = {
     pa.time64("us"): pa.time64("us"),
     pa.time64("ns"): pa.time64("us"),
 }
+_BARE = frozenset(kind.id for kind in _BECOMES if not pa.types.is_time(kind))  # without parameters
 _FIXES = {
     "uint64": "Cast it to int64, or to decimal128(20, 0) if values pass 2**63.",
     "null": "Give it a type, or drop it.",
@@ -172,13 +171,13 @@ def _stored_leaf(kind: pa.DataType, path: str, naive: bool) -> pa.DataType:
         if kind.tz is None and not naive:
             raise SchemaError(
                 f"column {path}",
-                f"{kind} has no zone, so it is not the same moment for all readers.",
-                f"Give it a zone, or set {NAIVE_TIMESTAMPS}=UTC if the values are UTC.",
+                f"{kind} has no time zone, so it is not the same moment for all readers.",
+                f"Give it a time zone, or set {NAIVE_TIMESTAMPS}=UTC if the values are UTC.",
             )
         return pa.timestamp("us", "UTC")
     name = "duration" if pa.types.is_duration(kind) else str(kind)
     raise SchemaError(
         f"column {path}",
         f"Hudi tables have no type for Arrow's {kind}.",
-        _FIXES.get(name, "Cast it to a type that they have, or drop it."),
+        _FIXES.get(name, "Cast it to a type of Hudi, or drop it."),
     )

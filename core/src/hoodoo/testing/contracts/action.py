@@ -74,7 +74,7 @@ class ActionContract:
     opened_with: ClassVar[Mapping[str, str]] = {}
     # Whether a run changes what readers see; where it does not, no row may change.
     changes_rows: ClassVar[bool] = False
-    # How often it does something: where it finds something to do; each time, as it makes something anew for who asks;
+    # How often it does something: where it finds something to do; each time, as it makes something again for each caller;
     # or never, as it only looks.
     effect: ClassVar[Literal["due", "each time", "never"]] = "due"
     # Of an action that follows writes: options with which it is due after the writes of prepare(), and such as it

@@ -359,10 +359,10 @@ class LearningIndexContract:
 
     @pytest.mark.parametrize("how", ["rollback", "restore"])
     def test_what_it_was_made_of_is_undone(self, table: Any, how: str) -> None:
-        """A key that lies elsewhere before the index was made anew than after it lies there again."""
+        """A key that lies elsewhere before the index was rebuilt than after it lies there again."""
         index, _ = self.context(table)
         if not hasattr(index, "rebuild"):
-            pytest.skip("it can't be made anew")
+            pytest.skip("it can't be rebuilt")
         places = {f"k{n}": f"p{n % 3}" for n in range(20)}
         first = table.upsert(self.rows(places))
         before = self.check(table)
@@ -401,7 +401,7 @@ class LearningIndexContract:
     def test_a_table_that_has_rows_gets_it(self, table: Any) -> None:
         index, _ = self.context(table)
         if not hasattr(index, "rebuild"):
-            pytest.skip("it can't be made anew")
+            pytest.skip("it can't be rebuilt")
         table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
         table.delete(self.rows({"k0": "p0"}).select(["id", "p"]))
         before = self.check(table)

@@ -10,5 +10,5 @@ def corrupt(where: str, what: str) -> CorruptTableError:
     return CorruptTableError(
         where,
         f"{what}.",
-        "The bytes on disk are damaged: restore the file from a copy, or the table to a savepoint.",
+        "The file is damaged: restore it from a copy, or restore the table to a savepoint.",
     )
