@@ -72,8 +72,13 @@ def golden(golden_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Calla
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One Spark session for all tests: two cores, tasks tried four times."""
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    running = SparkContext._active_spark_context
+    if running is not None and running.master != "local[2,4]":
+        # A test without this fixture made Hoodoo start a session of its own, whose tasks are tried once.
+        SparkSession.builder.getOrCreate().stop()
     # Workers run what the tests run; PySpark's own default is whatever the PATH calls python3.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
@@ -89,6 +94,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")  # tests of failing tasks would bury the report
+    assert session.sparkContext.master == "local[2,4]", session.sparkContext.master
     yield session
     session.stop()
 

@@ -181,7 +181,7 @@ class Iceberg:
 
 @frozen
 class Delta:
-    """``merge``; on a conflict that deltalake can't resolve the caller opens the table anew and repeats. How
+    """``merge``; on a conflict that deltalake can't resolve the caller opens the table again and repeats. How
     often deltalake asks again by itself is not seen, so its attempts are calls."""
 
     name: str = "deltalake"

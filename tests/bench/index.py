@@ -87,7 +87,7 @@ def run(report: Report, folder: str, count: int, runs: int) -> None:
 
 
 # --- rows ---------------------------------------------------------------------------------------------
-def _rows(numbers: Any, change: int = 0, schema: pa.Schema = SCHEMA) -> pa.Table:
+def rows_of(numbers: Any, change: int = 0, schema: pa.Schema = SCHEMA) -> pa.Table:
     """The rows of some numbers."""
     ids = key_rows.keys(numbers)
     paths = pa.DictionaryArray.from_arrays(pa.array(numbers % len(PATHS)), pa.array(PATHS))
@@ -115,18 +115,18 @@ def _more(kind: pa.DataType, numbers: Any, place: int) -> pa.Array:
     return pa.array(drawn / 7 if pa.types.is_floating(kind) else drawn * numbers).cast(kind)
 
 
-def _batches(start: int, stop: int, schema: pa.Schema = SCHEMA) -> pa.RecordBatchReader:
+def batches_of(start: int, stop: int, schema: pa.Schema = SCHEMA) -> pa.RecordBatchReader:
     def made() -> Iterator[pa.RecordBatch]:
         for first in range(start, stop, _BATCH):
             some = np.arange(first, min(first + _BATCH, stop))
-            yield from _rows(some, schema=schema).to_batches()
+            yield from rows_of(some, schema=schema).to_batches()
 
     return pa.RecordBatchReader.from_batches(schema, made())
 
 
 def _keys(rows: int, count: int, seed: int) -> pa.Table:
     drawn = np.sort(np.random.default_rng(seed).choice(rows, count, replace=False))
-    drawn_rows = _rows(drawn)
+    drawn_rows = rows_of(drawn)
     return pa.table([drawn_rows.column("id"), drawn_rows.column("part")], schema=KEYED)
 
 
@@ -144,7 +144,7 @@ def _build(report: Report, path: str, rows: int) -> None:
     each, spent = rows // LOADS, []
     for start in range(0, rows, each):
         begun = time.perf_counter()
-        assert table.bulk_insert(_batches(start, start + each)).inserted == each
+        assert table.bulk_insert(batches_of(start, start + each)).inserted == each
         spent.append(round(time.perf_counter() - begun, 3))
     figure = Figure(f"index, {rows} keys: bulk insert of a {LOADS}th", spent, {})
     figure.notes = {"data_bytes": _size(path, False), "index_bytes": _size(path, True)}
@@ -273,7 +273,7 @@ def _point(report: Report, path: str, rows: int) -> None:
     report.add(whole)
     spent, sizes = [], []
     for number in (np.random.default_rng(3).integers(0, rows, 5)).tolist():
-        wanted = _rows(np.array([number]))
+        wanted = rows_of(np.array([number]))
         table, storage = _counted(path)
         begun = time.perf_counter()
         found = table.read(
@@ -324,7 +324,7 @@ def _upserts(report: Report, folder: str, rows: int, runs: int, schema: pa.Schem
     added: dict[str, list[int]] = {way: [] for way in WAYS}
     for seed in range(max(runs, 5)):
         drawn = np.sort(np.random.default_rng(seed).choice(rows, rows // 100, replace=False))
-        change = _rows(drawn, seed + 1, schema)
+        change = rows_of(drawn, seed + 1, schema)
         for way, path in paths.items():
             before = _size(path, True)
             table = hoodoo.open(path, _options(way), engine=LocalEngine(2))
@@ -374,10 +374,10 @@ def _fill(way: str, path: str, rows: int, schema: pa.Schema) -> None:
         engine=LocalEngine(2),
     )  # fmt: skip
     if index == "bucket":
-        assert table.bulk_insert(_batches(0, rows, schema)).inserted == rows
+        assert table.bulk_insert(batches_of(0, rows, schema)).inserted == rows
         return
     for start in range(0, rows, rows // UPSERT_LOADS):
-        table.bulk_insert(_batches(start, start + rows // UPSERT_LOADS, schema))
+        table.bulk_insert(batches_of(start, start + rows // UPSERT_LOADS, schema))
     hoodoo.open(path, options, engine=LocalEngine(2)).compact_metadata()
 
 

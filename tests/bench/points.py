@@ -16,7 +16,7 @@ from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench import counting
-from tests.bench.index import LOADS, SCHEMA, _batches, _rows
+from tests.bench.index import LOADS, SCHEMA, batches_of, rows_of
 from tests.bench.measure import Figure, Report
 
 KEYS = 5  # that are read
@@ -53,7 +53,7 @@ def run(report: Report, folder: str, rows: int) -> None:
         )  # fmt: skip
         for start in range(0, rows, rows // LOADS):
             assert (
-                made.bulk_insert(_batches(start, start + rows // LOADS)).inserted == rows // LOADS
+                made.bulk_insert(batches_of(start, start + rows // LOADS)).inserted == rows // LOADS
             )
         _read(report, kind, path, rows)
         shutil.rmtree(path)
@@ -67,10 +67,10 @@ def _opened(path: str) -> tuple[Table, Opened]:
 
 
 def _read(report: Report, kind: str, path: str, rows: int) -> None:
-    there = len(hoodoo.open(path).files())
+    there = len(hoodoo.open(path).handle.newest_slices()[1])
     spent, opened, bytes_read = [], [], []
     for number in np.random.default_rng(3).integers(0, rows, KEYS).tolist():
-        key = _rows(np.array([number])).column("id")[0].as_py()
+        key = rows_of(np.array([number])).column("id")[0].as_py()
         table, storage = _opened(path)
         begun = time.perf_counter()
         found = table.read(columns=SCHEMA.names, where=pc.field("id") == key).to_arrow()

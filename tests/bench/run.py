@@ -25,8 +25,8 @@ from tests.bench.measure import Report
 
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "buckets", "cluster", "plans", "beside", "far", "stored",
-    "queries", "queries_spark",
+    "growth", "writers", "keys", "hfile", "index", "points", "buckets", "cluster", "plans", "beside", "far",
+    "stored", "queries", "queries_spark",
 )  # fmt: skip
 
 
@@ -58,13 +58,18 @@ def main() -> None:
         "--keys",
         type=int,
         default=20_000_000,
-        help="of the parts index and buckets: rows of the largest table",
+        help="of the parts index, points and buckets: rows of the largest table",
     )
     parser.add_argument(
         "--files", type=int, default=100_000, help="of the part plans: files of the table"
     )
     parser.add_argument("--images", help="a folder for the plots")
     chosen = parser.parse_args()
+    parts = set(chosen.only.split(","))
+    if unknown := sorted(parts - {*PARTS}):
+        parser.error(
+            f"--only {','.join(unknown)}: there is no such part; there are {', '.join(PARTS)}"
+        )
     # Here, as these import the contenders.
     from tests.bench import (
         beside,
@@ -81,6 +86,7 @@ def main() -> None:
         merged,
         merges,
         plans,
+        points,
         queries,
         stored,
         writes,
@@ -89,7 +95,6 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):  # children inherit it: two cores for everybody
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     pa.set_cpu_count(2)
-    parts = set(chosen.only.split(","))
     report = Report()
     folder = tempfile.mkdtemp(prefix="hoodoo-bench-", dir=data.cache())
     try:
@@ -130,6 +135,8 @@ def main() -> None:
             hfiles.run(report, chosen.entries, chosen.runs, chosen.images)
         if "index" in parts:
             index.run(report, folder, chosen.keys, chosen.runs)
+        if "points" in parts:
+            points.run(report, folder, chosen.keys)
         if "buckets" in parts:
             growing.run(report, folder, chosen.keys, chosen.runs)
         if "plans" in parts:

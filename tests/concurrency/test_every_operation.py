@@ -17,7 +17,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from memory_store import Objects
-from tables import COW6, COW9, KINDS, MOR6, MOR9, Kind, rows
+from tables import COW6, COW9, COW_RECORDS, KINDS, MOR6, MOR9, MOR_RECORDS, Kind, rows
 from trials import COUNT, SEED, Act, Scenario, Trial, aged
 from world import MAIN, World, opened
 
@@ -119,6 +119,12 @@ def test_many_switches(made: Made, still: World, tmp_path: Path, name: str) -> N
     trial = Trial(SCENARIOS[name], COW9, made(COW9), still, tmp_path)
     for _answers in trial.switches(400 if ALL else effort(12, 25), random.Random(SEED)):
         COUNT.schedules += 1
+
+
+@pytest.mark.parametrize("kind", [*KINDS, COW_RECORDS, MOR_RECORDS] if MORE else [COW9], ids=str)
+def test_undone_while_it_sleeps(made: Made, still: World, tmp_path: Path, kind: Kind) -> None:
+    trial = Trial(SCENARIOS["sleeps"], kind, made(kind), still, tmp_path)
+    trial.undone_while_it_sleeps("A", "B")
 
 
 def test_a_lost_instant_ends_nobody_else(made: Made, still: World, tmp_path: Path) -> None:

@@ -136,24 +136,7 @@ def _cases() -> list[tuple[str, Kind]]:
     return [(n, MOR_RECORDS if n == "compaction" else kinds[at % 2]) for at, n in names]
 
 
-# Open: a key that one deletes and another one updates, in log files: with some schedules the record index lacks it
-# afterwards, though its row is there. Found by the trials; the failure is shown as such at the end of a run.
-OPEN = ("delete-update", MOR_RECORDS)
-
-
-def _marked() -> list[object]:
-    mark = pytest.mark.xfail(
-        raises=AssertionError,
-        reason="the record index may lack a key that one deletes and another updates",
-        strict=False,
-    )
-    return [
-        pytest.param(*case, marks=mark, id=f"{case[0]}-{case[1]}") if case == OPEN else case
-        for case in _cases()
-    ]
-
-
-@pytest.mark.parametrize(("name", "kind"), _marked(), ids=str)
+@pytest.mark.parametrize(("name", "kind"), _cases(), ids=str)
 def test_two_writers(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
     trial = Trial(SCENARIOS[name], kind, made(kind), still, tmp_path)
     seed = random.Random(f"{SEED} {name} {kind}")

@@ -82,7 +82,7 @@ def _notes(path: Path) -> list[dict[str, Any]]:
         pytest.param(8, 3, False, id="8-3-cow"),
         pytest.param(8, 3, True, id="8-3-mor"),
         pytest.param(32, 8, False, id="32-8-cow", marks=pytest.mark.trial),
-        pytest.param(32, 8, True, id="32-8-mor"),
+        pytest.param(32, 8, True, id="32-8-mor", marks=pytest.mark.trial),
     ],
 )
 def test_processes(tmp_path: Path, count: int, killed: int, merged: bool) -> None:

@@ -112,6 +112,7 @@ def test_both_take_the_same_instant(made: Made, still: World, tmp_path: Path) ->
     assert trial.every_schedule().complete
 
 
+@pytest.mark.trial
 def test_heartbeats_come_and_go(made: Made, still: World, tmp_path: Path) -> None:
     """With finer steps: nobody takes a writer for dead that has just ended."""
     trial = Trial(SCENARIOS["update-one-group"], COW9, made(COW9), still, tmp_path)

@@ -41,7 +41,8 @@ WRITING = {
     # A clustering whose process was killed waits for the next one, and gives way to writers meanwhile.
     "hoodie.clustering.updates.strategy": "allow",
 }
-LIMIT = 1200.0  # seconds
+# Seconds in which there has to be another write that is acknowledged, however busy the machine is.
+STUCK = 300.0
 
 
 def _serve(path: Path, *more: str) -> list[str]:
@@ -49,11 +50,26 @@ def _serve(path: Path, *more: str) -> list[str]:
     return [*COMMAND, "serve", str(path), "--every", "0.1", *options, *more]
 
 
+def _killed(path: Path, chance: random.Random, where: str) -> int:
+    """Serve the table, and kill it in the time in which it would start once more, or twice; how many services ended."""
+    with subprocess.Popen(
+        _serve(path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as serving:
+        began = time.monotonic()
+        assert serving.stdout is not None
+        assert serving.stdout.readline().startswith("Serving"), where
+        with suppress(subprocess.TimeoutExpired):
+            code = serving.wait(chance.uniform(0.0, 2.0) * (time.monotonic() - began))
+            raise AssertionError(f"it ended by itself, with {code} ({where})")
+        serving.kill()
+        return sum(" in " in line for line in serving.stdout)
+
+
 @pytest.mark.parametrize("merged", [True, False] if MORE else [True], ids=str)
 def test_killed_while_others_write(tmp_path: Path, merged: bool) -> None:
     chance = random.Random(f"{SEED} {merged}")
-    kills, writers, writes = (50, 4, 90) if MORE else (3, 2, 4)
-    path, notes = tmp_path / "table", tmp_path / "notes"
+    kills, writers, writes = (50, 4, 20) if MORE else (3, 2, 4)
+    path, notes, end = tmp_path / "table", tmp_path / "notes", tmp_path / "end"
     hoodoo.create(
         str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
         table_type="MERGE_ON_READ" if merged else "COPY_ON_WRITE", options=WRITING,
@@ -62,30 +78,26 @@ def test_killed_while_others_write(tmp_path: Path, merged: bool) -> None:
     notes.mkdir()
     program = [sys.executable, process_writers.__file__, str(path), str(notes)]
     where, killed, did = f"HOODOO_CRASH_SEED={SEED}", 0, 0
-    end = time.monotonic() + LIMIT
     with subprocess.Popen(
-        [*program, str(writers), str(writes), str(SEED), json.dumps(WRITING)],
+        [*program, str(writers), str(writes), str(SEED), json.dumps(WRITING), str(end)],
         stdout=subprocess.DEVNULL,
     ) as spawner:
-        while spawner.poll() is None or killed < kills:
-            assert time.monotonic() < end, f"it is stuck ({where})"
-            with subprocess.Popen(
-                _serve(path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            ) as serving:
-                began = time.monotonic()
-                assert serving.stdout is not None
-                assert serving.stdout.readline().startswith("Serving"), where
-                with suppress(subprocess.TimeoutExpired):
-                    code = serving.wait(chance.uniform(0.0, 2.0) * (time.monotonic() - began))
-                    raise AssertionError(f"it ended by itself, with {code} ({where})")
-                serving.kill()
-                did += sum(" in " in line for line in serving.stdout)
-            killed += 1
-        assert spawner.wait() == 0, where
-    assert _acknowledged(notes) == writers * writes
+        try:
+            acknowledged, moved = 0, time.monotonic()
+            while killed < kills:
+                did += _killed(path, chance, where)
+                killed += 1
+                assert spawner.poll() is None, f"a writer has failed ({where})"
+                if (now := _acknowledged(notes)) > acknowledged:
+                    acknowledged, moved = now, time.monotonic()
+                assert time.monotonic() < moved + STUCK, f"it is stuck ({where})"
+        finally:
+            end.touch()
+        assert spawner.wait(STUCK) == 0, where
+    assert all(len(_notes(notes / str(n))) >= writes for n in range(writers)), where
     # What was killed is finished by the next one, and by nobody's hand.
     age_temporaries(path)
-    last = subprocess.run([*_serve(path), "--once"], capture_output=True, text=True, timeout=120)
+    last = subprocess.run([*_serve(path), "--once"], capture_output=True, text=True, timeout=STUCK)
     assert last.returncode == 0, (last.stdout, last.stderr, where)
     table = hoodoo.open(str(path))
     found = rows_of(table)
@@ -93,8 +105,10 @@ def test_killed_while_others_write(tmp_path: Path, merged: bool) -> None:
     assert len(values) == len(found), f"a key is there twice ({where})"
     told = [note for n in range(writers) for note in _notes(notes / str(n))]
     assert {n["own"]: n["text"] for n in told}.items() <= values.items(), where
-    possible = {own_key(n, turn) for n in range(writers) for turn in range(writes)}
-    assert values.keys() <= possible | {HOT, 2} | {1000 + turn for turn in range(writes)}, where
+    turns = [range(len(_notes(notes / str(n)))) for n in range(writers)]
+    possible = {own_key(n, turn) for n in range(writers) for turn in turns[n]}
+    common = {1000 + turn for turn in max(turns, key=len)}
+    assert values.keys() <= possible | common | {HOT, 2}, where
     assert not table.verify().findings, where
     kinds = Counter(i.action for i in table.timeline().instants)
     if merged:
@@ -103,7 +117,7 @@ def test_killed_while_others_write(tmp_path: Path, merged: bool) -> None:
     table.clean(commits_retained=1)
     assert leaks(LocalStorage(str(path), durable=False)) == [], where
     REPORTS.append(
-        f"serve killed {killed} times beside {writers} writers, "
+        f"serve killed {killed} times beside {writers} writers that went on, "
         f"{'merged on read' if merged else 'copy on write'}: {len(told)} writes, {did} services ended; on the timeline at the end "
         + ", ".join(f"{count} {name}" for name, count in sorted(kinds.items()))
         + f" ({where})"

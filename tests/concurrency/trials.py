@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import Factory, define, field, frozen
-from effort import ALL
+from effort import ALL, effort
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.kernel.archived import load_archived
@@ -78,6 +78,7 @@ class Trial:
     _serial: dict[tuple[str, ...], State] = Factory(dict)
     _checked: set[object] = Factory(set)
     _length: dict[str, int] = Factory(dict)
+    _steps: list[tuple[str, Step]] = Factory(list)
 
     def __attrs_post_init__(self) -> None:
         if self.scenario.before is not None:
@@ -143,6 +144,30 @@ class Trial:
             ]
             yield self.turns(turns)
 
+    def in_the_middle(
+        self, first: str, second: str, count: int, each: int, seed: random.Random
+    ) -> Iterator[Mapping[str, object]]:
+        """``first`` stops before one of its changes, ``second`` goes on to one of its own; then ``first`` goes to its
+        end, and ``second`` to its. ``count`` changes of the first, and ``each`` of the second for each of these."""
+        yield self.turns([(first, _TO_THE_END)])
+        for at in _some(self._changes(first), count, seed):
+            yield self.turns([(first, at), (second, _TO_THE_END)])
+            for until in _some(self._changes(second), each, seed):
+                yield self.turns([(first, at), (second, until), (first, _TO_THE_END)])
+
+    def undone_while_it_sleeps(self, first: str, second: str) -> None:
+        """``first`` sleeps before one of its changes; ``second`` takes it for dead, and is in the middle of undoing it
+        when ``first`` goes on."""
+        count = effort(2, 12 if self.kind.has_metadata else 99)
+        seed = random.Random(f"{SEED} {self.kind}")
+        for _answers in self.in_the_middle(first, second, count, effort(2, 6), seed):
+            COUNT.schedules += 1
+
+    def _changes(self, name: str) -> list[int]:
+        """Which of a writer's steps of the last run changed something, counted from 0."""
+        own = [step for who, step in self._steps if who == name]
+        return [at for at, step in enumerate(own) if step.mutates]
+
     def turns(self, turns: list[tuple[str, int]]) -> Mapping[str, object]:
         """Writers go on for so many steps, one after the other, then each to its end; their answers."""
         run = self.started(lambda name: Everything().stops)
@@ -162,6 +187,7 @@ class Trial:
 
         answers = run(choose)
         assert answers is not None
+        self._steps = list(run.steps)
         for name in self.scenario.acts:
             self._length[name] = sum(who == name for who, _ in run.steps)
         self.check(run, answers)
@@ -243,7 +269,7 @@ class Trial:
             table.compact()
         table.clean(commits_retained=1)
         assert rows_of(table) == expected
-        assert leaks(store) == []
+        assert leaks(store) == [], leaks(store)
         if self.kind.has_metadata:
             self._check_metadata(store, expected)
 
@@ -260,6 +286,10 @@ class Trial:
 
     def _table(self, storage: Storage) -> Table:
         return opened(storage, self.scenario.options)
+
+
+def _some(found: list[int], count: int, seed: random.Random) -> list[int]:
+    return found if count >= len(found) else sorted(seed.sample(found, count))
 
 
 def aged(table: Table) -> None:

@@ -175,7 +175,7 @@ def _heal(path: Path, expected: State, where: str) -> State:
 
 
 def _again(path: Path, expected: State, where: str) -> State:
-    """Whatever waits is run, be it half done, and a clustering is planned anew."""
+    """Whatever waits is run, be it half done, and a clustering is planned again."""
     cluster(opened(path))
     assert state(path) == expected, where
     assert opened(path).clusterings() == (), where

@@ -21,7 +21,6 @@ from crash_trials import (
 from effort import MORE
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties
-from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.table import listed
 from merge_on_read import with_options
 
@@ -106,8 +105,9 @@ OPERATIONS: dict[str, Operation] = {
     "rollback_compacted": lambda t: t.rollback(_newest(t)),
     "restore": lambda t: t.restore(_second(t)),
     "rebuild_index": lambda t: t.rebuild_index(),
+    # By the table's own property: a rebuild that died may have left no index that is listed.
     "rebuild_records": lambda t: t.rebuild_index(
-        "growing_record_index" if GROWING_INDEX in listed(t.config) else "record_index"
+        (t.config.get("hoodoo.index.type") or "record_index").lower()
     ),
     "compact_metadata": lambda t: t.compact_metadata(),
     "inline_compaction": lambda t: _upsert(

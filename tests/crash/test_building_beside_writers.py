@@ -1,6 +1,6 @@
 """A partition of the metadata table is made while two others write, and its process ends at any operation.
 
-Nobody waits for it, reads and writes are right at once, and the next writer completes what is left or makes it anew.
+Nobody waits for it, reads and writes are right at once, and the next writer completes what is left or rebuilds it.
 Or it is made within a write that looked at the table before, whose process ends, or does not.
 """
 

@@ -193,7 +193,7 @@ def test_an_older_version_plans_nothing_under_a_write(
 
     def act() -> None:
         table = opened(target)
-        with pytest.raises(CommitConflictError, match="is under way") as error:
+        with pytest.raises(CommitConflictError, match="is in progress") as error:
             table.schedule_compaction() if what == "plan" else table.compact()
         refused.append(str(error.value))
 
@@ -237,7 +237,7 @@ def test_a_compaction_is_planned_between_decision_and_completion(
 def test_a_write_between_listing_and_plan(
     merged: Tables, tmp_path: Path, version: int, index: str
 ) -> None:
-    """The plan would lack its log files: it is made anew."""
+    """The plan would lack its log files: it is rebuilt."""
     target = copied(merged(version, index), tmp_path / "trial")
     expected = _changed(target, tmp_path)
 
@@ -270,7 +270,7 @@ def test_a_compaction_while_a_write_waits_to_be_published(
         if len(times) != 2:  # the second collect is that of the stats
             return
         if version == 6:
-            with pytest.raises(CommitConflictError, match="is under way"):
+            with pytest.raises(CommitConflictError, match="is in progress"):
                 opened(target).compact()
         else:
             opened(target).compact()

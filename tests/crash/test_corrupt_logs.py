@@ -206,7 +206,7 @@ def test_a_log_file_that_is_gone(merged: Tables, tmp_path: Path, version: int) -
     victim = _victim(merged, tmp_path, version)
     opened(victim.path).schedule_compaction()
     victim.file.unlink()
-    with pytest.raises(CorruptTableError, match=f"{victim.log.name}.*not there"):
+    with pytest.raises(CorruptTableError, match=f"{victim.log.name}.*does not exist"):
         opened(victim.path).compact()
     victim.file.write_bytes(victim.data)
     opened(victim.path).compact()

@@ -1,4 +1,4 @@
-"""Damaged bytes of the metadata table: the right answer, or an error of ours that says how to make it anew.
+"""Damaged bytes of the metadata table: the right answer, or an error of ours that says how to rebuild it.
 
 HFiles as Hudi writes them have no checksums of their own: what is compressed is told by gzip's, and what is not (the
 index of blocks, trailers, headers of log blocks, the timeline's files) may hold another true value. Nor does a reader

@@ -41,7 +41,7 @@ Tables = Callable[..., Path]
 # What differs with the simple index: upserts rewrite base files that get inserts.
 TRIED = [*((name, "bucket") for name in WRITES), ("upsert", "simple"), ("inline", "simple")]
 # Recoveries take the same steps whatever they recover from: a few of each.
-SAMPLED = effort(3, 8)
+SAMPLED = effort(1, 8)
 # Before, after and in the middle of each operation; else one of them, another one in each run.
 
 

@@ -42,7 +42,7 @@ from table_life import (
 
 Lives = Callable[..., Life]
 # So many operations of a service in one run, other ones in each; or all, before, after and torn.
-SAMPLED = effort(2, 5)
+SAMPLED = effort(1, 5)
 RECOVERIES = effort(1, 3)
 
 

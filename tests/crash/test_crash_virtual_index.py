@@ -1,5 +1,5 @@
 """A process that ends at any storage operation while the keys of a table with a record index become virtual, become
-stored ones again, or while the index of virtual keys is made anew: keys are found at each step.
+stored ones again, or while the index of virtual keys is rebuilt: keys are found at each step.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.table.table import Table
 
-ENABLE, BACK, ANEW, WRITE = "enable", "store again", "make the index anew", "write"
+ENABLE, BACK, ANEW, WRITE = "enable", "store again", "rebuild the index", "write"
 INDEXES = ("record_index", "partitioned_record_index", "growing_record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 KEYS = {1: "a", 2: "a", 3: "b", 4: "b"}
 SAMPLED = effort(1, 12)
+DEFINITIONS = ".hoodie/.index_defs/index.json"
 
 
 def operation(name: str, index: str) -> Operation:
@@ -96,3 +97,16 @@ def test_crash(tmp_path: Path, local_temporaries: Path, index: str, kind: str, n
         crash(target, operation(name, index), at, when)
         where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
         check(target, index, name, where, operation(name, index))
+
+
+@pytest.mark.parametrize("index", ["record_index", "partitioned_record_index"])
+def test_definitions_that_are_cut_off(tmp_path: Path, local_temporaries: Path, index: str) -> None:
+    """The next writer went on with a global index where the file said nothing, whatever the table's own was."""
+    made = base(tmp_path / "base", index, "COPY_ON_WRITE", BACK)
+    steps = mutations(made, tmp_path / "whole", operation(BACK, index))
+    puts = [n for n, (verb, path) in enumerate(steps, 1) if (verb, path) == ("put", DEFINITIONS)]
+    assert puts
+    for at in puts:
+        target = copied(made, tmp_path / "trial")
+        crash(target, operation(BACK, index), at, "torn")
+        check(target, index, BACK, f"torn operation {at}", operation(BACK, index))

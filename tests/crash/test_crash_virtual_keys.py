@@ -47,7 +47,7 @@ OPERATIONS: dict[str, Operation] = {
     BACK: lambda t: t.rewrite_keys(virtual=False),
 }
 # So many operations in one run, other ones in each; or all, before, after and torn.
-SAMPLED = effort(3, 10)
+SAMPLED = effort(1, 10)
 AGAIN = effort(1, 4)
 
 

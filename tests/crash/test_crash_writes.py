@@ -31,7 +31,7 @@ from hoodoo.table.table import Table
 
 Tables = Callable[..., Path]
 # Recoveries of the other operations take the same steps: a few of each, other ones in each run.
-SAMPLED_RECOVERIES = effort(2, 12)
+SAMPLED_RECOVERIES = effort(1, 12)
 # Before, after and in the middle of each operation of all writes, not only of an upsert.
 
 

@@ -36,6 +36,7 @@ from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage, FailingStora
 from metadata_tables import (
     CHANGING,
     KINDS,
+    KINDS_6,
     OPERATIONS,
     build,
     cases,
@@ -43,6 +44,7 @@ from metadata_tables import (
     check_reads,
     check_whole,
     create,
+    seen,
     some,
 )
 from table_life import as_of
@@ -216,6 +218,26 @@ def test_crash_of_create(tmp_path: Path, local_temporaries: Path, kind: str) -> 
         found = check_reads(target, {((1, "new", "a"), (2, "new", "b"))}, where)
         check_goes_on(target, found, {found}, where)
         COUNT.trials += 1
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *KINDS_6])
+def test_begun_after_it_was_undone(made: Made, tmp_path: Path, kind: str) -> None:
+    """A writer that was taken for dead goes on with the metadata table when it is rolled back, and dies then."""
+    target = copied(made(kind, "rollback_pending"), tmp_path / "trial")
+    (pending,) = opened(target).timeline().pending()
+    old = check_reads(target, {seen(target)}, "before")
+    metadata = target / ".hoodie" / "metadata"
+    found = {file: file.read_bytes() for file in metadata.rglob("*") if file.is_file()}
+    assert opened(target).rollback()
+    gone = [file for file in found if not file.exists()]
+    assert any(pending.requested in file.name and "inflight" in file.name for file in gone)
+    for file in gone:
+        file.write_bytes(found[file])
+    check_reads(target, {old}, "after")
+    opened(target).upsert(rows({1: "a"}, "next", 9))
+    check_whole(target, "after the next write")
+    assert not any(pending.requested in file.name for file in metadata.rglob("*.inflight"))
+    COUNT.trials += 1
 
 
 def _forget_metadata(path: Path) -> None:

@@ -230,7 +230,7 @@ def test_options_are_judged_by_what_an_action_names(tmp_path: Path) -> None:
         table.run("restore")
     with pytest.raises(CallError, match="there is no option 'stategy'"):
         table.run("compaction", stategy="log_size")
-    with pytest.raises(ConfigError, match="never planned"):
+    with pytest.raises(ConfigError, match="runs at once and can.t be planned"):
         table.schedule(Forget())
 
 

@@ -342,6 +342,22 @@ def _(world: World) -> Act:
     return lambda: table.upsert([3, 4])
 
 
+@trial("a pandas column of several types", errors.DataError)
+def _(world: World) -> Act:
+    import pandas as pd
+
+    table = world.table()
+    return lambda: table.upsert(pd.DataFrame({"id": ["1", "2"], "fare": [1.0, "x"]}))
+
+
+@trial("a pandas frame that has a name twice", errors.DataError)
+def _(world: World) -> Act:
+    import pandas as pd
+
+    table = world.table()
+    return lambda: table.upsert(pd.DataFrame([["1", 1.0, 2.0]], columns=["id", "fare", "fare"]))
+
+
 @trial("one column instead of rows", errors.DataError)
 def _(world: World) -> Act:
     import polars as pl

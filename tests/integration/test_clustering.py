@@ -487,7 +487,7 @@ def test_a_write_under_way_is_preferred(tmp_path: Path) -> None:
             if wins:
                 assert opened(tmp_path, options).cluster(columns="x").instant
             else:
-                with pytest.raises(CommitConflictError, match="is under way"):
+                with pytest.raises(CommitConflictError, match="is in progress"):
                     opened(tmp_path, options).cluster(columns="x")
 
         with before("complete", others, "commit"):

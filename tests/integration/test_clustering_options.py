@@ -26,9 +26,15 @@ EXECUTE = "hoodie.clustering.execution.strategy.class"
 PLAN = "hoodie.clustering.plan.strategy.class"
 UPDATES = "hoodie.clustering.updates.strategy"
 # Classes of Hudi that nobody offers here, and docs/rfcs.md says so.
-# Of Flink's, which nobody offers; and a name that is none.
+# Of Flink's, which nobody offers; frames of Hudi for classes of one's own; and names that are none.
 REFUSED = [
     (PLAN, "org.apache.hudi.client.clustering.plan.strategy.FlinkConsistentBucketClusteringPlanStrategy"),
+    (PLAN, "org.apache.hudi.table.action.cluster.strategy.PartitionAwareClusteringPlanStrategy"),
+    (PLAN, "org.apache.hudi.table.action.cluster.strategy.ClusteringPlanStrategy"),
+    (EXECUTE, "org.apache.hudi.client.clustering.run.strategy.MultipleSparkJobExecutionStrategy"),
+    (EXECUTE, "org.apache.hudi.client.clustering.run.strategy.SingleSparkJobExecutionStrategy"),
+    (EXECUTE, "org.apache.hudi.client.clustering.run.strategy.JavaExecutionStrategy"),
+    (EXECUTE, "org.apache.hudi.client.clustering.run.strategy.SparkExternalFileClusteringExecutionStrategy"),
     (EXECUTE, "org.apache.hudi.client.clustering.run.strategy.NobodysExecutionStrategy"),
     (UPDATES, "org.apache.hudi.client.clustering.update.strategy.NobodysUpdateStrategy"),
 ]  # fmt: skip

@@ -224,7 +224,7 @@ def two_distributions_of_one_plugin(room: Room) -> None:
     room.distribution("hoodoo-emca", entry_points={"acme": "emca_three"})
 
 
-@broken("plugins.twice", "taken twice", "Uninstall one")
+@broken("plugins.twice", "register this name", "Uninstall one")
 def two_plugins_of_one_name(room: Room) -> None:
     hook = "@hookimpl\ndef hoodoo_engines():\n    return [Registration('LOCAL', 'a:b')]\n"
     source = {"acme_four": PLUGIN + hook}
@@ -308,7 +308,7 @@ def properties_are_lost_and_a_backup_is_there(room: Room) -> None:
     file.rename(file.with_name("hoodie.properties.backup"))
 
 
-@broken("properties.unreadable", "cut short", "from a copy")
+@broken("properties.unreadable", "is truncated", "from a copy")
 def properties_are_cut_short(room: Room) -> None:
     room.property("hoodie.table.checksum", "12")
 
@@ -524,7 +524,7 @@ def test_plugins_that_cannot_be_loaded_together_leave_one_subcommand(
         for arguments in (["plugins"], ["--help"], ["verify", "trips"]):
             with pytest.raises(SystemExit) as caught:
                 main(arguments)
-            assert caught.value.code == 2 and "taken twice" in capsys.readouterr().err
+            assert caught.value.code == 2 and "register this name" in capsys.readouterr().err
     finally:
         room.patch.undo()
         kernel.cache_clear()

@@ -228,11 +228,11 @@ def test_fault_c_python_rows_and_columns(table: hoodoo.Table) -> None:
         ([{"id": 1}, 7], DataError, "one is a int"),
         ({"id": 1, "city": "a"}, DataError, r"\[row\]"),
         ({"id": [1, 2], "city": ["a"]}, DataError, "id 2, city 1"),
-        ([{1: 2}], DataError, "is no column name"),
+        ([{1: 2}], DataError, "is not a column name"),
         ([(1, "a")], DataError, "a list of tuple, which names no columns"),
         ([ROWS], DataError, "concat_tables"),
         (ROWS.to_batches(), DataError, "Table.from_batches"),
-        (ROWS["id"], DataError, "is one column"),
+        (ROWS["id"], DataError, "is a single column"),
         (iter([{"id": 1}]), DataError, "RecordBatchReader.from_batches"),
         ("rows.parquet", DataError, "pyarrow.dataset.dataset"),
         (None, DataError, "is no data"),
@@ -334,7 +334,7 @@ def test_fault_c_open_says_what_it_found(tmp_path: Path) -> None:
 
 def test_fault_c_create_on_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="is a file, and a table is a directory"):
+    with pytest.raises(ConfigError, match="is a file, but a table is a directory"):
         hoodoo.create(str(tmp_path / "file"), SCHEMA)
     assert (tmp_path / "file").read_text() == "x"
 

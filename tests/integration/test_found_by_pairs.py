@@ -246,6 +246,32 @@ def test_keys_that_were_virtual_stay_deleted_in_older_states(tmp_path: Path, ver
     assert stored(found) == [("b", "x", 1)]
 
 
+@pytest.mark.parametrize("moves", [False, True], ids=["stay", "move"])
+@pytest.mark.parametrize("first", ["global_simple", "record_index"])
+def test_virtual_keys_leave_it_as_it_is_whether_keys_move(
+    tmp_path: Path, first: str, moves: bool
+) -> None:
+    """The index that took the place of the record index of version 6 let keys move where they had stayed; so did what
+    the properties said of an older index."""
+    given = {"hoodie.record.index.update.partition.path": moves}
+    opposite = {"hoodie.simple.index.update.partition.path": not moves}
+    made = table(tmp_path, options=opposite, index=first, table_version=6)
+    if first != "record_index":
+        made.switch_index("record_index")
+    found = hoodoo.open(made.path, given)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+
+    def counted(day: str) -> tuple[int, int, int]:
+        done = found.upsert(rows(("a", day, 2)))
+        return done.inserted, done.updated, done.deleted
+
+    expected = (1, 0, 1) if moves else (0, 1, 0)
+    assert counted("y") == expected
+    found.enable_virtual_keys()
+    assert found.config.get("hoodie.index.type") == "GLOBAL_SIMPLE"
+    assert counted("z") == expected
+
+
 def test_an_index_is_not_made_for_a_handle_without_a_metadata_table(tmp_path: Path) -> None:
     """It became the table's index, and the next write of that handle took it away."""
     found = table(tmp_path, options={"hoodie.metadata.enable": False})
@@ -329,3 +355,30 @@ def test_a_growing_index_forgets_what_is_replaced(tmp_path: Path, goes: str, sca
     found.upsert(rows(("a", "x", 3)))
     assert stored(found) == sorted([*left, ("a", "x", 3)])
     assert not found.verify().findings
+
+
+ALL_KEPT = {
+    "hoodie.recordkey.virtual.enabled": True,
+    "hoodoo.meta.fields.kept": ",".join(META_COLUMNS),
+}
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("index", ["record_index", "partitioned_record_index"])
+@pytest.mark.parametrize("before", ["simple", "bucket"])
+def test_stored_keys_again_bring_the_files_that_a_record_index_needs(
+    tmp_path: Path, kind: str, index: str, before: str
+) -> None:
+    """The table had no metadata table but the index of virtual keys: Hudi's was made without the partition of files,
+    was taken for one that is still being made, and nobody found a key."""
+    found = table(tmp_path, index=before, table_type=kind, options=ALL_KEPT)
+    found.upsert(rows(("a", "x", 1), ("b", "y", 1)))
+    if kind == "MERGE_ON_READ":
+        found.compact()
+    found.switch_index(index)
+    found.rewrite_keys(virtual=False)
+    assert {"files", "record_index"} <= set(found.config.metadata_partitions)
+    assert found.locate(rows(("a", "x", 0), ("b", "y", 0)).select(["k", "p"])).num_rows == 2
+    assert found.upsert(rows(("a", "x", 2), ("c", "x", 2))).inserted == 1
+    assert stored(found) == [("a", "x", 2), ("b", "y", 1), ("c", "x", 2)]
+    assert not found.verify().findings and found.run("check_index").same

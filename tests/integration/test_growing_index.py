@@ -1,4 +1,4 @@
-"""Record indexes that scale by groups of buckets, and that are made anew with other buckets or another hash."""
+"""Record indexes that scale by groups of buckets, and that are rebuilt with other buckets or another hash."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_whoever_dies_while_it_is_made_anew_leaves_it_to_the_next_writer(
 
 
 def test_who_retires_it_ends_before_the_properties_say_so(tmp_path: Path) -> None:
-    """The next write makes it anew: its files are there, without what says that they are complete."""
+    """The next write rebuilds it: its files are there, without what says that they are complete."""
     path = tmp_path / "t"
     table = create(path, "growing_record_index", options=SMALL)
     table.upsert(rows(range(60), 1))

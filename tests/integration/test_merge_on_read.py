@@ -497,3 +497,17 @@ def test_on_spark(
     del expected[4]
     assert seen(table.read()) == theirs(tmp_path) == expected
     assert seen(collected(table.read().to_spark(spark))) == expected
+
+
+@pytest.mark.parametrize("never", [pc.scalar(False), pc.scalar(pa.scalar(None, pa.bool_()))])
+@pytest.mark.parametrize("columns", [None, [], ["id"]])
+def test_count_by_a_filter_that_no_row_passes(
+    tmp_path: Path, never: pc.Expression, columns: list[str] | None
+) -> None:
+    """It needs no column, and a table without columns has no rows."""
+    schema = pa.schema([("id", pa.int64()), ("v", pa.float64())])
+    table = hoodoo.create(str(tmp_path), schema, record_key="id", table_type="MERGE_ON_READ")
+    table.upsert([{"id": n, "v": 1.0} for n in range(5)])
+    table.upsert([{"id": 1, "v": 2.0}])
+    assert table.read(columns, never).count() == 0
+    assert table.read(columns, pc.scalar(True)).count() == 5

@@ -1,4 +1,4 @@
-"""The metadata table, through the public API: made, kept by every action, gone by, checked, made anew."""
+"""The metadata table, through the public API: made, kept by every action, gone by, checked, rebuilt."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_none_is_read_while_somebody_else_makes_them(tmp_path: Path) -> None:
 
 
 def test_with_files_all_of_them_are_made_anew(tmp_path: Path) -> None:
-    """What may be read is wiped with it, so it is made anew, too."""
+    """What may be read is wiped with it, so it is rebuilt, too."""
     path = tmp_path / "t"
     create(path).upsert(rows(range(6), 1))
     storage = LocalStorage(str(path))
@@ -264,7 +264,7 @@ def test_it_is_compacted_and_cleaned(tmp_path: Path) -> None:
 
 
 def test_a_refused_rollback_leaves_it_as_it_is(tmp_path: Path) -> None:
-    """Its base files hold the write, so that it would have to be made anew; but nothing is undone."""
+    """Its base files hold the write, so that it would have to be rebuilt; but nothing is undone."""
     path = tmp_path / "t"
     table = create(path)
     table.upsert(rows(range(5), 1))

@@ -218,9 +218,6 @@ def test_fault_a9_what_is_said_twice_is_equal(
         ({f"{WRITE}payload.class": "org.acme.Payload"}, PluginError),
         ({f"{WRITE}keygenerator.class": "org.acme.Keys"}, PluginError),
         ({f"{WRITE}drop.partition.columns": "true"}, UnsupportedTableError),
-        ({"hoodie.index.type": "HBASE"}, ConfigError),
-        ({"hoodie.index.type": "INMEMORY"}, ConfigError),
-        ({"hoodie.index.type": "FLINK_STATE"}, ConfigError),
     ],
 )
 def test_options_that_can_not_be_followed(
@@ -228,4 +225,13 @@ def test_options_that_can_not_be_followed(
 ) -> None:
     with pytest.raises(error):
         create(tmp_path, {f"{WRITE}recordkey.field": "uuid", **options})
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("name", ["HBASE", "INMEMORY", "FLINK_STATE"])
+def test_indexes_outside_of_the_table_are_refused(tmp_path: Path, name: str) -> None:
+    """The message says which there are. Nothing is made."""
+    with pytest.raises(ConfigError, match=rf"hoodie\.index\.type.*not '{name}'") as caught:
+        create(tmp_path, {**QUICKSTART, "hoodie.index.type": name})
+    assert "record_index" in caught.value.fix and "global_simple" in caught.value.fix
     assert not (tmp_path / "t").exists()

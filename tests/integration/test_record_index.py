@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooWarning, OptionConflictError
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index.index import Bucket, RecordIndex
 from hoodoo_metadata.slice import layers
@@ -24,6 +27,16 @@ MOVES = {"hoodie.record.index.update.partition.path": "true"}
 def index_of(path: Path, **how: str) -> RecordIndex:
     table = hoodoo.open(str(path))
     return RecordIndex.open(LocalStorage(str(path)), table.timeline(), **how)
+
+
+class _WithoutK7:
+    """Step: the rows of all keys but one."""
+
+    out_schema = LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Any) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pc.not_equal(batch.column("record_key"), "k7"))
 
 
 def keys_of(table: hoodoo.Table) -> set[str]:
@@ -250,6 +263,49 @@ def test_growing_refuses_what_strangers_wrote(tmp_path: Path) -> None:
 
 
 # --- from other indexes, and beside them --------------------------------------------------------------
+@pytest.mark.parametrize("source", ["simple", "global_simple", "bloom", "global_bloom"])
+def test_what_the_other_index_says_is_what_it_has(
+    tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one is asked, and the rows are not: what it does not know is not there."""
+    path = tmp_path / "t"
+    table = create(path, source)
+    table.upsert(rows(range(30), 1))
+    kind = type(table.handle.plugins().index)
+    asked, locate = [], kind.locate
+
+    def forgetful(index: Any, *given: Any) -> Any:
+        asked.append(index)
+        return given[1].engine.map(locate(index, *given), _WithoutK7())
+
+    monkeypatch.setattr(kind, "locate", forgetful)
+    table.rebuild_index("record_index", source=source)
+    assert asked
+    where = lying(path)
+    del where["k7"]
+    assert told(path, [*where, "k7"]) == where
+
+
+@pytest.mark.parametrize("write", ["bulk_insert", "append"])
+@pytest.mark.parametrize(
+    "index", ["record_index", "growing_record_index", "global_simple", "bloom"]
+)
+def test_rows_that_are_only_added_ask_no_index(
+    tmp_path: Path, index: str, write: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = create(tmp_path / "t", index)
+
+    def refuse(*_given: Any) -> Any:
+        raise AssertionError("the index is asked")
+
+    monkeypatch.setattr(type(table.handle.plugins().index), "locate", refuse)
+    for batch in range(2):
+        getattr(table, write)(rows(range(batch * 10, batch * 10 + 10), 1))
+    assert table.read().count() == 20
+    with pytest.raises(AssertionError, match="is asked"):  # as it is by other writes
+        table.upsert(rows([1], 2))
+
+
 @pytest.mark.parametrize("source", [None, "global_simple", "global_bloom"])
 def test_built_from_what_another_index_says(tmp_path: Path, source: str | None) -> None:
     path = tmp_path / "t"

@@ -69,11 +69,16 @@ def test_the_check_sees_wrong_counts(loaded: Any) -> None:
 
 
 @pytest.mark.spark
-def test_the_job(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["classic", pytest.param("connect", marks=pytest.mark.trial)])
+def test_the_job(tmp_path: Path, how: str) -> None:
     """A month of it on Spark, at the command line: quiet, plain and short."""
+    if how == "connect" and importlib.util.find_spec("grpc") is None:
+        pytest.skip("Spark Connect needs grpcio")
     path = tmp_path / "table"
     command = [sys.executable, str(JOB), "--months", "1", "--path", str(path)]
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "COLUMNS": "80"}
+    command += ["--connect"] if how == "connect" else []
+    given = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
+    environment = {**given, "PYSPARK_PYTHON": sys.executable, "COLUMNS": "80"}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200
     )

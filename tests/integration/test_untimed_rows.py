@@ -1,4 +1,4 @@
-"""Rows that do not say when they were written: Spark Hudi stores no commit time in tables with virtual keys.
+"""Rows that have no commit time: Spark Hudi stores no commit time in tables with virtual keys.
 
 Files are changed as its writers would leave them: null, or the empty text of its row writer.
 """
@@ -17,7 +17,7 @@ from hoodoo.model.meta import COMMIT_TIME
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 VIRTUAL = {"hoodie.recordkey.virtual.enabled": "true"}
-REFUSED = "do not say when they were written"
+REFUSED = "have no commit time"
 
 
 def rows(ids: range, name: str) -> pa.Table:

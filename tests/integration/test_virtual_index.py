@@ -1,4 +1,4 @@
-"""Record indexes of virtual keys: kept by Hoodoo alone, known to be stale, made anew, and carried over."""
+"""Record indexes of virtual keys: kept by Hoodoo alone, known to be stale, rebuilt, and carried over."""
 
 from __future__ import annotations
 

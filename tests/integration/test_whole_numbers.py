@@ -50,7 +50,7 @@ def rows(table: Any, *columns: str) -> list[dict[str, Any]]:
 
 
 def refused(table: Any, write: Callable[[], object], match: str) -> str:
-    """The message; the table is as it was."""
+    """The message; the table is unchanged."""
     before, schema, writes = rows(table), table.schema, table.timeline().writes()
     with pytest.raises(SchemaError, match=match) as caught:
         write()
@@ -73,7 +73,7 @@ def test_fault_a6_floating_rows_of_integer_columns(
     for write in writes:
         table = create(tmp_path / write, kind, version)
         table.upsert(pa.table({"id": [1], "p": [0], "n": [BIG], "ts": [1]}, SCHEMA))
-        for wrong, why in [(1.5, "1.5 is no whole"), (float("inf"), "inf is no whole"),
+        for wrong, why in [(1.5, "1.5 is not a whole"), (float("inf"), "inf is not a whole"),
                            (float(BIG), "lost digits"), (-(2.0**63), "lost digits")]:  # fmt: skip
             data = batch(floating(id=[2], p=[0], n=[wrong], ts=[2]))
             message = refused(table, partial(getattr(table, write), data), why)
@@ -173,7 +173,7 @@ def test_fault_a6_nested_numbers(tmp_path: Path, kind: str, column: str) -> None
     table.upsert(batch(1, 3.0))
     assert table.schema == NESTED
     assert table.read([column]).to_arrow().to_pylist() == [{column: FLOATING[column][1](3)}]
-    with pytest.raises(SchemaError, match=rf"column {column}\W.*no whole number"):
+    with pytest.raises(SchemaError, match=rf"column {column}\W.*not a whole number"):
         table.upsert(batch(2, 3.5))
     table.upsert(pa.table({"id": [3], column: pa.array([FLOATING[column][1](2**24 + 1)],
                                                        NESTED.field(column).type)}))  # fmt: skip
@@ -193,7 +193,7 @@ def test_fault_a6_dictionaries_and_narrow_floats(tmp_path: Path) -> None:
     table.upsert(batch.append_column("n", pa.array([4.0, None]).dictionary_encode()))
     table.upsert(batch.slice(1).append_column("n", pa.array([8], pa.float32())))
     assert [row["n"] for row in rows(table)] == [4, 8]
-    for n, why in [(2.0**24, "2\\*\\*24"), (0.5, "no whole")]:
+    for n, why in [(2.0**24, "2\\*\\*24"), (0.5, "not a whole")]:
         data = batch.slice(1).append_column("n", pa.array([n], pa.float32()))
         refused(table, lambda d=data: table.upsert(d), why)
     assert table.schema == SCHEMA

@@ -331,7 +331,7 @@ def test_a_writer_that_goes_first(both: Both, version: int, kind: str, by: str) 
     write_on(both, 10)
     check(both, "both write on")
     run(both, by, planned(both, the_other(by)))
-    check(both, "planned anew")
+    check(both, "planned again")
 
 
 @HALF
@@ -470,7 +470,7 @@ def test_spark_gives_up_hoodoos(both: Both, kind: str) -> None:
     write_on(both, 5)
     check(both, "both write on")
     run(both, "spark", planned(both, "hoodoo"))
-    check(both, "planned anew")
+    check(both, "planned again")
 
 
 @OTHER_HALF
@@ -483,7 +483,7 @@ def test_hoodoo_gives_up_sparks(both: Both, version: int, kind: str) -> None:
     write_on(both, 5)
     check(both, "both write on")
     run(both, "spark", planned(both, "spark"))
-    check(both, "planned anew")
+    check(both, "planned again")
 
 
 @pytest.mark.parametrize(

@@ -167,13 +167,13 @@ def test_given_up(both: Both, by: str) -> None:
     write_on(both, 10)
     check(both, "written on")
     runs(both, other(by), plans(both, other(by), SPLIT))
-    check(both, "planned anew")
+    check(both, "planned again")
     write_on(both, 20)
     check(both, "written on at last")
 
 
 def test_rows_in_the_place_of_others(both: Both) -> None:
-    """Spark goes by the rings that Hoodoo makes anew."""
+    """Spark goes by the rings that Hoodoo rebuilds."""
     made(both, "hoodoo", 9)
     both.hoodoo().delete_partitions("eu")
     both.model.rows = {k: v for k, v in both.model.rows.items() if v["region"] != "eu"}

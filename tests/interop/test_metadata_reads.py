@@ -123,7 +123,7 @@ def test_it_would_be_said(both: Both) -> None:
     at = said(both)
     both.spark_upsert(rows(range(2), 2, "spark"))
     assert doubts(both, at)
-    check(both, "made anew by Spark")
+    check(both, "rebuilt by Spark")
 
 
 # --- HFiles ---------------------------------------------------------------------------------------

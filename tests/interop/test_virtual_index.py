@@ -56,6 +56,6 @@ def test_spark_writes(both: Both, index: str, table_type: str, metadata: bool) -
         both.hoodoo().rebuild_index(index)
         by_the_index(both, 10, turn + 2)
         both.hoodoo_delete(rows([14, 15], 0, ""))
-        check(both, f"made anew, turn {turn}")
+        check(both, f"rebuilt, turn {turn}")
         assert not both.hoodoo().verify().findings
         assert both.hoodoo().compare_indexes(index, "simple").same

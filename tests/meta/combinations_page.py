@@ -1,4 +1,4 @@
-"""Makes docs/combinations.md of tests/property/pair_space.py: `python tests/meta/combinations_page.py`."""
+"""Makes docs/combinations.md from tests/property/pair_space.py: `python tests/meta/combinations_page.py`."""
 
 from __future__ import annotations
 
@@ -20,24 +20,37 @@ _SHORT = {
 }  # fmt: skip
 _HEAD = """# All combinations
 
-Which features, table types, versions, virtual keys, indexes, engines and options go together. This page is made of
-`tests/property/pair_space.py`; a test holds it.
+This page shows which features, table types, table versions, virtual keys, indexes, engines and options work together.
+It is generated from `tests/property/pair_space.py`, and a test compares the two.
 
-*yes*: random histories draw the two together (`tests/property/test_pairwise.py`; on Spark with `HOODOO_TRIALS=more`). Each is
-inserts, upserts, deletes, moves to other partition paths, overwrites and dropped partitions, with clusterings,
-compactions, cleans, rollbacks, savepoints, restores, archivings, rebuilt and changed indexes and rewritten keys between
-them. After each step rows, where all keys lie (`locate`), counts, filters, older states and what came since are compared
-with a dictionary, at the end the table's index with all rows (`check_index`), and the table with `verify` and the independent
-reader `hudi`. A number: refused, with the [message](#refused) of that number, and its test is `test_what_is_refused_says_why`.
-A dash: [not drawn](#not-drawn), with the reason.
+| cell | meaning |
+|---|---|
+| ✓ | random histories test the two together |
+| a number | the combination is refused with the [message](#refused) of that number; the test is `test_what_is_refused_says_why` |
+| – | the combination is [not tested](#not-tested); the reason is given there |
 
-`python tests/property/pairwise.py 5000 --processes 2` runs 5,000 histories, 40 of them on Spark, and says how often each pair was
-drawn, those of options among themselves, which the table leaves out, too: what was seldom drawn is drawn next, and each
-history takes one step for sure. Of options among themselves only what is listed below it is refused.
+**A history** is a random sequence of operations on one table: inserts, upserts, deletes, moves to other partition
+paths, overwrites and deletes of partitions. Between them come clusterings, compactions, cleans, rollbacks, savepoints,
+restores, archivings, rebuilds and changes of the index, and rewrites of keys. The test is
+`tests/property/test_pairwise.py`. It uses Spark if you set `HOODOO_TRIALS=more`.
 
-Not compared by `hudi` 0.5, which reads them wrongly or not at all: `CUSTOM` partitions of version 9; with log files also
-two ordering columns, virtual keys with `TIMESTAMP` or `CUSTOM` partitions (also without log files), virtual keys of one column with several partition columns or a concatenator, archived deltacommits, tables of version 6
-under a pending compaction, and file groups of log files alone beside a metadata table.
+**After each step** the test compares the table with a dictionary: the rows, the places of all keys (`locate`), counts,
+filters, older states of the table, and the rows that changed. At the end it compares the index with all rows
+(`check_index`), and checks the table with `verify` and with the independent reader `hudi`.
+
+**More histories**: `python tests/property/pairwise.py 5000 --processes 2` runs 5,000 histories, 40 of them on Spark. It
+prints how often each pair was tested. This includes pairs of two options, which the tables below do not show. Pairs that
+were rarely tested come next, and each history contains at least one chosen step. If two options do not work together,
+the pair is listed under *Refused with other options*.
+
+**Not compared with `hudi`**: version 0.5 of that package reads some tables wrongly or not at all:
+
+- `CUSTOM` partitions of version 9;
+- virtual keys with `TIMESTAMP` or `CUSTOM` partitions;
+- with log files: two ordering columns, archived deltacommits, and virtual keys of one column with several partition
+  columns or a concatenator;
+- tables of version 6 with a pending compaction;
+- file groups that have only log files, in a table with a metadata table.
 """
 
 
@@ -62,7 +75,7 @@ def _cell(pair: dict[str, str], step: str = "") -> str:
             continue
         if all(name in pair and pair[name] in values for name, values in rule.where.items()):
             return numbers[id(rule)]
-    return "–" if space.why_not({**pair, space.STEP: step}) else "yes"
+    return "–" if space.why_not({**pair, space.STEP: step}) else "✓"
 
 
 def _row(label: str, name: str, value: str, step: str = "") -> str:
@@ -81,7 +94,7 @@ def render() -> str:
     lines = [_HEAD, "## Kinds of tables, and options", "", *head]
     for name, values in space.FACTORS.items():
         lines += [_row(f"{name}: {value}", name, value) for value in values]
-    lines += ["", "## What is done to them", "", *head]
+    lines += ["", "## Operations", "", *head]
     lines += [_row(step, "", "", step) for step in STEPS]
     lines += ["", "Refused with other options:", "", "| | with | |", "|---|---|---|"]
     numbers = _numbers()
@@ -89,10 +102,10 @@ def render() -> str:
         if len(rule.where) > 1 or rule.step:
             where = "; ".join(f"{name}: {', '.join(v)}" for name, v in rule.where.items())
             lines.append(f"| {rule.step or 'the table'} | {where} | {numbers[id(rule)]} |")
-    lines += ["", "## Refused", "", "| | the message has |", "|---|---|"]
-    told = {numbers[id(rule)]: _message(rule) for rule in _rules()}
-    lines += [f"| {number} | {says} |" for number, says in sorted(told.items(), key=_first)]
-    lines += ["", "## Not drawn", "", "| | why |", "|---|---|"]
+    lines += ["", "## Refused", "", "| | part of the message |", "|---|---|"]
+    found = {numbers[id(rule)]: _message(rule) for rule in _rules()}
+    lines += [f"| {number} | {says} |" for number, says in sorted(found.items(), key=_first)]
+    lines += ["", "## Not tested", "", "| | why |", "|---|---|"]
     for left in space.NOT_DRAWN:
         where = "; ".join(f"{name}: {', '.join(values)}" for name, values in left.where.items())
         lines.append(f"| {where} | {left.why} |")

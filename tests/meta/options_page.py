@@ -1,4 +1,4 @@
-"""docs/options.md, made from the declarations. ``python tests/meta/options_page.py`` writes it."""
+"""docs/options.md, generated from the declarations. ``python tests/meta/options_page.py`` writes it."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ OURS = (
 HEAD = """\
 # Options
 
-`options` of `hoodoo.create` and `hoodoo.open`, and `-o KEY=VALUE` of the commands, take these keys: Hudi's
-own names where Hudi has the option, and some of Hoodoo's. All options of a call are checked before anything is done.
-A key that nobody knows is an error with the nearest ones; one that Hudi knows and that changes nothing here
-gives a warning. A value that is not of the type, or is out of its bounds, is an error that says what would be
-right. *Table*: the value is stored with the table when it is created, and contradicting it later is an error.
+These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the commands. If Hudi has
+the option, the key is Hudi's name. Some keys are Hoodoo's own. Hoodoo checks all options of a call before it
+does anything. An unknown key is an error, and the message has the most similar keys. A key of Hudi that has no effect
+in Hoodoo gives a warning. A value of a wrong type or out of its bounds is an error, and the message has the right
+values. *Table*: the value is stored with the table when the table is created. A different value later is an error.
 
-| type | what is written |
+| type | values |
 |---|---|
-| flag | `true`, `1`, `yes`, `on`, or `false`, `0`, `no`, `off`, in any case |
+| flag | `true`, `1`, `yes`, `on`, or `false`, `0`, `no`, `off`, in upper or lower case |
 | whole number, number | decimal digits; no thousands separators |
 | bytes | a number of bytes, or one with a unit: `128MB`, `1.5 GiB`, `64k`. Units are multiples of 1024. *bytes (MB)*: a number without a unit counts MB |
-| duration | a number of the unit that the option names, or one with its own: `500ms`, `30s`, `5 min`, `2h`, `7d` |
-| choice | one of the words listed, in any case |
-| list, columns | texts separated by commas |
+| duration | a number in the unit that the option names, or with a unit: `500ms`, `30s`, `5 min`, `2h`, `7d` |
+| choice | one of the listed words, in upper or lower case |
+| list, columns | texts, separated by commas |
 | plugin | the name of an installed plugin, one of its other names, or its Java class (`hoodoo plugins`) |
-| regular expression | as Python's `re` has them |
-| text | anything |
+| regular expression | a pattern of Python's module `re` |
+| text | any text |
 
-A name that Hudi had before is an option's older name: it says the same. Two names of one option with
+*Older* names are names that earlier versions of Hudi used. They have the same meaning. Two names of one option with
 different values are an error.
 
 ```python
@@ -74,6 +74,8 @@ except hoodoo.errors.ConfigError as error:
     print(error)
 ```
 """
+# On a phone the site shows the cells of a row below each other (docs/assets/site.css).
+_STACKED = '<div class="stacked" markdown="1">'
 GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("The table", TABLE_OPTIONS),
     ("A new table: also arguments of create", NEW_TABLE_OPTIONS),
@@ -94,7 +96,7 @@ def page() -> str:
         fresh = list({o.key: o for o in options if o.key not in seen}.values())
         seen |= {o.key for o in fresh}
         if fresh:
-            parts.append(f"## {title}\n\n{_table(fresh)}")
+            parts.append(f"## {title}\n\n{_STACKED}\n\n{_table(fresh)}\n</div>\n")
     return "\n".join(parts)
 
 
@@ -106,7 +108,7 @@ def _by_family() -> Iterable[tuple[str, tuple[Option, ...]]]:
 
 
 def _table(options: Iterable[Option]) -> str:
-    lines = ["| option | type | default | | what for |", "|---|---|---|---|---|"]
+    lines = ["| option | type | default | | purpose |", "|---|---|---|---|---|"]
     for o in sorted(options, key=lambda option: option.key):
         names = [f"Also: {', '.join(f'`{n}`' for n in o.aliases)}."] if o.aliases else []
         names += [f"Older: {', '.join(f'`{n}`' for n in o.older)}."] if o.older else []

@@ -51,7 +51,7 @@ GUIDES = {
     "table.rebuild_index": "indexes.md",
     "table.switch_index": "indexes.md#from-one-index-to-another",
     "table.compare_indexes": "indexes.md#from-one-index-to-another",
-    "table.locate": "indexes.md#where-keys-lie",
+    "table.locate": "indexes.md#where-keys-are-stored",
     "table.location_changes": "indexes.md#what-changed",
     "table.drop_index": "metadata-table.md#getting-one",
     "table.rewrite_keys": "virtual-keys.md#an-existing-table",
@@ -160,9 +160,9 @@ def table_page() -> str:
         "",
         _plain(inspect.getdoc(hoodoo.Table) or ""),
         "",
-        "Errors are those of [the list](types.md#errors); [what each means](../errors.md). Every method that takes `engine`",
-        "runs where its data is, unless the argument says otherwise: [Spark](../spark.md). Times are instants, datetimes with",
-        "a zone, or texts of ISO 8601 with a zone. Sizes are bytes.",
+        "All errors are in [the list](types.md#errors), and [explained](../errors.md). A method with the argument `engine` runs on",
+        "the engine of its data, unless you give the argument: [Spark](../spark.md). Times are instants, datetimes with a time",
+        "zone, or ISO 8601 texts with a time zone. Sizes are in bytes.",
     ]
     for what, names in groups():
         title = what.partition(";")[0]
@@ -192,24 +192,24 @@ def scan_page() -> str:
 
 # Fields, which have no docstring.
 _FIELDS = {
-    "source": "The table as this read found it: store, properties, timeline, options.",
-    "plan": "What is read: file slices, columns, filter, what was left out. `print(scan.plan)` shows it.",
-    "read_ahead": "How many files are read at the same time.",
-    "call_hint": "A sentence for errors, when a method is called as that of another library.",
-    "schema": "The columns of the rows that this read gives.",
+    "source": "The table at the time of this read: store, properties, timeline, options.",
+    "plan": "The plan of the read: file slices, columns, filter, skipped files. `print(scan.plan)` shows it.",
+    "read_ahead": "The number of files that are read at the same time.",
+    "call_hint": "A sentence for the error if you call a method of another library.",
+    "schema": "The columns of the rows that this read returns.",
     "step": "The same read as a step for an engine's tasks.",
-    "of": "For code that writes or reads a table itself; programs get one as an answer.",
-    "hookimpl": "Marks a function of a plugin's module as the answer to the hook of its name.",
-    "instant": "The instant of the commit, as text of 17 digits; empty where there was nothing to write.",
+    "of": "For code that implements writes or reads; programs get one as a result.",
+    "hookimpl": "Marks a function in the module of a plugin as the implementation of the hook with the same name.",
+    "instant": "The instant of the commit, as text of 17 digits; empty if there was nothing to write.",
     "action": "The action on the timeline: `commit`, `deltacommit` or `replacecommit`.",
-    "operation": "What was asked for: `upsert`, `insert`, `delete`, and so on.",
-    "inserted": "Rows that are new.",
-    "updated": "Rows that took the place of stored ones.",
-    "deleted": "Rows that were deleted.",
+    "operation": "The operation: `upsert`, `insert`, `delete`, and so on.",
+    "inserted": "Number of new rows.",
+    "updated": "Number of rows that replaced stored rows.",
+    "deleted": "Number of deleted rows.",
     "files": "Paths of the new files, relative to the table.",
-    "completed": "When the commit was completed; None in table version 6, which does not note it.",
-    "notes": "Sentences about what a clustering left out.",
-    "figures": "The same counts under the names that [events](../monitoring.md) have.",
+    "completed": "The time when the commit was completed; None in table version 6, which does not store it.",
+    "notes": "Sentences that say what a clustering left out.",
+    "figures": "The same counts with the names of [events](../monitoring.md).",
 }
 
 
@@ -231,8 +231,8 @@ def functions_page() -> str:
         "",
         MADE,
         "",
-        "What the package `hoodoo` has: the class [`Table`](table.md), the text `__version__`, and these functions. Some come with",
-        "distributions that `pip install hoodoo` brings; without one, a call says which.",
+        "The package `hoodoo` contains the class [`Table`](table.md), the text `__version__`, and these functions. Some of them are",
+        "in other distributions, which `pip install hoodoo` installs; if one is missing, the error names it.",
     ]
     for name in functions():
         lines += entry(f"hoodoo.{name}", getattr(hoodoo, name))

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import re
+import shlex
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -48,6 +49,7 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_cli.hookspecs.check import Check
+from hoodoo_cli.hookspecs.inspector import Inspected, Inspector
 from hoodoo_clustering.hookspecs import clustering as clustering_family
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
 from hoodoo_metadata.hookspecs import metadata_partition as partition_family
@@ -186,6 +188,52 @@ def run(page: Path, wanted: Callable[[Block], bool]) -> None:
         if block.info[:1] == ("python",) and wanted(block):
             tree = ast.increment_lineno(ast.parse(block.body), block.line - 1)
             exec(compile(tree, str(page), "exec", dont_inherit=True), names)
+
+
+INSTANT = re.compile(r"(?<!\d)\d{17}(?!\d)")
+FILE_GROUP = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+
+
+def with_commands() -> list[Path]:
+    return [p for p in PAGES if any(b.info == ("console", "run") for b in blocks(p))]
+
+
+@pytest.mark.parametrize("page", with_commands(), ids=name_of)
+def test_commands_print_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blocks ``console run``, between those of Python. Instants and names of file groups may be others; an instant in
+    a command is the first of its table."""
+    import hoodoo
+    from hoodoo_cli.commandline import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    names = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.info == ("python",):
+            exec(compile(block.body, str(page), "exec", dont_inherit=True), names)
+        elif block.info == ("console", "run"):
+            capsys.readouterr()
+            printed = []
+            for line in block.body.splitlines():
+                if not line.startswith("$ hoodoo "):
+                    continue
+                words = shlex.split(line)[2:]
+                if any(map(INSTANT.fullmatch, words)):
+                    first = hoodoo.open(words[1]).timeline().writes()[0].requested
+                    words = [first if INSTANT.fullmatch(word) else word for word in words]
+                with pytest.raises(SystemExit):
+                    main(words)
+                output = capsys.readouterr()
+                printed += [line, *(output.out + output.err).splitlines()]
+            assert alike(printed) == alike(block.body.splitlines()), f"line {block.line}"
+
+
+def alike(lines: list[str]) -> list[str]:
+    """Without what is different each time."""
+    found = (FILE_GROUP.sub("file-group", INSTANT.sub("instant", line)) for line in lines)
+    return [line.rstrip() for line in found]
 
 
 @pytest.mark.parametrize("page", with_python(spark=False), ids=name_of)
@@ -389,6 +437,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.ColumnBounds,
         format_family.HasBaseRanges,
         format_family.BaseRanges,
+        format_family.RewritesInPlace,
         format_family.StoresFilters,
         format_family.StoredFilter,
         format_family.BaseFileReader,
@@ -397,6 +446,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.FindsValues,
         format_family.KnowsNulls,
         format_family.BaseFileWriter,
+        format_family.InPlaceWriter,
     ),
     "log_format": (
         log_family.LogFormat,
@@ -466,6 +516,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     ),
     "service_policy": (ServicePolicy,),
     "check": (Check,),
+    "inspector": (Inspector, Inspected),
     "report": (Reporter,),
     "command": (),
     "function": (),

@@ -139,6 +139,16 @@ def test_discovery_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(plugins) <= 3 * len(DISTRIBUTIONS), plugins
 
 
+def test_a_first_upsert_imports_no_parser(tmp_path: Path) -> None:
+    """A write looks at every action, and may be the only thing that a process does."""
+    rows = "pyarrow.table({'id': [1], 'v': [2]})"
+    created = f"hoodoo.create({str(tmp_path / 't')!r}, {rows}.schema, record_key='id')"
+    code = f"import hoodoo; {created}.upsert({rows})"
+    added = {name.partition(".")[0] for name in _added(code)}
+    assert "hoodoo_statements" in added
+    assert added.isdisjoint({"sqlglot", "rich", "typer", "pyspark", "polars", "duckdb"})
+
+
 def test_every_core_module_imports_alone() -> None:
     """Each module first among core's: a cycle that depends on the order of imports shows here.
 

@@ -18,6 +18,8 @@ WORDS = {
     r"told": "said, reported, written down",
     r"(?:go|goes|going|gone) by": "uses, follows, relies on",
     r"anew": "again; rebuild; create again",
+    r"(?:give|gives|given) up": "cancel",
+    r"under way": "in progress, running",
     r"(?:is|are|was|were) gone": "is not there any more, was deleted",
     r"met (?:nobody|another|by)": "found",
     r"heal(?:s|ed|ing)?": "repair",

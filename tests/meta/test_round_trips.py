@@ -6,16 +6,18 @@ where the pool began, and the pool ends with the longest of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import hoodoo
 import hoodoo.participants.lost
 import hoodoo.storage.together
 import hoodoo_cloud.remembering
+import hoodoo_serve.beside
 import pyarrow as pa
 import pytest
 from hoodoo.storage.api import Storage
@@ -26,6 +28,7 @@ from hoodoo_standard.storage.local import LocalStorage
 
 T = TypeVar("T")
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("ts", pa.int64())])
+NOTHING: Mapping[str, Any] = {}
 POOLS = (hoodoo.participants.lost, hoodoo.storage.together, hoodoo_cloud.remembering)
 
 
@@ -130,8 +133,8 @@ def rows(count: int, version: int) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
-def filled(path: Path, kind: str, index: str) -> hoodoo.Table:
-    options = {"hoodie.clean.automatic": True, "hoodoo.local.threads": 1}
+def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING) -> hoodoo.Table:
+    options = {"hoodie.clean.automatic": True, "hoodoo.local.threads": 1, **more}
     table = hoodoo.create(
         str(path),
         SCHEMA,
@@ -151,9 +154,9 @@ def filled(path: Path, kind: str, index: str) -> hoodoo.Table:
 @pytest.mark.parametrize(
     ("kind", "index", "operations", "depth"),
     [
-        ("COPY_ON_WRITE", "simple", 19, 10),
-        ("MERGE_ON_READ", "simple", 19, 10),
-        ("COPY_ON_WRITE", "record_index", 32, 17),
+        ("COPY_ON_WRITE", "simple", 16, 9),
+        ("MERGE_ON_READ", "simple", 16, 9),
+        ("COPY_ON_WRITE", "record_index", 29, 17),
     ],
 )
 def test_a_small_upsert(tmp_path: Path, kind: str, index: str, operations: int, depth: int) -> None:
@@ -162,13 +165,64 @@ def test_a_small_upsert(tmp_path: Path, kind: str, index: str, operations: int, 
         assert table.upsert(rows(5, 9)).updated == 5
 
 
-def test_a_small_upsert_that_cleans(tmp_path: Path) -> None:
+def test_the_first_small_upsert_of_a_process(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    filled(path, "COPY_ON_WRITE", "simple")
+    table = hoodoo.open(str(path), {"hoodoo.local.threads": 1})
+    with counted(28, 12):
+        table.upsert(rows(5, 9))
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "operations", "depth"),
+    [
+        ("COPY_ON_WRITE", "simple", 32, 19),
+        ("COPY_ON_WRITE", "record_index", 58, 36),
+    ],
+)
+def test_a_small_upsert_that_cleans(
+    tmp_path: Path, kind: str, index: str, operations: int, depth: int
+) -> None:
     """As each one does from the eleventh on: a clean is two decisions more."""
-    table = filled(tmp_path / "t", "COPY_ON_WRITE", "simple")
+    table = filled(tmp_path / "t", kind, index)
     for version in range(5, 18):
         table.upsert(rows(5, version))
-    with counted(47, 29):
+    with counted(operations, depth):
         table.upsert(rows(5, 18))
+
+
+class AtOnce:
+    """A thread that ends before who has begun it goes on, and has a clock of its own."""
+
+    clock = Clock()
+
+    def __init__(self, target: Callable[..., None], args: Sequence[Any], name: str) -> None:
+        self.target, self.args = target, args
+
+    def start(self) -> None:
+        outside, Far.clock = Far.clock, Clock()
+        try:
+            self.target(*self.args)
+        finally:
+            AtOnce.clock, Far.clock = Far.clock, outside
+
+    def is_alive(self) -> bool:
+        return False
+
+
+def test_a_small_upsert_beside_which_a_thread_cleans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next write goes on from what the thread has decided, as if it had done so itself."""
+    monkeypatch.setattr(hoodoo_serve.beside, "threading", SimpleNamespace(Thread=AtOnce))
+    freed = {"hoodie.clean.async.enabled": True, "hoodie.archive.async": True}
+    table = filled(tmp_path / "t", "COPY_ON_WRITE", "simple", freed)
+    for version in range(5, 18):
+        table.upsert(rows(5, version))
+    with counted(17, 9):
+        table.upsert(rows(5, 18))
+    assert [i.action for i in table.timeline().instants].count("clean") > 3
+    assert (len(AtOnce.clock.operations), AtOnce.clock.deepest) <= (19, 13)
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,10 @@ class _Sql:
                 f"(CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL "
                 f"WHEN {nans} THEN {p.op == '!='} ELSE {a} {op} {b} END)"
             )
-        # No literal is NaN here, so that for both only the greater ones differ.
+        # No literal is NaN here, so that for both only the greater ones differ; of null all are null.
         plain = f"({a} {op} {b})"
-        return plain if p.op not in (">", ">=") else f"({plain} AND NOT isnan({a}))"
+        greater = p.op in (">", ">=") and p.other is not None
+        return f"({plain} AND NOT isnan({a}))" if greater else plain
 
     def _in(self, p: ast.In) -> str:
         a = self.term(p.term)

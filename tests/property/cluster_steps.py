@@ -189,6 +189,12 @@ def _target(trial: Trial, step: Cluster) -> int:
     return (most, most + most // 4, 1 << 20, most if takes_all else some)[step.room]
 
 
+def planned_groups(trial: Trial) -> frozenset[tuple[str, str]]:
+    """(partition path, file id) of all that pending clusterings rewrite."""
+    plans = pending_clusterings(trial.table.handle.storage, trial.table.timeline())
+    return frozenset[tuple[str, str]]().union(*(plan.file_groups for _, plan in plans))
+
+
 def _planned(trial: Trial, instant: str, logs: bool) -> Planned:
     timeline = trial.table.timeline()
     ((found, plan),) = pending_clusterings(trial.table.handle.storage, timeline)

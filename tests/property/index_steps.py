@@ -1,4 +1,4 @@
-"""Steps of a trial that change the index of its table: switched, or made anew; refused where the model says so."""
+"""Steps of a trial that change the index of its table: switched, or rebuilt; refused where the model says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_model import Model
 from table_model_mor import LogModel
 from tally import TALLY
 
-SWITCH, REBUILD = "switch the index", "make the record index anew"
+SWITCH, REBUILD = "switch the index", "rebuild the record index"
 _IN_PATHS = ("simple", "bloom", "partitioned_record_index")
 _GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 _STORED = ("record_index", "partitioned_record_index", "growing_record_index")
@@ -50,7 +50,7 @@ def switch(trial: Any, op: Switch, where: str) -> None:
             return
         partitioned = setup.metadata == "keys" and not _is_global_kept(trial)
         table.rebuild_index("record_index")
-        TALLY.add("record indexes made anew")
+        TALLY.add("record indexes rebuilt")
         _indexed_anew(trial)
         binds = setup.is_global or setup.index == "bucket"
         if binds or partitioned or _doubled(model):

@@ -64,7 +64,7 @@ class Ranges:
     ) -> None:
         end = between[-1]
         model = self.points.at_place(end)
-        must = newest or (self.is_there(end) and (model is end.seen))
+        must = newest or (self._is_there(end) and (model is end.seen))
         try:
             found = self.table.incremental(since, until, meta=True).to_arrow()
         except ConfigError as error:
@@ -80,6 +80,15 @@ class Ranges:
         # Of tables with virtual keys it gives all rows of the file groups that were written.
         if hudi and must and known and not self.setup.virtual:
             self._theirs(between[0].place, end.place, schema, expected)
+
+    def _is_there(self, point: Point) -> bool:
+        """Cleans go by requests: they may take files that a service replaced which had been requested before
+        ``point``, though it completed only after it, and a range that ends there needs these files."""
+        overtaken = any(
+            p.place > point.place and p.instant < point.instant and (p.replaces or not p.changes)
+            for p in self.points.all
+        )
+        return not overtaken and self.is_there(point)
 
     def _theirs(self, since: str, until: str, schema: pa.Schema, expected: Model) -> None:
         read = hudi.HudiReadOptions().with_query_type(hudi.HudiQueryType.Incremental)
@@ -107,7 +116,7 @@ class Ranges:
     def _changes(self, since: str, until: str | None, between: list[Point]) -> None:
         """Each change fits the rows before it, and all of them lead to the rows at the end."""
         must = all(
-            p is self.points.first or (self.is_there(p) and self.points.at_place(p) is p.seen)
+            p is self.points.first or (self._is_there(p) and self.points.at_place(p) is p.seen)
             for p in between
         )
         try:

@@ -234,12 +234,12 @@ class Life(Trial):
             self.table.rollback()
 
     def _index_anew(self) -> None:
-        """What a record index that was made anew does not know any more."""
+        """What a record index that was rebuilt does not know any more."""
         found = {i.requested for i in self.table.timeline().completed() if i.action == "indexing"}
         new, self.indexings = found - self.indexings, found
         if not new:
             return
-        TALLY.add("indexed anew")
+        TALLY.add("indexed again")
         kept = [m for p in (self.points.first, *self.points.all) for m in (p.raw, p.seen)]
         plans = [self.plan[0]] if self.plan else []
         plans += [self.clustering.model] if self.clustering else []

@@ -38,7 +38,7 @@ NOT_DRAWN: tuple[Option[Any], ...] = (
     # Services after writes: they are steps of their own, and the model has to hear of them.
     services.COMPACT_INLINE, clustering.INLINE, clustering.SCHEDULED,
     services.CLEAN_INLINE, services.ARCHIVE_INLINE,
-    serve.ASYNC_CLUSTERING, serve.ASYNC_COMPACTION,
+    serve.ASYNC_CLUSTERING, serve.ASYNC_COMPACTION, serve.ASYNC_CLEANING, serve.ASYNC_ARCHIVING,
     # Files that stay for longer than the model says.
     services.CLEAN_WINDOW,
     # Log files are clustered where a step says so; who gives way to whom is fixed.

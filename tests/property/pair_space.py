@@ -93,7 +93,7 @@ def refused(says: str, /, step: str = "", **where: str | tuple[str, ...]) -> Ref
 
 _NOT_PATHS = (RFC, HUDI, KEPT)
 _NAMED = ("as type", "as class", "SIMPLE", "COMPLEX", "NON_PARTITION")
-_NO_MAKER = "can't be one of virtual keys: readers could not make the keys again"
+_NO_MAKER = "can't make virtual keys: readers could not compute the keys again"
 # What `create` refuses. A rule of one factor comes first: its message is the one that is seen.
 REFUSALS: tuple[Refusal, ...] = (
     refused("makes files without their partition columns, which are not written", partition_columns="dropped"),
@@ -148,19 +148,23 @@ STEP = "step"
 NOT_DRAWN = (
     Left(
         {"key generator": ("SIMPLE", "COMPLEX", "NON_PARTITION"), "partitions": (TIMESTAMP, CUSTOM)},
-        "these partitions are what another key generator makes",
+        "another key generator makes these partitions",
     ),
     Left(
         {"key generator": ("NON_PARTITION",), "index": ("partitioned_record_index",)},
-        "the index is of partitions, which this key generator does not make",
+        "the index needs partitions, and this key generator makes none",
+    ),
+    Left(
+        {STEP: ("cancel a clustering",), "index": ("bucket",)},
+        "a clustering of such a table cannot be planned, because the index computes the file group of a key",
     ),
     Left(
         {STEP: ("stored keys again",), "record keys": (RFC, HUDI)},
-        "files lack the keys: refused as soon as there is one",
+        "the files do not have the keys: refused as soon as there is one file",
     ),
     Left(
         {STEP: ("stored keys again",), "key columns": (JOINED, MADE)},
-        "only virtual keys have a concatenator, and keys that are made are never virtual",
+        "only virtual keys have a concatenator, and generated keys are never virtual",
     ),
 )  # fmt: skip
 

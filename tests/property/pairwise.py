@@ -4,7 +4,8 @@
 
 Ends with an error where a history differs from the dictionary: its seed and configuration are printed. At the end stands
 how often each cell was drawn; cells that can't be drawn with the reason, and those that were drawn less than three times.
-``--spark`` of the histories run on Spark, in one session beside the ``--processes`` of the others.
+``--spark`` of the histories run on Spark, in one session beside the ``--processes`` of the others. With ``--minutes`` no
+history begins later than that, and what was run until then is counted.
 ``--replay SEED-NUMBER`` runs one of them again; ``--count LOG...`` adds up the logs of several runs.
 """
 
@@ -102,31 +103,34 @@ def _session() -> None:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("pairwise")
+    builder = SparkSession.builder.master("local[2,4]").appName("pairwise")
     made = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
     made.getOrCreate().sparkContext.setLogLevel("OFF")
 
 
-def _part(job: tuple[str, int]) -> tuple[int, int, Counter[str]]:
-    seed, histories = job
+def _part(job: tuple[str, int, float]) -> tuple[int, int, Counter[str]]:
+    seed, histories, minutes = job
     drawn: Counter[str] = Counter()
-    wrong = 0
+    wrong = done = 0
     if seed.endswith(_SPARK):
         _session()
     start, processor = time.time(), time.process_time()
     for number, config in enumerate(islice(configurations(seed), histories)):
+        if minutes and time.time() - start > 60 * minutes:
+            break
         said = run(seed, number, config, drawn)
+        done += 1
         if said:
             wrong += 1
             print(f"DIFFERENCE in {seed}-{number}: {said}\n", flush=True)
         if number % 50 == 49:
-            minutes, used = (time.time() - start) / 60, time.process_time() - processor
+            passed, used = (time.time() - start) / 60, time.process_time() - processor
             print(
-                f"{seed}: {number + 1} histories, {wrong} with differences; {minutes:.1f} minutes, "
+                f"{seed}: {number + 1} histories, {wrong} with differences; {passed:.1f} minutes, "
                 f"{used / (number + 1):.2f} s of the processor each",
                 flush=True,
             )
-    return histories, wrong, drawn
+    return done, wrong, drawn
 
 
 def summary(histories: int, wrong: int, drawn: Counter[str]) -> str:
@@ -163,6 +167,7 @@ def main(given: list[str]) -> int:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--spark", type=int, default=40, help="how many of them on Spark")
+    parser.add_argument("--minutes", type=float, default=0, help="no history begins later")
     parser.add_argument("--cells", type=Path, help="a file for the count of each cell")
     parser.add_argument("--replay", help="SEED-NUMBER of one history")
     parser.add_argument("--count", nargs="*", type=Path, help="files of --cells, added up")
@@ -183,8 +188,9 @@ def main(given: list[str]) -> int:
         return 1 if wrong else 0
     on_spark = min(wanted.spark, wanted.histories)
     each = -(-(wanted.histories - on_spark) // wanted.processes)
-    jobs = [(f"{wanted.seed}{_SPARK}", on_spark)] if on_spark else []
-    jobs += [(f"{wanted.seed}.{n}", each) for n in range(wanted.processes) if each]
+    seeds = [f"{wanted.seed}.{n}" for n in range(wanted.processes) if each]
+    jobs = [(f"{wanted.seed}{_SPARK}", on_spark, wanted.minutes)] if on_spark else []
+    jobs += [(seed, each, wanted.minutes) for seed in seeds]
     histories, wrong, drawn = 0, 0, Counter[str]()
     with get_context("spawn").Pool(len(jobs)) as pool:
         for done, failed, counted in pool.imap_unordered(_part, jobs):

@@ -78,7 +78,7 @@ def refuse(trial: Trial, op: Op, where: str) -> None:
     trial.model, trial.schema, trial.fresh = model, schema, fresh
     before = _writes(trial)
     error, says = (
-        (SchemaError, "no whole number") if op.wrong == FRACTION else (DataError, "key column")
+        (SchemaError, "not a whole number") if op.wrong == FRACTION else (DataError, "key column")
     )
     with pytest.raises(error, match=says):
         getattr(trial.table, op.kind)(data)

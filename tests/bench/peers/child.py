@@ -99,7 +99,7 @@ def steps_of(one: Contender, inputs: dict[str, str], parted: bool) -> dict[str, 
         steps["incremental read"] = lambda: one.since(since["at"]).count()  # type: ignore[misc]
     steps["delete 1 %"] = lambda: one.delete(of("delete 1 %"))
     if parted:
-        steps["move 1 %"] = lambda: one.moved(of("move 1 %"))
+        steps["move 1 %"] = lambda: one.upsert(of("move 1 %"))
     small = sorted(name for name in inputs if name.startswith("small "))
 
     def commits() -> list[float]:

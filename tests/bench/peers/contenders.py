@@ -6,6 +6,7 @@ results has a dash there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from attrs import define, field
@@ -37,10 +38,6 @@ class Contender:
     def read(self) -> Any:
         """All rows, without columns of the format's own."""
         raise NotImplementedError
-
-    def moved(self, rows: Any) -> None:
-        """Rows that have another partition path now."""
-        self.upsert(rows)
 
     # How to compact (or make few files of many), to order rows by two columns, and to read what came since a point.
     compact: ClassVar[Any] = None
@@ -83,8 +80,12 @@ class Hoodoo(Contender):
     def compact(self) -> object:
         return self._table.compact() if self.table_type == "MERGE_ON_READ" else None
 
-    def cluster(self) -> object:
-        return self._table.cluster(order="zorder", columns=ORDER)
+    @property
+    def cluster(self) -> Callable[[], object] | None:  # type: ignore[override]
+        """A row of a bucket index lies where its key says."""
+        if self.index == "bucket":
+            return None
+        return lambda: self._table.cluster(order="zorder", columns=ORDER)
 
     def point(self) -> str:
         return str(self._table.timeline().writes()[-1].completion_order)
@@ -191,10 +192,7 @@ class Delta(Contender):
         _merge(self.spark, self._name, rows)
 
     def delete(self, keys: Any) -> None:
-        keys.createOrReplaceTempView("gone")
-        self.spark.sql(
-            f"merge into {self._name} t using gone s on t.{KEY} = s.{KEY} when matched then delete"
-        )
+        _drop(self.spark, self._name, keys)
 
     def read(self) -> Any:
         return self.spark.read.format("delta").load(self.path)
@@ -235,10 +233,7 @@ class Iceberg(Contender):
         _merge(self.spark, self.name, rows)
 
     def delete(self, keys: Any) -> None:
-        keys.createOrReplaceTempView("gone")
-        self.spark.sql(
-            f"merge into {self.name} t using gone s on t.{KEY} = s.{KEY} when matched then delete"
-        )
+        _drop(self.spark, self.name, keys)
 
     def read(self) -> Any:
         return self.spark.table(self.name)
@@ -262,6 +257,11 @@ def _merge(spark: Any, name: str, rows: Any) -> None:
         f"merge into {name} t using changes s on t.{KEY} = s.{KEY} "
         "when matched then update set * when not matched then insert *"
     )
+
+
+def _drop(spark: Any, name: str, keys: Any) -> None:
+    keys.createOrReplaceTempView("gone")
+    spark.sql(f"merge into {name} t using gone s on t.{KEY} = s.{KEY} when matched then delete")
 
 
 def _meta(frame: Any) -> list[str]:

@@ -7,10 +7,11 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hoodoo
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.table.table import Table
@@ -127,6 +128,44 @@ def partitions(path: str, count: int, how: str) -> Figures:
     write = getattr(table, how)
     _timed(lambda: write(rows), how, found)
     return found
+
+
+NOTE = 80  # bytes of text in each row of `loads`
+
+
+def loads(path: str, paths: int, size: int, budget: int = 0) -> Figures:
+    """About ``size`` MiB of rows by one bulk insert of one task, their partition paths in turn. ``budget``: MiB."""
+    each = 8 + 11 + NOTE + 4  # bytes of a row: number, path, note
+    count = max(paths, (size << 20) // each)
+    schema = pa.schema([("id", pa.int64()), ("part", pa.string()), ("note", pa.string())])
+    table = hoodoo.create(
+        path, schema, name="t", record_key="id", partition_by="part", index="simple",
+        options=fabricate.QUIET | {"hoodie.metadata.enable": "false"}, engine=LocalEngine(1),
+    )  # fmt: skip
+    options = {"hoodoo.memory.bytes": f"{budget}MB"} if budget else {}
+    table = hoodoo.open(path, {**fabricate.QUIET, **options}, engine=LocalEngine(1))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found: Figures = {"rows": count, "before_mb": before / 1024}
+    rows = pa.RecordBatchReader.from_batches(schema, _rows(schema, count, paths))
+    _timed(lambda: table.bulk_insert(rows), "bulk_insert", found)
+    found["row"] = found["bulk_insert"] / count * 1e6
+    found["pool"] = pa.default_memory_pool().max_memory() / 2**20
+    return found
+
+
+def _rows(schema: pa.Schema, count: int, paths: int) -> Iterator[pa.RecordBatch]:
+    names = pa.array([f"p{n:06d}" for n in range(paths)])
+    drawn = np.random.default_rng(0)
+    for start in range(0, count, 1 << 17):
+        numbers = np.arange(start, min(count, start + (1 << 17)))
+        letters = drawn.integers(97, 123, NOTE * len(numbers), np.uint8)
+        offsets = np.arange(len(numbers) + 1, dtype=np.int32) * NOTE
+        notes = pa.StringArray.from_buffers(
+            len(numbers), pa.py_buffer(offsets), pa.py_buffer(letters)
+        )
+        yield pa.record_batch(
+            [pa.array(numbers), names.take(pa.array(numbers % paths)), notes], schema=schema
+        )
 
 
 def main() -> None:

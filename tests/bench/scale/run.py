@@ -141,6 +141,20 @@ def partitions(folder: str, most: int) -> None:
                 ("milliseconds for a path", each, ".2f"),
             ],
         )  # fmt: skip
+    _loads(f"{folder}/loads")
+
+
+def _loads(path: str) -> None:
+    """One bulk insert of a GiB by one task, within a budget of memory."""
+    counts, rows = [1, 1000, 10_000], []
+    for budget in (128, 256, 1024):
+        found = []
+        for count in counts:
+            found.append(measured("loads", path=path, paths=count, size=1024, budget=budget))
+            shutil.rmtree(path)
+        rows.append((f"{budget} MiB: peak memory, MB", [f["mb"] for f in found], ".0f"))
+        rows.append((f"{budget} MiB: microseconds a row", [f["row"] for f in found], ".2f"))
+    show("Partition paths of one bulk_insert of 1 GiB, by budget", counts, rows)
 
 
 PARTS: dict[str, Callable[[str, int], None]] = {
