@@ -1,4 +1,4 @@
-"""The drawings of docs/concepts.md: ``python docs/_site/drawings.py`` writes them into docs/images.
+"""The drawings of README.md and docs/concepts.md: ``python docs/_site/drawings.py`` writes them into docs/images.
 
 Plain SVG, so that GitHub shows them and a site without a network, too; light and dark follow the reader's setting.
 They are 560 units wide, so that their text can be read on a phone.
@@ -79,6 +79,30 @@ class Drawing:
         (FOLDER / f"{name}.svg").write_text(text + "\n</svg>\n", "utf-8")
 
 
+def overview() -> None:
+    d = Drawing("Hoodoo between programs in Python and Hudi tables", 330)
+    for x, name, what in (
+        (15, "Arrow data", "pyarrow, polars, pandas, DuckDB"),
+        (290, "Spark DataFrames", "your own SparkSession"),
+    ):
+        d.box(x, 14, 255, 46, name, what)
+        d.arrow(x + 127, 62, x + 127, 84)
+    d.parts.append('<rect class="new" x="15" y="88" width="530" height="92" rx="7"/>')
+    d.text(28, 110, "Hoodoo", "head")
+    d.text(100, 110, "a small core; every decision is a plugin in Python", "small")
+    for number, name in enumerate(("keys", "index", "merger", "layout", "formats", "services")):
+        d.box(28 + number * 85, 124, 79, 40, name)
+    d.arrow(142, 182, 142, 204)
+    d.area(15, 208, 255, 106, "one Hudi table, on disk or in a store")
+    for number, name in enumerate((".hoodie", "Parquet", "logs")):
+        d.box(28 + number * 78, 242, 72, 40, name)
+    d.text(28, 304, "versions 6 and 9", "small")
+    d.box(370, 236, 175, 56, "Spark Hudi", "reads and writes it, too")
+    d.arrow(320, 264, 274, 264)
+    d.arrow(320, 264, 366, 264)
+    d.write("overview")
+
+
 def timeline() -> None:
     d = Drawing("A timeline with four instants", 250)
     d.text(20, 28, "The timeline of a table, in .hoodie/timeline", "head")
@@ -95,28 +119,28 @@ def timeline() -> None:
     d.box(395, 70, 100, 46, "commit", "upsert", kind="old")
     d.arrow(445, 118, 445, 148)
     d.text(445, 172, "inflight", "small", middle=True)
-    d.text(20, 208, "Readers see what is completed. What is inflight does not count,")
-    d.text(20, 228, "and if its writer has died, the next writer undoes it.")
+    d.text(20, 208, "Readers see completed actions only. If the writer of an")
+    d.text(20, 228, "inflight action has died, the next writer rolls it back.")
     d.write("timeline")
 
 
 def file_groups() -> None:
     d = Drawing("Partition paths, file groups and file slices of a table", 400)
     d.text(20, 28, "A table, its partition paths, its files", "head")
-    d.area(15, 44, 530, 165, "oslo/   of a table that is copied on write")
+    d.area(15, 44, 530, 165, "oslo/   in a copy-on-write table")
     d.text(28, 88, "file group A")
     d.box(28, 98, 150, 46, "base file 1", "10:00", kind="old")
     d.box(200, 98, 150, 46, "base file 2", "11:00", kind="old")
     d.box(372, 98, 150, 46, "base file 3", "12:00", kind="new")
-    d.text(28, 170, "Each change writes the file anew: three file slices of one", "small")
-    d.text(28, 188, "file group. Readers take the newest; a clean deletes the others.", "small")
-    d.area(15, 222, 530, 165, "oslo/   of a table that is merged on read")
+    d.text(28, 170, "Each change writes the whole file again: three file slices of one", "small")
+    d.text(28, 188, "file group. Readers use the newest; a clean deletes the others.", "small")
+    d.area(15, 222, 530, 165, "oslo/   in a merge-on-read table")
     d.text(28, 266, "file group A")
     d.box(28, 276, 150, 46, "base file 1", "10:00", kind="new")
     d.box(200, 276, 150, 46, "log file", "11:00", kind="new")
     d.box(372, 276, 150, 46, "log file", "12:00", kind="new")
-    d.text(28, 348, "Each change is added as a log file: one file slice. Readers merge", "small")
-    d.text(28, 366, "it; a compaction makes a new base file of it.", "small")
+    d.text(28, 348, "Each change adds a log file: still one file slice. Readers merge the", "small")
+    d.text(28, 366, "files; a compaction writes them as one new base file.", "small")
     d.write("file-groups")
 
 
@@ -129,8 +153,8 @@ def write() -> None:
         ("3  index lookup", "which file group has this key?", "box"),
         ("4  plan", "rows to file groups; new keys to small files", "box"),
         ("5  merge and write", "new base files or log files, in tasks", "box"),
-        ("6  check", "what have other writers committed meanwhile?", "box"),
-        ("7  completed", "one file appears: now readers see all of it", "new"),
+        ("6  check", "what have other writers committed?", "box"),
+        ("7  completed", "one file appears: readers see the whole write", "new"),
     )
     for number, (name, what, kind) in enumerate(steps):
         y = 46 + number * 62
@@ -140,21 +164,21 @@ def write() -> None:
     d.parts.append('<path class="line" d="M372 379L440 379L440 69L376 69"/>')
     d.parts.append('<path class="tip" d="M372 69l8 -5v10z"/>')
     d.text(450, 240, "conflict:", "small")
-    d.text(450, 258, "from the", "small")
-    d.text(450, 276, "start, with", "small")
-    d.text(450, 294, "what is new", "small")
-    d.text(20, 500, "Stopped anywhere before step 7, the table is as it was.")
+    d.text(450, 258, "start again", "small")
+    d.text(450, 276, "on the newest", "small")
+    d.text(450, 294, "state", "small")
+    d.text(20, 500, "If it stops anywhere before step 7, the table is unchanged.")
     d.write("write")
 
 
 def merge() -> None:
-    d = Drawing("Two rows of one key are merged by their ordering value", 300)
-    d.text(20, 28, "Two rows of one key: which stays?", "head")
+    d = Drawing("Two rows with the same key are merged by their ordering value", 300)
+    d.text(20, 28, "Two rows with the same key: which one stays?", "head")
     d.text(20, 60, "stored", "small")
     d.box(20, 68, 240, 40, "ride 7   fare 12   ts 5")
     d.text(300, 60, "incoming", "small")
     d.box(300, 68, 240, 40, "ride 7   fare 99   ts 3")
-    d.text(20, 142, 'ordering="ts": the higher ts stays, whichever comes later', "small")
+    d.text(20, 142, 'ordering="ts": the row with the higher ts stays', "small")
     d.box(20, 150, 240, 40, "ride 7   fare 12   ts 5", kind="new")
     d.text(20, 224, "no ordering: the row that is written later stays", "small")
     d.box(300, 232, 240, 40, "ride 7   fare 99   ts 3", kind="new")
@@ -167,13 +191,23 @@ def lookup() -> None:
     d = Drawing("Three ways to find the file group of a key", 420)
     d.text(20, 28, 'Where is the key "ride 7"?', "head")
     rows = (
-        ("simple, bloom", "reads", ("keys of files",), "cost grows with the table's files"),
-        ("record_index", "asks", ("index of", "all keys"), "cost grows with the keys asked for"),
+        (
+            "simple, bloom",
+            "reads",
+            ("keys of files",),
+            "cost grows with the number of files in the table",
+        ),
+        (
+            "record_index",
+            "looks in",
+            ("index of", "all keys"),
+            "cost grows with the number of keys you look up",
+        ),
         (
             "bucket",
             "computes",
             ("hash of", "the key"),
-            "nothing is read; the number of buckets is fixed",
+            "no file is read; the number of buckets is fixed",
         ),
     )
     for number, (name, verb, via, cost) in enumerate(rows):
@@ -192,17 +226,17 @@ def lookup() -> None:
 def clustering() -> None:
     d = Drawing("Files before and after a clustering", 330)
     d.text(20, 28, "Which files can have a fare of 40?", "head")
-    d.text(20, 58, "before: six small files, fares anywhere", "small")
+    d.text(20, 58, "before: six small files, with fares of all sizes", "small")
     for number, (start, end) in enumerate(((2, 92), (10, 99), (0, 88), (5, 97), (20, 95), (8, 80))):
         y = 70 + number * 15
         d.bar(30 + start * 5, y, (end - start) * 5, "bar")
-    d.text(20, 186, "all six are opened", "small")
+    d.text(20, 186, "a query opens all six", "small")
     d.text(20, 222, 'after cluster(columns="fare"): three files, sorted', "small")
     for number, (start, end) in enumerate(((0, 33), (33, 66), (66, 99))):
         d.bar(
             30 + start * 5, 234 + number * 15, (end - start) * 5, "good" if number == 1 else "bar"
         )
-    d.text(20, 306, "one is opened", "small")
+    d.text(20, 306, "a query opens one", "small")
     d.parts.append(
         '<path class="line" stroke-dasharray="3 3" d="M230 64L230 162M230 228L230 284"/>'
     )
@@ -214,14 +248,14 @@ def which_index() -> None:
     d = Drawing("A decision tree: which index", 520)
     d.text(20, 28, "Which index?", "head")
     steps = (
-        (("rows are only added,", "nothing is sought by key"), ("simple", "append asks no index")),
+        (("rows are only added,", "and never found by key"), ("simple", "append uses no index")),
         (
             ("keys are unique in the", "table, up to 5 M of them"),
             ("global_simple", "4,000 of 1 M: 0.12 s"),
         ),
         (
             ("keys are unique in the", "table, more than 5 M"),
-            ("record_index", "4,000 of 20 M: 0.47 s, not 2.07"),
+            ("record_index", "4,000 of 20 M: 0.47 s, not 2.07 s"),
         ),
         (("each write touches", "most file groups"), ("bucket", "nothing is read to find keys")),
         (("object store, and most", "keys are new"), ("bloom", "17.7 MB read, not 51.1")),
@@ -245,5 +279,5 @@ def which_index() -> None:
 
 
 if __name__ == "__main__":
-    for draw in (timeline, file_groups, write, merge, lookup, clustering, which_index):
+    for draw in (overview, timeline, file_groups, write, merge, lookup, clustering, which_index):
         draw()

@@ -13,6 +13,7 @@ year. Both answers, every row behind them, and the counts of the commits are com
 the raw data, which has never seen the table. Exits with 1 where anything differs.
 
     tox -e flights            or, where hoodoo is installed:  python docs/examples/flights.py
+    tox -e flights -- --connect                               the same over Spark Connect
 """
 
 from __future__ import annotations
@@ -111,8 +112,9 @@ def truth(raw: pd.DataFrame, months: list[str]) -> pd.DataFrame:
 
 # --- Spark ----------------------------------------------------------------------------------------
 @contextmanager
-def session(log: Path) -> Iterator[Any]:
-    """A Spark session of our own; in a cluster or notebook there would be one already.
+def session(log: Path, connect: bool) -> Iterator[Any]:
+    """A Spark session of our own; in a cluster or notebook there would be one already. ``connect``: a client of a
+    Spark Connect server on this machine, which the client starts.
 
     The JVM's standard error goes to the file ``log``: what Spark says when all is well is no part of
     this report.
@@ -121,7 +123,7 @@ def session(log: Path) -> Iterator[Any]:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers' Python is this one
     builder = (
-        SparkSession.builder.master("local[2]")
+        (SparkSession.builder.remote if connect else SparkSession.builder.master)("local[2]")
         .appName("flights")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.enabled", "false")
@@ -312,6 +314,10 @@ def main() -> int:
         "--months", type=int, default=12, choices=range(1, 13), metavar="1..12",
         help="how many months to load (default 12)",
     )  # fmt: skip
+    parser.add_argument(
+        "--connect", action="store_true",
+        help="over Spark Connect (pip install 'pyspark[connect]')",
+    )  # fmt: skip
     chosen = parser.parse_args()
     began = time.monotonic()
     months = MONTHS[: chosen.months]
@@ -327,7 +333,7 @@ def main() -> int:
             soft_wrap=True,
         )
         with console.status("Starting Spark"):
-            spark = stack.enter_context(session(Path(scratch) / "spark.log"))
+            spark = stack.enter_context(session(Path(scratch) / "spark.log", chosen.connect))
         table, commits = load(spark, path, Path(scratch), raw, months)
         older = commits[half[-1]][-1].instant
         with console.status("Asking the newest table, then the older one"):
