@@ -30,10 +30,12 @@ def rows(values: Mapping[int, str], ts: int) -> pa.Table:
     )
 
 
-def created(uri: str, options: Mapping[str, str], kind: str = "COPY_ON_WRITE") -> Any:
+def created(
+    uri: str, options: Mapping[str, str], kind: str = "COPY_ON_WRITE", index: str | None = None
+) -> Any:
     return hoodoo.create(
         uri, SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
-        table_type=kind, options=options,
+        table_type=kind, index=index, options=options,
     )  # fmt: skip
 
 

@@ -35,6 +35,39 @@ def test_the_life_of_a_table(place: tuple[str, dict[str, str]], kind: str) -> No
     assert not again.verify().findings
 
 
+# Cleaning and archiving after each write, or in a thread beside it.
+UPKEEP = {
+    "hoodie.clean.commits.retained": "1",
+    "hoodie.keep.min.commits": "3",
+    "hoodie.keep.max.commits": "4",
+}
+BESIDE = {"hoodie.clean.async.enabled": "true", "hoodie.archive.async": "true"}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("kind", "index"), [("COPY_ON_WRITE", "simple"), ("MERGE_ON_READ", "record_index")]
+)
+@pytest.mark.parametrize("how", [{}, BESIDE], ids=["after the write", "beside it"])
+def test_it_is_cleaned_and_archived(
+    place: tuple[str, dict[str, str]], kind: str, index: str, how: dict[str, str]
+) -> None:
+    uri, options = place
+    created(uri, options, kind, index)
+    table: Any = hoodoo.open(uri, options | UPKEEP | how)
+    right = {}
+    for turn in range(10):
+        right |= {1: f"{turn}", 10 + turn: "new"}
+        table.upsert(rows({1: f"{turn}", 10 + turn: "new"}, turn))
+        assert texts(table) == right
+    table.run("services_beside")
+    assert any(instant.action == "clean" for instant in table.timeline().instants)
+    assert not table.timeline().pending()
+    again: Any = hoodoo.open(uri, options)
+    assert texts(again) == right
+    assert not again.verify().findings
+
+
 # What a table on each server needs, as the variables of its cloud.
 VARIABLES = {
     "endpoint": "AWS_ENDPOINT_URL",

@@ -42,7 +42,7 @@ def client(place: Place, retries: bool = True, size: int = 0) -> Any:
         raise StorageError(
             f"{place.cloud} {place.bucket}",
             "this process was forked from one that had used an object store, whose threads it lacks.",
-            "Start processes anew: multiprocessing.get_context('spawn').",
+            "Start new processes: multiprocessing.get_context('spawn').",
         )
     if place.cloud == "memory":
         with _lock:

@@ -2,7 +2,7 @@
 at the same time; and small files that it has read or put, whose bytes never change.
 
 A file is known by its name, its size, its time and its tag (ETag), as the newest listing says them: one that was put
-anew under its old name, as the first files of the metadata table may be, is read anew.
+anew under its old name, as the first files of the metadata table may be, is read again.
 """
 
 from __future__ import annotations

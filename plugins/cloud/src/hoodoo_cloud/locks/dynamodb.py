@@ -85,7 +85,7 @@ class DynamoLock:
         if not table:
             raise ConfigError(
                 f"option {options.LOCK_TABLE.key}", "is missing: the lock dynamodb needs a table.",
-                "Name one; it is created if it is not there.",
+                "Name one; it is created if it is missing.",
             )  # fmt: skip
         key = options.LOCK_KEY.given(given) or ""
         found = places.aws(settings)
