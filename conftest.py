@@ -35,6 +35,15 @@ if _has_room():
 # ``some`` is the default run.
 _TRIALS = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 _LEFT = pytest.StashKey[int]()
+# A number that all random draws follow from, hypothesis's too: the same number draws the same.
+_SEED = "HOODOO_SEED"
+
+
+@pytest.hookimpl(tryfirst=True)  # before hypothesis reads its own option
+def pytest_configure(config: pytest.Config) -> None:
+    given = os.environ.get(_SEED)
+    if given and config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = given
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -34,7 +34,11 @@ from schedules import Run, Search, Step
 from tables import Kind, rows, to_disk
 from world import State, World, opened, rows_of
 
-SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
+SEED = int(
+    os.environ.get("HOODOO_CRASH_SEED")
+    or os.environ.get("HOODOO_SEED")
+    or random.randrange(1 << 32)
+)
 Act = Callable[[Table], object]
 
 

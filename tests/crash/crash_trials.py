@@ -42,7 +42,11 @@ Operation = Callable[[Table], object]
 Wrap = Callable[[Storage], Storage]
 Mutations = tuple[tuple[str, str], ...]
 
-SEED = int(os.environ.get("HOODOO_CRASH_SEED") or random.randrange(1 << 32))
+SEED = int(
+    os.environ.get("HOODOO_CRASH_SEED")
+    or os.environ.get("HOODOO_SEED")
+    or random.randrange(1 << 32)
+)
 
 
 @define
