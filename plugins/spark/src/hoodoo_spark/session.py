@@ -80,6 +80,12 @@ def functions(spark: Any) -> Any:
     return found
 
 
+def past_views(spark: Any, query: str) -> Any:
+    """The DataFrame of a query. Not by the session's own ``sql``, which makes views of :mod:`hoodoo_spark.views` anew: one
+    of them may be what asks."""
+    return type(spark).sql(spark, query)
+
+
 def parallelism(spark: Any) -> int:
     """How many tasks the session's cluster runs at once."""
     if not is_connect(spark):
@@ -89,9 +95,7 @@ def parallelism(spark: Any) -> int:
         count = (
             "SELECT count(DISTINCT n) FROM (SELECT spark_partition_id() AS n FROM range(100000))"
         )
-        # Not the session's own sql, which makes views of hoodoo_spark.views anew: one of them may ask here.
-        rows = type(spark).sql(spark, count)
-        found = _parallelism[spark.session_id] = int(rows.first()[0])
+        found = _parallelism[spark.session_id] = int(past_views(spark, count).first()[0])
     return found
 
 

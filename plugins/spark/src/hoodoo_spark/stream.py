@@ -24,7 +24,7 @@ from hoodoo_spark.runner import (
     Runner,
     as_function,
 )
-from hoodoo_spark.session import is_connect
+from hoodoo_spark.session import is_connect, past_views
 
 ENCLOSED_BYTES = 4 << 20
 
@@ -131,11 +131,10 @@ def numbers(spark: Any, count: int) -> Any:
     """A DataFrame of the numbers below ``count``, one in each partition (one partition if none).
 
     Not ``range`` for a single one: Spark knows that range to be a single partition, and 4.1 and later
-    run a union of single partitions in one task. And not the session's own ``sql``, which looks at the views of
-    :mod:`hoodoo_spark.views`: it may be one of these that is being made.
+    run a union of single partitions in one task.
     """
     if count == 1:
-        return type(spark).sql(spark, "SELECT id FROM VALUES (0L) AS one(id)")
+        return past_views(spark, "SELECT id FROM VALUES (0L) AS one(id)")
     return spark.range(0, count, 1, max(1, count))
 
 
