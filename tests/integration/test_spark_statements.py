@@ -12,7 +12,7 @@ import pytest
 from hoodoo.errors import ConfigError, DataError
 
 sys.path.append(str(Path(__file__).parents[2] / "plugins/statements/tests"))
-from statement_trial import Trial
+from statement_trial import TABLE_TYPES, Trial
 
 pytestmark = pytest.mark.spark
 
@@ -89,10 +89,22 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
         table.delete(where=F.udf(lambda x: True, "boolean")(F.col("id")))
 
 
+# Of each type of table; with as many statements in each as a trial has they are 500.
+SEEDS = 50
+
+
+@pytest.mark.parametrize("table_type", TABLE_TYPES)
+def test_some_random_statements_on_spark(spark: Any, tmp_path: Path, table_type: str) -> None:
+    Trial(SEEDS, tmp_path / "t", spark, 2, table_type).run()
+
+
 @pytest.mark.trial
-@pytest.mark.parametrize("seed", range(1000, 1020))
-def test_random_statements_on_spark(spark: Any, tmp_path: Path, seed: int) -> None:
-    Trial(seed, tmp_path / "t", "spark", 3).run()
+@pytest.mark.parametrize("table_type", TABLE_TYPES)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_statements_on_spark(
+    spark: Any, tmp_path: Path, seed: int, table_type: str
+) -> None:
+    Trial(seed, tmp_path / "t", spark, table_type=table_type).run()
 
 
 def test_a_read_takes_a_column_of_spark(tmp_path: Path, spark: Any) -> None:

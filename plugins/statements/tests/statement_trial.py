@@ -1,8 +1,16 @@
-"""A trial of statements: random ones, on a table and on DuckDB's table of the same rows, which have to agree."""
+"""A trial of statements: random ones, on a table and on DuckDB's table of the same rows, which have to agree.
+
+``statement_trial.py ENGINE COUNT`` runs ``COUNT`` statements on ``local`` or ``spark`` for each type of table, and says
+how many did what DuckDB's did, were refused as they have to be, or differ.
+"""
 
 from __future__ import annotations
 
 import random
+import sys
+import tempfile
+import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +18,7 @@ from typing import Any
 import duckdb
 import hoodoo
 import pyarrow as pa
-import pyarrow.compute as pc
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 from hoodoo.errors import ConfigError, DataError, DuplicateKeyError
 
 SCHEMA = pa.schema(
@@ -24,6 +31,8 @@ SCHEMA = pa.schema(
 NAMES = SCHEMA.names
 CITIES = ("oslo", "rome", "kyiv")
 NOTES = ("", "a", "bc", "ünï", None)
+TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+STATEMENTS = 5  # of a trial
 
 
 @frozen
@@ -47,7 +56,7 @@ class Kind:
         )
         virtual = draw.random() < 0.25 and (version, index) != (6, "record_index")
         return cls(
-            draw.choice(("COPY_ON_WRITE", "MERGE_ON_READ")), version, index,
+            draw.choice(TABLE_TYPES), version, index,
             draw.random() < 0.6, draw.random() < 0.3, virtual, draw.random() < 0.5, draw.random() < 0.4,
         )  # fmt: skip
 
@@ -57,8 +66,8 @@ class Kind:
             self.index.startswith("global") or self.index == "record_index"
         )
 
-    def create(self, path: Path) -> Any:
-        options: dict[str, Any] = {}
+    def create(self, path: Path, **more: Any) -> Any:
+        options: dict[str, Any] = dict(more)
         if self.virtual:
             options["hoodie.recordkey.virtual.enabled"] = "true"
         if self.files:
@@ -264,15 +273,30 @@ def built(table: Any, source: Any, made: Merge, engine: Any) -> Any:
 
 # --- the trial ----------------------------------------------------------------------------------------
 class Trial:
-    def __init__(self, seed: int, path: Path, engine: Any = None, statements: int = 5) -> None:
+    """``spark``: a session, whose engine runs the statements, of which some get their source as a DataFrame."""
+
+    def __init__(
+        self,
+        seed: int,
+        path: Path,
+        spark: Any = None,
+        statements: int = STATEMENTS,
+        table_type: str | None = None,
+    ) -> None:
         self.draw = random.Random(seed)
-        self.kind = Kind.drawn(self.draw)
-        self.engine, self.statements = engine, statements
+        # What the statements say does not depend on how they are given.
+        self.doors = random.Random(f"doors {seed}")
+        kind = Kind.drawn(self.draw)
+        self.kind = kind if table_type is None else evolve(kind, table_type=table_type)
+        self.spark, self.statements = spark, statements
         self.done: list[str] = []
         self.agreed = self.refused = 0
         self.model = duckdb.connect()
         self.model.execute("set TimeZone = 'UTC'")
-        self.table = self.kind.create(path)
+        more = {}
+        if spark is not None:  # mostly in tasks, else as small tables do by default
+            more["hoodoo.spark.small.bytes"] = self.doors.choice(("0", "0", "0", "4MB"))
+        self.table = self.kind.create(path, **more)
 
     def run(self) -> Trial:
         try:
@@ -331,8 +355,12 @@ class Trial:
         (count,) = self.model.execute(text).fetchone() or (0,)
         allowed = self._may_refuse()
         try:
-            if what == "merge":
-                commit = built(self.table, rows, made, self.engine)
+            if self.doors.random() < 0.3:
+                self.done.append("  by text")
+                names = {"t": self.table, "s": self._source(rows)}
+                commit = hoodoo.sql(text, names, spark=self.spark)
+            elif what == "merge":
+                commit = built(self.table, self._source(rows), made, self.engine)
             elif what == "delete":
                 commit = self.table.delete(where=where, engine=self.engine)
             else:
@@ -351,6 +379,16 @@ class Trial:
             assert bool(commit.instant) == bool(count)
             self.agreed += 1
         self._compare()
+
+    @property
+    def engine(self) -> str | None:
+        return None if self.spark is None else "spark"
+
+    def _source(self, rows: pa.Table) -> Any:
+        if self.spark is None or self.doors.random() < 0.5:
+            return rows
+        self.done.append("  of a DataFrame")
+        return self.spark.createDataFrame(rows)
 
     def _may_refuse(self) -> tuple[type[Exception], ...]:
         """The errors of which one has to come, by what DuckDB made of the rows."""
@@ -383,4 +421,49 @@ class Trial:
         assert not self.table.timeline().pending()
 
 
-_ = pc
+# --- many of them, and their number -------------------------------------------------------------------
+def session() -> Any:
+    from pyspark.sql import SparkSession
+
+    found = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    found.sparkContext.setLogLevel("OFF")
+    return found
+
+
+def main(engine: str, count: int) -> int:
+    spark = session() if engine == "spark" else None
+    differ = 0
+    for table_type in TABLE_TYPES:
+        began, seed, found = time.monotonic(), 0, {"agreed": 0, "refused": 0, "differ": 0}
+        while sum(found.values()) < count:
+            left = min(STATEMENTS, count - sum(found.values()))
+            with tempfile.TemporaryDirectory(prefix="statements-") as home:
+                trial = Trial(seed, Path(home) / "t", spark, left, table_type)
+                try:
+                    trial.run()
+                except AssertionError:
+                    found["differ"] += 1  # what comes after it in its trial is not run
+                    print(f"{engine} {table_type} seed {seed}")
+                    traceback.print_exc()
+            found["agreed"] += trial.agreed
+            found["refused"] += trial.refused
+            seed += 1
+        differ += found["differ"]
+        print(
+            f"{engine}, {table_type}: {sum(found.values())} statements, {found['agreed']} did what DuckDB's did, "
+            f"{found['refused']} were refused as they have to be, {found['differ']} differ; "
+            f"{time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))
