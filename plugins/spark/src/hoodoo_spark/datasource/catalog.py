@@ -12,7 +12,9 @@ column that still has it is one that was read.
 
 Rows that were read come so from ``INSERT INTO a SELECT * FROM a``, but also from ``CREATE TABLE c AS SELECT * FROM a`` and
 from ``.save()`` without a path: nothing tells them apart, and so these are refused, unless they overwrite, which a new
-table never does. With the option ``path`` in the statement all is said.
+table never does (``.mode("overwrite").save()`` comes as ``INSERT OVERWRITE a SELECT * FROM a`` does). With the option
+``path`` in the statement all is said; but ``.saveAsTable(name, path=...)`` comes as ``.save(path)`` does, and its name then
+has the metadata of the table that was read.
 """
 
 from __future__ import annotations
