@@ -95,15 +95,13 @@ SEEDS = 50
 
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
 def test_some_random_statements_on_spark(spark: Any, tmp_path: Path, table_type: str) -> None:
-    Trial(SEEDS, tmp_path / "t", spark, 2, table_type).run()
+    Trial(64, tmp_path / "t", spark, 2, table_type).run()
 
 
 @pytest.mark.trial
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_random_statements_on_spark(
-    spark: Any, tmp_path: Path, seed: int, table_type: str
-) -> None:
+def test_random_statements_on_spark(spark: Any, tmp_path: Path, seed: int, table_type: str) -> None:
     Trial(seed, tmp_path / "t", spark, table_type=table_type).run()
 
 

@@ -293,9 +293,9 @@ class Trial:
         self.agreed = self.refused = 0
         self.model = duckdb.connect()
         self.model.execute("set TimeZone = 'UTC'")
-        more = {}
-        if spark is not None:  # mostly in tasks, else as small tables do by default
-            more["hoodoo.spark.small.bytes"] = self.doors.choice(("0", "0", "0", "4MB"))
+        # On Spark mostly in tasks, else as small tables do by default.
+        small = self.doors.choice(("0", "0", "0", "4MB"))
+        more = {} if spark is None else {"hoodoo.spark.small.bytes": small}
         self.table = self.kind.create(path, **more)
 
     def run(self) -> Trial:
@@ -385,7 +385,7 @@ class Trial:
         return None if self.spark is None else "spark"
 
     def _source(self, rows: pa.Table) -> Any:
-        if self.spark is None or self.doors.random() < 0.5:
+        if self.doors.random() < 0.5 or self.spark is None:
             return rows
         self.done.append("  of a DataFrame")
         return self.spark.createDataFrame(rows)
@@ -439,30 +439,32 @@ def session() -> Any:
 
 def main(engine: str, count: int) -> int:
     spark = session() if engine == "spark" else None
-    differ = 0
-    for table_type in TABLE_TYPES:
-        began, seed, found = time.monotonic(), 0, {"agreed": 0, "refused": 0, "differ": 0}
-        while sum(found.values()) < count:
-            left = min(STATEMENTS, count - sum(found.values()))
-            with tempfile.TemporaryDirectory(prefix="statements-") as home:
-                trial = Trial(seed, Path(home) / "t", spark, left, table_type)
-                try:
-                    trial.run()
-                except AssertionError:
-                    found["differ"] += 1  # what comes after it in its trial is not run
-                    print(f"{engine} {table_type} seed {seed}")
-                    traceback.print_exc()
-            found["agreed"] += trial.agreed
-            found["refused"] += trial.refused
+    names = ("agreed", "refused", "differ")
+    found = {table_type: dict.fromkeys(names, 0) for table_type in TABLE_TYPES}
+    began, seed = time.monotonic(), 0
+    try:
+        while any(sum(counts.values()) < count for counts in found.values()):
+            for table_type, counts in found.items():
+                left = min(STATEMENTS, count - sum(counts.values()))
+                with tempfile.TemporaryDirectory(prefix="statements-") as home:
+                    trial = Trial(seed, Path(home) / "t", spark, left, table_type)
+                    try:
+                        trial.run()
+                    except AssertionError:
+                        counts["differ"] += 1  # what comes after it in its trial is not run
+                        print(f"{engine} {table_type} seed {seed}", file=sys.stderr)
+                        traceback.print_exc()
+                counts["agreed"] += trial.agreed
+                counts["refused"] += trial.refused
             seed += 1
-        differ += found["differ"]
-        print(
-            f"{engine}, {table_type}: {sum(found.values())} statements, {found['agreed']} did what DuckDB's did, "
-            f"{found['refused']} were refused as they have to be, {found['differ']} differ; "
-            f"{time.monotonic() - began:.0f} s",
-            flush=True,
-        )
-    return 1 if differ else 0
+    finally:  # also where it is interrupted
+        for table_type, counts in found.items():
+            print(
+                f"{engine}, {table_type}: {sum(counts.values())} statements, {counts['agreed']} did what DuckDB's did, "
+                f"{counts['refused']} were refused as they have to be, {counts['differ']} differ"
+            )
+        print(f"{seed} trials of each, {time.monotonic() - began:.0f} s", flush=True)
+    return 1 if any(counts["differ"] for counts in found.values()) else 0
 
 
 if __name__ == "__main__":
