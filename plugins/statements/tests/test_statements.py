@@ -220,6 +220,34 @@ def test_a_row_that_the_merger_would_not_keep_is_refused(tmp_path: Path, kind: s
     assert table.delete(where="id = 1").deleted == 1
 
 
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("index", ["bloom", "global_bloom"])
+def test_a_row_that_moves_meets_the_stored_one_where_keys_are_global(
+    tmp_path: Path, kind: str, index: str
+) -> None:
+    """Elsewhere it is deleted in one partition path and new in the other: its order does not matter, nor when it comes
+    back. A row that stays beside it is refused all the same."""
+    table = hoodoo.create(
+        str(tmp_path / "o"), SCHEMA, record_key="id", partition_by="city", ordering="ts", table_type=kind, index=index
+    )  # fmt: skip
+    table.upsert(rows((1, "oslo", 1.0), (2, "oslo", 2.0), (3, "kyiv", 3.0)))
+    there = {"city": "case when id = 1 then 'rome' else city end", "ts": "ts - 1"}
+    if index == "global_bloom":
+        with pytest.raises(DataError, match="an update of 1 rows.* compares ts"):
+            table.update(there, where="id = 1")
+        return
+    with pytest.raises(DataError, match="an update of 1 rows.* compares ts"):
+        table.update(there, where="id <= 2")
+    assert table.update(there, where="id = 1").updated == 1
+    assert stored(table) == [(1, "rome", 1.0), (2, "oslo", 2.0), (3, "kyiv", 3.0)]
+    back = {"city": "'oslo'", "ts": "ts - 1", "fare": "8"}
+    assert table.update(back, where="id = 1").updated == 1
+    assert stored(table) == [(1, "oslo", 8.0), (2, "oslo", 2.0), (3, "kyiv", 3.0)]
+    if kind == "MERGE_ON_READ":
+        table.compact()
+        assert stored(table) == [(1, "oslo", 8.0), (2, "oslo", 2.0), (3, "kyiv", 3.0)]
+
+
 # --- other writers --------------------------------------------------------------------------------------
 def between(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[int]:
     """``act`` happens once, after a statement has read the table and before it is published."""

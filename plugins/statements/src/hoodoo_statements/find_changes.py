@@ -40,7 +40,8 @@ _ROWS, _BYTES = 1 << 19, 64 << 20
 class FindChanges:
     """Step: slices in (as :func:`hoodoo.read.step.payloads` packs them), tagged rows of the table's ``schema`` out, and
     marks. ``reader`` gives the columns that ``clauses`` need. ``virtual``: record keys are made, not read.
-    ``moves``: a row may change its partition path. ``source``: in the types that expressions see."""
+    ``moves``: a row may change its partition path. ``everywhere``: the index finds its key there, too, and so the table
+    compares it with what it was. ``source``: in the types that expressions see."""
 
     schema: pa.Schema
     reader: ReadSlices
@@ -49,6 +50,7 @@ class FindChanges:
     merger: Merger
     virtual: bool = False
     moves: bool = True
+    everywhere: bool = True
     source: Side | None = None
 
     @property
@@ -170,6 +172,8 @@ class _Work:
         new = self._updated(clause, mine, theirs)
         path = slice_.partition_path
         goes = self._leaves(clause, mine, new)
+        if goes is None or self.step.everywhere:
+            self._check_kept(mine, new)
         if goes is None:
             yield self._tagged(
                 new, PUT, keys, pa.repeat(pa.scalar(path), len(keys)), slice_.file_id
@@ -177,6 +181,8 @@ class _Work:
             return
         paths, leaving = goes
         stays = pc.invert(leaving)
+        if not self.step.everywhere:  # a row that leaves is deleted here, and new there
+            self._check_kept(mine.filter(stays), new.filter(stays))
         kept = pa.repeat(pa.scalar(path), pc.sum(stays).as_py())
         yield self._tagged(new.filter(stays), PUT, keys.filter(stays), kept, slice_.file_id)
         yield self._deletes(keys.filter(leaving), slice_)
@@ -188,16 +194,14 @@ class _Work:
         schema = self.step.schema
         new = new_columns(self.evaluator, clause.values, schema, mine, theirs, clause)
         columns = [new[f.name] if f.name in new else mine.column(f.name) for f in schema]
-        made = pa.Table.from_arrays(
+        return pa.Table.from_arrays(
             [c.cast(f.type) for c, f in zip(columns, schema)], schema=schema
         )
-        self._check_kept(mine, made)
-        return made
 
     def _check_kept(self, mine: pa.Table, made: pa.Table) -> None:
         """A statement says what a row becomes; where the table's merger would keep another one, it is refused."""
         merger = self.step.merger
-        if merger.merge_mode == BY_ARRIVAL:
+        if merger.merge_mode == BY_ARRIVAL or not made.num_rows:
             return
         names = [n for n in needed_columns(merger, made.schema) if n in made.schema.names]
         puts = pa.array(np.full(made.num_rows, PUT, np.int8))

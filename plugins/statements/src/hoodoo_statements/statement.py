@@ -218,6 +218,7 @@ class Statement(ChangesRows):
             target.merger,
             _makes_keys(bound.clauses, target),
             not index.is_global or index.moves_partitions,
+            index.is_global,
             None if self.source is None else engine.side(self.source),
         )
         tasks = payloads(plan.slices, engine.parallelism * _TASKS_PER_CORE)
