@@ -221,7 +221,7 @@ def test_a_row_that_the_merger_would_not_keep_is_refused(tmp_path: Path, kind: s
 
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-@pytest.mark.parametrize("index", ["bloom", "global_bloom"])
+@pytest.mark.parametrize("index", ["bloom", "bucket", "global_bloom"])
 def test_a_row_that_moves_meets_the_stored_one_where_keys_are_global(
     tmp_path: Path, kind: str, index: str
 ) -> None:
