@@ -222,17 +222,18 @@ def test_a_row_that_the_merger_would_not_keep_is_refused(tmp_path: Path, kind: s
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("index", ["bloom", "bucket", "global_bloom"])
-def test_a_row_that_moves_meets_the_stored_one_where_keys_are_global(
+def test_a_row_that_moves_is_compared_where_it_meets_a_stored_one(
     tmp_path: Path, kind: str, index: str
 ) -> None:
     """Elsewhere it is deleted in one partition path and new in the other: its order does not matter, nor when it comes
-    back. A row that stays beside it is refused all the same."""
+    back. But with buckets and log files it would come back to a base file that has it, and lose. A row that stays beside
+    it is refused all the same."""
     table = hoodoo.create(
         str(tmp_path / "o"), SCHEMA, record_key="id", partition_by="city", ordering="ts", table_type=kind, index=index
     )  # fmt: skip
     table.upsert(rows((1, "oslo", 1.0), (2, "oslo", 2.0), (3, "kyiv", 3.0)))
     there = {"city": "case when id = 1 then 'rome' else city end", "ts": "ts - 1"}
-    if index == "global_bloom":
+    if index == "global_bloom" or (index, kind) == ("bucket", "MERGE_ON_READ"):
         with pytest.raises(DataError, match="an update of 1 rows.* compares ts"):
             table.update(there, where="id = 1")
         return

@@ -40,8 +40,8 @@ _ROWS, _BYTES = 1 << 19, 64 << 20
 class FindChanges:
     """Step: slices in (as :func:`hoodoo.read.step.payloads` packs them), tagged rows of the table's ``schema`` out, and
     marks. ``reader`` gives the columns that ``clauses`` need. ``virtual``: record keys are made, not read.
-    ``moves``: a row may change its partition path. ``everywhere``: the index finds its key there, too, and so the table
-    compares it with what it was. ``source``: in the types that expressions see."""
+    ``moves``: a row may change its partition path. ``compared``: also then the table compares it with one that is or was
+    there. ``source``: in the types that expressions see."""
 
     schema: pa.Schema
     reader: ReadSlices
@@ -50,7 +50,7 @@ class FindChanges:
     merger: Merger
     virtual: bool = False
     moves: bool = True
-    everywhere: bool = True
+    compared: bool = True
     source: Side | None = None
 
     @property
@@ -172,7 +172,7 @@ class _Work:
         new = self._updated(clause, mine, theirs)
         path = slice_.partition_path
         goes = self._leaves(clause, mine, new)
-        if goes is None or self.step.everywhere:
+        if goes is None or self.step.compared:
             self._check_kept(mine, new)
         if goes is None:
             yield self._tagged(
@@ -181,7 +181,7 @@ class _Work:
             return
         paths, leaving = goes
         stays = pc.invert(leaving)
-        if not self.step.everywhere:  # a row that leaves is deleted here, and new there
+        if not self.step.compared:  # a row that leaves is deleted here, and new there
             self._check_kept(mine.filter(stays), new.filter(stays))
         kept = pa.repeat(pa.scalar(path), pc.sum(stays).as_py())
         yield self._tagged(new.filter(stays), PUT, keys.filter(stays), kept, slice_.file_id)

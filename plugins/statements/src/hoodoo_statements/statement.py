@@ -210,6 +210,8 @@ class Statement(ChangesRows):
         if plan is None or not plan.slices:
             return engine.source(tagged(keyed(target.schema)).empty_table())
         index = target.index
+        # Into a log of a computed index a key may come back to a base file that has it still, and is compared with that.
+        returns = target.computed is not None and target.logs is not None
         step = FindChanges(
             target.schema,
             plan.reader(source),
@@ -218,7 +220,7 @@ class Statement(ChangesRows):
             target.merger,
             _makes_keys(bound.clauses, target),
             not index.is_global or index.moves_partitions,
-            index.is_global,
+            index.is_global or returns,
             None if self.source is None else engine.side(self.source),
         )
         tasks = payloads(plan.slices, engine.parallelism * _TASKS_PER_CORE)
