@@ -1,7 +1,8 @@
 """A stream of many small micro-batches of the same keys into one table, and what its driver has after each hundred.
 
 ``many_batches_job.py FOLDER WAY BATCHES``, ``WAY`` one of :data:`WAYS`. Prints a line of JSON for each hundred batches,
-then one for all of them. ``files`` and ``bytes``: of the temporary folders of PySpark's driver and of its process, the
+then one for all of them. ``seconds``: of a batch, the median. ``cpu``: seconds of processor time of the driver's Python for
+all of the hundred, which other work on the machine hardly changes. ``files`` and ``bytes``: of the temporary folders of PySpark's driver and of its process, the
 least that was seen. ``local``: the files of ``spark.local.dir``, with the shuffles that the JVM has not collected yet.
 """
 
@@ -124,6 +125,7 @@ def main(home: Path, way: str, batches: int) -> None:
     hundreds: list[dict[str, Any]] = []
     seen = Seen()
     query = started(spark, home, way)
+    before = time.process_time()
     while len(hundreds) * HUNDRED < batches:
         time.sleep(1)
         if query.exception() is not None:
@@ -134,19 +136,20 @@ def main(home: Path, way: str, batches: int) -> None:
         done = len(hundreds)
         if max(took, default=0) >= (done + 1) * HUNDRED:
             times = [t for number, t in took.items() if number // HUNDRED == done]
-            hundreds.append(
-                {"until": (done + 1) * HUNDRED, "seconds": statistics.median(times), **seen.told()}
-            )
+            now = time.process_time()
+            told = {"seconds": statistics.median(times), "cpu": round(now - before, 1)}
+            hundreds.append({"until": (done + 1) * HUNDRED, **told, **seen.told()})
+            before = now
             print(json.dumps(hundreds[-1]), flush=True)
             seen = Seen()
             gc.collect()
     query.stop()
     table = hoodoo.open(str(home / "t"))
-    told = {
+    whole = {
         "way": way, "batches": max(took), "rows": table.read().count(), "instants": len(table.timeline().writes()),
         "checkpoint": below(home / "checkpoint")[0], "table": below(home / "t")[0], "hundreds": hundreds,
     }  # fmt: skip
-    print(json.dumps(told), flush=True)
+    print(json.dumps(whole), flush=True)
     spark.stop()
 
 
