@@ -16,7 +16,10 @@ def clean(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Delete the files that neither readers of the recent past nor a savepoint need."""
+    """Delete the files that neither readers of the recent past nor a savepoint need.
+
+    Example: hoodoo clean trips -o hoodie.clean.commits.retained=5
+    """
     done = arguments.opened(path, options).clean(policy)
     line = "Nothing to clean."
     if done.instant:
