@@ -63,6 +63,35 @@ def test_each_example_can_be_pasted(run: Run, offer: Any) -> None:
         Listed(offer).load().make_context(name, arguments)
 
 
+def test_pages_show_commands_and_options_that_exist() -> None:
+    """In README and docs; the page of the command line also shows commands of its readers."""
+    accepted = {
+        offer.name: {
+            name
+            for one in Listed(offer).load().params
+            for name in ("--help", *one.opts, *one.secondary_opts)
+        }
+        for offer in COMMANDS
+    }
+    repo, wrong, seen = Path(__file__).parents[3], [], set()
+    for page in (repo / "README.md", *sorted((repo / "docs").rglob("*.md"))):
+        for found in re.finditer(
+            r"(?:`|^\$ |^)hoodoo ([a-z-]+)([^`\n|#]*)", page.read_text("utf-8"), re.M
+        ):
+            name, rest = found.groups()
+            if name in ("retention", "cities") or name.startswith(
+                "-"
+            ):  # of other distributions; of hoodoo itself
+                continue
+            seen.add(name)
+            options = re.findall(r"(?<=\s)--?[a-z][\w-]*", rest)
+            lacking = [one for one in options if one not in accepted.get(name, ())]
+            if name not in accepted or lacking:
+                wrong.append(f"{page.name}: {found[0]}")
+    assert not wrong
+    assert seen == set(accepted), "each command is on a page"
+
+
 @pytest.mark.parametrize("offer", COMMANDS, ids=lambda offer: offer.name)
 def test_help_is_broken_where_the_terminal_ends(run: Run, offer: Any) -> None:
     """And not where lines of the docstring end: no line is short before another one of its paragraph."""

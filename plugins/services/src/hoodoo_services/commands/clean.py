@@ -25,5 +25,5 @@ def clean(
     if done.instant:
         line = f"Clean {done.instant}: {show.count(len(done.files), 'file')} deleted."
         if done.kept:
-            line += f" {show.count(len(done.kept), 'file')} are needed meanwhile, and stay."
+            line += f" {show.count(len(done.kept), 'file')} are needed again, and stay."
     arguments.answer(done, as_json, line)
