@@ -108,6 +108,28 @@ def test_every_name_has_shapes_errors_and_an_example(call: str) -> None:
     assert name in used, "no example uses it"
 
 
+# Described elsewhere, or by other packages.
+FOREIGN = {
+    "Table", "Scan", "Commit", "Expression", "PartitionFilter", "View", "Query", "Limited", "RowsDataset", "ReadSlices",
+    "TableHandle", "Figures", "None", "Any", "Iterator", "RecordBatch", "RecordBatchReader", "Schema", "DataFrame", "LazyFrame",
+    "DuckDBPyRelation", "Callable",
+}  # fmt: skip
+
+
+def test_what_names_return_is_described() -> None:
+    """Classes that methods return are on the page of types, with their fields."""
+    types = (DOCS / "reference/types.md").read_text("utf-8")
+    described = set(re.findall(r"^::: [\w.]+\.(\w+)$", types, re.M))
+    for call, (_, said) in ENTRIES.items():
+        for answer in re.findall(
+            r"(?:->|^\w+\.\w+:) (.*)$", said.partition("```py\n")[2].partition("```")[0], re.M
+        ):
+            for name in re.findall(r"\b[A-Z]\w+", answer):
+                assert name in described | FOREIGN, (
+                    f"{call} returns {name}, which docs/reference/types.md lacks"
+                )
+
+
 def test_nothing_is_said_of_names_that_are_no_more() -> None:
     named = {*reference_examples.EXAMPLES, *reference_examples.ERRORS, *reference_examples.ANSWERS}
     assert named <= set(ENTRIES)

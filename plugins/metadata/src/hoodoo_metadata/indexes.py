@@ -37,8 +37,8 @@ _KINDS = (*_OF_KEYS, COLUMN_STATS, BLOOM_FILTERS)
 
 @frozen
 class Index:
-    """An index of a table. ``partition``: where the metadata table has it; ``columns``: what it is of; ``ready``:
-    whether it is complete, and asked."""
+    """An index in the metadata table. ``partition`` is the partition that stores it, ``columns`` are the indexed columns,
+    and ``ready`` is true if it is complete, so that reads and writes use it."""
 
     name: str
     kind: str

@@ -24,10 +24,14 @@ def serve(
     every: Annotated[float, typer.Option(help="Seconds between two checks of a table.")] = 60.0,
     once: Annotated[bool, typer.Option("--once", help="Check each table once, then end.")] = False,
     at_once: Annotated[int, typer.Option(help="How many tables to serve at the same time.")] = 4,
-    engine: Annotated[str | None, typer.Option(help="What runs the services: local or spark.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="What runs the services: local or spark.")
+    ] = None,
     port: Annotated[
         int | None,
-        typer.Option(help="Serve /health and /metrics on this port of 127.0.0.1; 0: any free port."),
+        typer.Option(
+            help="Serve /health and /metrics on this port of 127.0.0.1; 0: any free port."
+        ),
     ] = None,
     lock: Annotated[
         str, typer.Option(help="The lock that one process holds while it works; '' for none.")

@@ -26,6 +26,8 @@ def enable_virtual_keys(
     Existing files do not change; hoodoo rewrite-keys rewrites them. If the keys are already virtual, nothing
     changes. The command is refused if a stored key differs from the key that the columns of its row give.
 
+    You can return to stored keys only as long as all rows store all five meta columns: give --keep for each of them.
+
     Example: hoodoo enable-virtual-keys trips
 
     Example: hoodoo enable-virtual-keys trips --keep _hoodie_commit_time

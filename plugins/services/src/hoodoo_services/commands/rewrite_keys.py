@@ -10,13 +10,20 @@ from hoodoo_cli.toolkit import arguments, show
 
 def rewrite_keys(
     path: arguments.Path,
-    stored: Annotated[bool, typer.Option("--stored", help="Go back to stored keys; needs a table whose rows still store all meta columns.")] = False,
+    stored: Annotated[
+        bool,
+        typer.Option(
+            "--stored",
+            help="Go back to stored keys; needs a table whose rows still store all meta columns.",
+        ),
+    ] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Rewrite the files that still store record keys, so that the keys take no space (virtual keys).
 
-    If the keys are not virtual yet, it first does what hoodoo enable-virtual-keys does. You can read and write the
+    If the keys are not virtual yet, it first does what hoodoo enable-virtual-keys does, and you can return to stored keys
+    (--stored) only on the conditions that its help names. You can read and write the
     table during this time. If the command was interrupted, run it again: it continues.
 
     Exit code 1: some files still store keys, for example those of a pending compaction. Run it again later.
