@@ -278,6 +278,7 @@ def test_pages_have_code() -> None:
     pages = {"README.md", "docs/spark.md", "docs/streaming.md", "docs/plugins/guide.md"}
     pages |= {"docs/spark-source.md", "docs/from-spark-hudi.md"}
     pages |= {"docs/quickstart-hudi.md", "docs/quickstart-delta.md"}
+    pages |= {"docs/reference/functions.md", "docs/reference/scan.md"}
     assert on_spark == pages
 
 

@@ -83,7 +83,6 @@ def schedule(
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
-
     plans: list[CleanPlan] = []
     seen_with: list[Timeline] = []
 
