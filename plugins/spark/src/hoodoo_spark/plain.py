@@ -107,8 +107,8 @@ def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
             return False
     if not any(pa.types.is_temporal(field.type) for field in schema):
         return True
-    told = found.metadata or {}
-    if _LEGACY in told:
+    metadata = found.metadata or {}
+    if _LEGACY in metadata:
         return False
-    version = told.get(_SPARK)
+    version = metadata.get(_SPARK)
     return corrected if version is None else int(version.split(b".", 1)[0]) >= 3
