@@ -112,7 +112,9 @@ def _add(place: str, files: Files, config: Any) -> list[str]:
     source = ROOT / place
     if place in _pages or not source.resolve().is_relative_to(ROOT) or not source.exists():
         return []
-    uri = "repo/" + re.sub(r"(^|/)[.]", r"\1", place)  # MkDocs leaves out names that begin with a dot
+    uri = "repo/" + re.sub(
+        r"(^|/)[.]", r"\1", place
+    )  # MkDocs leaves out names that begin with a dot
     if source.is_dir():
         names = sorted(p.name + "/" * p.is_dir() for p in source.iterdir() if not _hidden(p))
         uri, text = f"{uri}/index.md", "\n".join([f"# {place}", "", *(f"- `{n}`" for n in names)])

@@ -121,7 +121,11 @@ def test_empty_lines_of_more_columns_are_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_columns_without_any_value(run: Run, tmp_path: Path, suffix: str) -> None:
     """They have no type in the file: they get that of the table, or become text."""
-    shapes = {"n": pa.nulls(2), "l": pa.array([[None], []]), "s": pa.array([{"x": None, "y": 1}, None])}
+    shapes = {
+        "n": pa.nulls(2),
+        "l": pa.array([[None], []]),
+        "s": pa.array([{"x": None, "y": 1}, None]),
+    }
     batch = pa.table({"id": [1, 2], **shapes})
     file = tmp_path / f"a.{suffix}"
     write_rows(str(file), batch.schema, batch.to_batches(), {})

@@ -71,7 +71,9 @@ def _paths(relation: Any) -> list[str] | None:
         relation.fileFormat().getClass().getName() != _FORMAT
         or relation.location().getClass().getName() != _INDEX
         or not relation.partitionSchema().isEmpty()
-        or any(str(key).lower() not in _CHOOSING for key in _each(relation.options().keys().toSeq()))  # fmt: skip
+        or any(
+            str(key).lower() not in _CHOOSING for key in _each(relation.options().keys().toSeq())
+        )
     ):
         return None
     files = [urlsplit(uri) for uri in relation.location().inputFiles()]
@@ -99,7 +101,9 @@ def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
         found = pq.read_schema(path)
     except (pa.ArrowException, OSError):
         return False
-    names = Counter(name.lower() for name in found.names)  # Spark looks a column up without its case
+    names = Counter(
+        name.lower() for name in found.names
+    )  # Spark looks a column up without its case
     for field in schema:
         if field.name not in found.names or names[field.name.lower()] > 1:
             return False
