@@ -20,6 +20,7 @@ from hoodoo_services.clean.plan import CLEAN, pending_cleans
 from hoodoo_services.clean.policies.by_writes import ByCommits
 from hoodoo_services.clean.schedule import Cleaning, Scheduled
 from hoodoo_services.clean.settings import CleanSettings, named
+from hoodoo_services.clean.with_write import WithWrite
 from hoodoo_services.outcome import Cleaned
 
 if TYPE_CHECKING:
@@ -64,16 +65,22 @@ class CleanAction:
         if not settings.every or (default and kernel().find("cleaning", settings.policy) is None):
             return None  # core alone has no policy, and nobody named one
         how = cleaning(table)
+        with_write = WithWrite(table.storage, how, table.saw)
 
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            if with_write.tell(timeline):
+                return True
+            if timeline.last_instant_time() == with_write.idle:
+                return False
             if pending_cleans(timeline) or clean.due(table.storage, timeline, settings.every):
                 return bool(_clean(table, how, timeline).instant)
             return False
 
         writes = how.policy.retained + 1 if isinstance(how.policy, ByCommits) else 0
         return AfterWrite(
-            "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN
-        )
+            "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN,
+            follow=with_write.follow,
+        )  # fmt: skip
 
 
 def cleaning(
