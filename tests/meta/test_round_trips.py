@@ -156,7 +156,7 @@ def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING)
     [
         ("COPY_ON_WRITE", "simple", 16, 9),
         ("MERGE_ON_READ", "simple", 16, 9),
-        ("COPY_ON_WRITE", "record_index", 29, 17),
+        ("COPY_ON_WRITE", "record_index", 29, 15),
     ],
 )
 def test_a_small_upsert(tmp_path: Path, kind: str, index: str, operations: int, depth: int) -> None:
@@ -177,7 +177,7 @@ def test_the_first_small_upsert_of_a_process(tmp_path: Path) -> None:
     ("kind", "index", "operations", "depth"),
     [
         ("COPY_ON_WRITE", "simple", 21, 12),
-        ("COPY_ON_WRITE", "record_index", 58, 36),
+        ("COPY_ON_WRITE", "record_index", 46, 25),
     ],
 )
 def test_a_small_upsert_that_cleans(

@@ -50,7 +50,8 @@ File = tuple[str, bytes]  # path, content
 @frozen
 class Whole:
     """An action that is decided from its request to its end: its requested, inflight and completed file, and the
-    files of the table that are ``gone`` before the last one. Each step may be repeated, by whomever."""
+    files of the table that are ``gone`` before the last one. Each step may be repeated, by whomever. Or its request
+    alone."""
 
     files: tuple[File, ...]
     gone: tuple[str, ...]
@@ -351,9 +352,11 @@ def _put_file(storage: Storage, path: str, content: bytes) -> bool:
 
 def _put_whole(storage: Storage, action: Whole) -> bool:
     """Its files one after another; what it deletes once it has been requested, which is all that others go by."""
-    requested, inflight, completed = (partial(_put_file, storage, *file) for file in action.files)
-    begins = (inflight, partial(discard, storage, action.gone))
-    return requested() and together(storage, *begins)[0] and completed()
+    requested, *others = (partial(_put_file, storage, *file) for file in action.files)
+    if not requested() or not others:
+        return not others
+    inflight, completed = others
+    return together(storage, inflight, partial(discard, storage, action.gone))[0] and completed()
 
 
 def _numbers(storage: Storage) -> _Taken:

@@ -42,21 +42,24 @@ Check = Callable[[Timeline], None]
 class CoupledCommit:
     """What is decided together with the completion of an action, and visible before it: how the metadata
     table says the same. ``newest`` is the newest instant on its timeline, now; ``files`` are paths and
-    contents, given the completed instant."""
+    contents, given the completed instant. ``seen``: the newest instant when it was begun, if somebody looked."""
 
     newest: Callable[[], str | None]
     files: Callable[[Instant], tuple[tuple[str, bytes], ...]]
+    seen: tuple[str | None, ...] = ()
 
 
 @frozen
 class Following:
     """An action that is decided whole with another one, and done right after it: what its requested file says (``plan``),
-    which files of the table it deletes (``gone``), and what its completed file says, given its requested time."""
+    which files of the table it deletes (``gone``), and what its completed file says, given its requested time. Not
+    ``whole``: only its request is decided, as participants write under that before the end."""
 
     action: str
     plan: bytes
     gone: tuple[str, ...]
     done: Callable[[str], bytes]
+    whole: bool = True
 
 
 INDEXING = "indexing"
@@ -90,17 +93,11 @@ class Outcome:
 
 
 def request(
-    storage: Storage,
-    timeline: Timeline,
-    action: str,
-    plan: bytes = b"",
-    now: datetime | None = None,
-    check: Check | None = None,
-    named: Callable[[str], bool] | None = None,
-    known: bool = False,
-    begin: bool = False,
+    storage: Storage, timeline: Timeline, action: str, plan: bytes = b"",
+    now: datetime | None = None, check: Check | None = None,
+    named: Callable[[str], bool] | None = None, known: bool = False, begin: bool = False,
     saw: Callable[[Timeline], None] = lambda timeline: None,
-) -> Instant:
+) -> Instant:  # fmt: skip
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
     ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
@@ -261,18 +258,12 @@ def inflight(
 
 
 def complete(
-    storage: Storage,
-    timeline: Timeline,
-    instant: Instant,
-    content: bytes | Callable[[Timeline], bytes],
-    now: datetime | None = None,
-    check: Check | None = None,
-    beside: CoupledCommit | None = None,
-    ahead: Callable[[], object] = lambda: None,
-    marks: bool = True,
-    known: bool = False,
+    storage: Storage, timeline: Timeline, instant: Instant,
+    content: bytes | Callable[[Timeline], bytes], now: datetime | None = None,
+    check: Check | None = None, beside: CoupledCommit | None = None,
+    ahead: Callable[[], object] = lambda: None, marks: bool = True, known: bool = False,
     then: Callable[[Timeline, Instant], Following | None] | None = None,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
@@ -285,7 +276,7 @@ def complete(
     """
     made: list[tuple[Instant, bytes]] = []
     looked: list[Timeline] = []
-    newest: list[str | None] = []
+    newest: list[str | None] = [*beside.seen] if known and beside is not None else []
     followed: list[Instant] = []
 
     def look_ahead() -> None:
@@ -360,7 +351,8 @@ def _whole(
     begun = Instant(requested, found.action, State.REQUESTED)
     steps = (begun, begun.at(State.INFLIGHT), begun.at(State.COMPLETED, completed))
     contents = (found.plan, b"", found.done(requested))
-    return steps, Whole(tuple(zip(map(seen.path, steps), contents, strict=True)), found.gone)
+    files = tuple(zip(map(seen.path, steps), contents, strict=True))
+    return (steps, Whole(files, found.gone)) if found.whole else (steps[:1], Whole(files[:1], ()))
 
 
 def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:

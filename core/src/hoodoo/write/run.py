@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
@@ -111,14 +111,18 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     order.batch
                 ):
                     return attempts.done(nothing)
-                life = _request(target, kind, attempts.beats, attempts.began)
+                ask = partial(_request, target, kind, attempts.beats, attempts.began)
+                with ExitStack() as begun:  # a look at what the plan asks, beside the request
+                    with beside(target.storage, ask) as asked:
+                        begun.enter_context(looking(target.storage, "plan"))
+                    life, look = asked[0], begun.pop_all()
                 # No file bears this instant yet: taking the request back leaves the table as it was.
                 try:
                     with (
                         _taken_files_conflict(life),
                         life.undone_on_error(partial(_take_back, life)),
                         beside(target.storage, partial(_confirm, order, life)),
-                        looking(target.storage, "plan"),
+                        look,
                     ):
                         prepared = rows.prepared_for(target, life.requested)
                         if prepared is None:
@@ -513,18 +517,11 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
 
 
 def _publish(
-    order: WriteRequest,
-    target: WriteTarget,
-    life: Life,
-    metadata: CommitMetadata,
-    schema: pa.Schema,
-    replaced: Sequence[str] | None,
-    beats: Beating,
-    written: WriteResult | None = None,
-    misplaced: bool = False,
-    staged: bool = True,
+    order: WriteRequest, target: WriteTarget, life: Life, metadata: CommitMetadata,
+    schema: pa.Schema, replaced: Sequence[str] | None, beats: Beating,
+    written: WriteResult | None = None, misplaced: bool = False, staged: bool = True,
     read: frozenset[Group] = frozenset(),
-) -> Commit:
+) -> Commit:  # fmt: skip
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``: there may be something
     in its workspace; ``read``: the file groups that it goes by. Raises CommitConflictError
     (not published, not undone yet)."""
@@ -552,7 +549,8 @@ def _publish(
             return None  # others came in between
         target.timeline.note(done, noted[-1])
         own = (path for stat in metadata.stats for path in stat.paths)
-        return order.follow(seen, evolve(known, paths=known.paths.union(own)))
+        found = order.follow(seen, evolve(known, paths=known.paths.union(own)))
+        return found and evolve(found, whole=joined is None)
 
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read,
@@ -563,7 +561,7 @@ def _publish(
         left, end = [], partial(beats.end, markers_of(target, life.requested, metadata.stats))
     outcome = life.complete(
         content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, end),
-        known=target.calm, then=then if target.calm and joined is None else None,
+        known=target.calm, then=then if target.calm else None,
     )  # fmt: skip
     if noted:
         target.timeline.note(outcome.instant, noted[-1])

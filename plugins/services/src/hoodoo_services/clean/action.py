@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -72,6 +73,8 @@ class CleanAction:
                 return True
             if timeline.last_instant_time() == with_write.idle:
                 return False
+            if (planned := with_write.requested(timeline)) is not None:
+                return bool(_run(table, how, timeline, planned.instant.requested, planned).instant)
             if pending_cleans(timeline) or clean.due(table.storage, timeline, settings.every):
                 return bool(_clean(table, how, timeline).instant)
             return False
@@ -95,19 +98,25 @@ def cleaning(
     return Cleaning(found, clean.signature(ref.name, found), chosen)
 
 
-def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
-    def run(timeline: Timeline, requested: str, planned: Scheduled | None = None) -> Cleaned:
-        return clean_run.run(
-            table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
-            done_is_fine=True, join=table.participants.join, schema=table.schema_at(timeline),
-            planned=planned, saw=table.saw,
-        )  # fmt: skip
+def _run(
+    table: TableHandle, how: Cleaning, timeline: Timeline, requested: str, planned: Scheduled | None
+) -> Cleaned:
+    join = table.participants.join
+    if planned is not None and planned.is_fresh:  # the write before it has read the properties
+        join = partial(join, now=table.config)
+    return clean_run.run(
+        table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
+        done_is_fine=True, join=join, schema=table.schema_at(timeline), planned=planned,
+        saw=table.saw,
+    )  # fmt: skip
 
+
+def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
     cleaned = Cleaned()
     for pending in pending_cleans(timeline):
-        cleaned = cleaned.then(run(timeline, pending.requested))
+        cleaned = cleaned.then(_run(table, how, timeline, pending.requested, None))
         timeline = table.timeline()
     planned = clean.schedule(table.storage, timeline, how, begin=True)
     if planned is None:
         return cleaned
-    return cleaned.then(run(timeline, planned.instant.requested, planned))
+    return cleaned.then(_run(table, how, timeline, planned.instant.requested, planned))

@@ -64,12 +64,14 @@ def due(storage: Storage, timeline: Timeline, every: int) -> bool:
 
 @frozen
 class Scheduled:
-    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that put it there."""
+    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that put it there;
+    ``is_fresh``: it was made of what that decision was taken upon, by this process, just now."""
 
     instant: Instant
     timeline: Timeline
     plan: CleanPlan
     is_known: bool = True
+    is_fresh: bool = False
 
 
 def schedule(

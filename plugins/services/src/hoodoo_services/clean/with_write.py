@@ -2,7 +2,8 @@
 
 It is planned of the files that the write has seen and those that it has made. As the decision is taken upon that very look,
 nothing can come to need a file between plan and request, nor between request and end: whoever decides next first
-carries out all of this. A crash leaves as much to the next one as it does of the commit.
+carries out all of this. A crash leaves as much to the next one as it does of the commit. Where others take part in the
+clean, its request alone is decided so.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.clean.plan import CLEAN, CleanPlan, note, pending_cleans
-from hoodoo_services.clean.schedule import Cleaning, due, make_plan
+from hoodoo_services.clean.schedule import Cleaning, Scheduled, due, make_plan
 
 
 @define
@@ -51,6 +52,14 @@ class WithWrite:
 
         return Following(CLEAN, plan.encode(self.storage.root), plan.files, done)
 
+    def requested(self, timeline: Timeline) -> Scheduled | None:
+        """The clean whose request alone was decided with the newest write on ``timeline``."""
+        for instant in pending_cleans(timeline):
+            if (mine := self.begun.pop(instant.requested, None)) is not None:
+                self._planned(timeline, instant.requested, mine[0])
+                return Scheduled(instant, timeline, mine[0], is_fresh=True)
+        return None
+
     def tell(self, timeline: Timeline) -> bool:
         """Whether the newest write on ``timeline`` has cleaned; observers are told."""
         for instant in timeline.others():
@@ -59,11 +68,14 @@ class WithWrite:
             if (mine := self.begun.pop(instant.requested, None)) is not None:
                 plan, content = mine
                 table, requested = timeline.config.name, instant.requested
-                detail = {"files": len(plan.files), "policy": plan.policy}
-                action_step(CLEAN, "scheduled", table, self.storage.root, requested, **detail)
+                self._planned(timeline, requested, plan)
                 with action_events(CLEAN, table, self.storage.root, requested) as events:
                     events.report(removed_figures(plan.files))
                 note(timeline, instant, content)
                 self.saw(timeline)
                 return True
         return False
+
+    def _planned(self, timeline: Timeline, requested: str, plan: CleanPlan) -> None:
+        table, detail = timeline.config.name, {"files": len(plan.files), "policy": plan.policy}
+        action_step(CLEAN, "scheduled", table, self.storage.root, requested, **detail)
