@@ -19,11 +19,17 @@ _SHOWN = "the files"
 
 @frozen
 class KnownFiles:
-    """``paths`` of files in the table: all that lie in the partition paths ``within`` (None: anywhere)."""
+    """``paths`` of files in the table: all that lie in the partition paths ``within`` (None: anywhere), those of ``view``,
+    which was made of ``timeline``, and ``own`` ones that have been put since."""
 
     timeline: Timeline
-    paths: frozenset[str]
+    view: view.FileSystemView
     within: Collection[str] | None
+    own: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return self.view.paths.union(self.own)
 
 
 def list_data(
@@ -61,7 +67,7 @@ def build_whole(
     if lister is None:
         refuse_lost(storage, timeline, found, paths=partitions)
     if at_once(storage) > 1:
-        timeline.noted[_SHOWN] = KnownFiles(timeline, found.paths, partitions)
+        timeline.noted[_SHOWN] = KnownFiles(timeline, found, partitions)
     return found
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -379,11 +380,10 @@ def _encode(token: str, decision: Decision) -> bytes:
     if decision.before:
         sizes = [[path, len(content)] for path, content in decision.before]
         head["before"] = sizes  # type: ignore[assignment]  # JSON takes it
-    then = () if decision.then is None else decision.then.files
     if decision.then is not None:
-        sizes = [[path, len(content)] for path, content in then]
-        head["then"] = {"files": sizes, "gone": decision.then.gone}  # type: ignore[assignment]
-    contents = b"".join(content for _, content in (*decision.before, *then)) + decision.content
+        small = [[path, b64encode(content).decode()] for path, content in decision.then.files]
+        head["then"] = {"files": small, "gone": decision.then.gone}  # type: ignore[assignment]
+    contents = b"".join(content for _path, content in decision.before) + decision.content
     return json.dumps(head).encode() + b"\n" + contents
 
 
@@ -394,14 +394,14 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
         head, _, content = data.partition(b"\n")
         told = json.loads(head)
         needs = tuple(str(path) for path in told["needs"])
-        before: list[File] = []
-        files: list[File] = []
-        whole = told.get("then") or {}
-        for sizes, found in ((told.get("before", ()), before), (whole.get("files", ()), files)):
-            for path, size in sizes:
-                found.append((str(path), content[:size]))
-                content = content[size:]
-        then = Whole(tuple(files), tuple(map(str, whole["gone"]))) if whole else None
+        before = []
+        for path, size in told.get("before", ()):
+            before.append((str(path), content[:size]))
+            content = content[size:]
+        then: Whole | None = None
+        if whole := told.get("then"):
+            files = tuple((str(path), b64decode(text)) for path, text in whole["files"])
+            then = Whole(files, tuple(map(str, whole["gone"])))
         decision = Decision(str(told["path"]), content, needs, tuple(before), then)
         return str(told["token"]), decision
     except (ValueError, KeyError, TypeError) as error:

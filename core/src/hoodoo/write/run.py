@@ -545,11 +545,12 @@ def _publish(
     known = shown(target.timeline)
 
     def then(seen: Timeline, done: Instant) -> Following | None:
-        if known is None or len(seen.instants) > len(target.timeline.instants) + 1:
-            return None  # others came in between
+        came = set(seen.instants).difference(target.timeline.instants)
+        if known is None or {i.requested for i in came} != {done.requested}:
+            return None
         target.timeline.note(done, noted[-1])
-        own = (path for stat in metadata.stats for path in stat.paths)
-        found = order.follow(seen, evolve(known, paths=known.paths.union(own)))
+        own = tuple(path for stat in metadata.stats for path in stat.paths)
+        found = order.follow(seen, evolve(known, own=own))
         return found and evolve(found, whole=joined is None)
 
     check = CommitCheck(
