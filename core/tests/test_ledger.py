@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from hoodoo.testing.stores import (
     RecordingStorage,
 )
 from hoodoo.timeline import create, publish
-from hoodoo.timeline.ledger import FOLDER, KEPT, LOCK, Decision, barrier, decide, settle
+from hoodoo.timeline.ledger import FOLDER, KEPT, LOCK, Decision, Whole, barrier, decide, settle
 from hoodoo.timeline.timeline import Timeline, load
 
 
@@ -407,3 +408,37 @@ def test_instants_are_taken_under_the_lock(store: DirectoryStorage, action: str)
     assert lock.asked == [(LOCK, 7.0)]
     assert lock.held is not None
     assert lock.held.released == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("count", [3, 1], ids=["whole", "its request"])
+def test_what_follows_is_carried_out_by_the_next_one(
+    store: DirectoryStorage, count: int, when: Any
+) -> None:
+    """Wherever its process ends once the number is there: in order, and nothing before the commit."""
+    begun = ".hoodie/timeline/20240101000099999"
+    ends = (".clean.requested", ".clean.inflight", "_20240103000000000.clean")
+    files = tuple((f"{begun}{end}", end.encode()) for end in ends)[:count]
+    gone = ("old.parquet",) if count > 1 else ()
+    at = 0
+    while True:
+        at += 1
+        store.put("old.parquet", b"old")
+        crashing, made = CrashingStorage(store, at, when), decision(at, then=Whole(files, gone))
+        with suppress(Crash):
+            decide(crashing, line(store), lambda fresh, made=made: made)
+        there = [store.head(path) is not None for path, _ in files]
+        assert there == sorted(there, reverse=True)
+        assert store.head(made.path) is not None or not any(there)
+        decides = store.head(f"{FOLDER}/{settle(store, CONFIG):012d}") is not None
+        for path, content in files if decides and store.head(made.path) else ():
+            assert store.get(path) == content
+        if decides and store.head(made.path):
+            assert (store.head("old.parquet") is None) == bool(gone)
+        else:
+            assert store.head("old.parquet") is not None
+        for path, _ in files:
+            store.delete(path)
+        if not crashing.crashed:
+            break
+    assert at > 3 + count

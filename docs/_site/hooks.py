@@ -2,7 +2,7 @@
 and Python's lacks.
 
 Pages stay as they are: links of theirs lead to files of the repository, so that they can be followed in a checkout. A file
-outside of docs/ that some page links to becomes a page of the site below ``repo/``, and links are written anew when a
+outside of docs/ that some page links to becomes a page of the site below ``repo/``, and links are changed when a
 page is built. A link to nothing stays, and MkDocs warns of it.
 """
 
@@ -112,7 +112,9 @@ def _add(place: str, files: Files, config: Any) -> list[str]:
     source = ROOT / place
     if place in _pages or not source.resolve().is_relative_to(ROOT) or not source.exists():
         return []
-    uri = f"repo/{place}"
+    uri = "repo/" + re.sub(
+        r"(^|/)[.]", r"\1", place
+    )  # MkDocs leaves out names that begin with a dot
     if source.is_dir():
         names = sorted(p.name + "/" * p.is_dir() for p in source.iterdir() if not _hidden(p))
         uri, text = f"{uri}/index.md", "\n".join([f"# {place}", "", *(f"- `{n}`" for n in names)])

@@ -212,3 +212,18 @@ def test_a_log_file_that_is_gone(merged: Tables, tmp_path: Path, version: int) -
     opened(victim.path).compact()
     assert state(victim.path) == victim.whole
     COUNT.damages += 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("kind", range(8))
+def test_a_block_of_rows_says_it_is_another_kind(
+    merged: Tables, tmp_path: Path, version: int, block: str, kind: int
+) -> None:
+    """Only the lowest byte of its kind is damaged: every kind there is, and one that there is not."""
+    victim = _victim(merged, tmp_path, version, block)
+    data = bytearray(victim.data)
+    data[21] = kind
+    victim.file.write_bytes(data)
+    found, told = _read(victim.path)
+    assert (found, bool(told)) == (victim.whole, False) if victim.block.kind == kind else told

@@ -25,8 +25,8 @@ from hoodoo import errors
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs import PluginRef
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.kernel import load
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_spark.worker import load
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 SCHEMA = pa.schema(

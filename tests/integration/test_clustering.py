@@ -661,8 +661,8 @@ def test_the_command_shows_retries_and_cancels(
     code, said = hoodoo_says(capsys, "cluster", path, "--list")
     assert code == 0 and waiting.instant in said and "requested" in said and "by x" in said
     code, said = hoodoo_says(capsys, "cluster", path, "--cancel", waiting.instant, "--yes")
-    assert code == 0 and "given up" in said and not table.clusterings()
-    assert "No clustering waits" in hoodoo_says(capsys, "cluster", path, "--list")[1]
+    assert code == 0 and "cancelled" in said and not table.clusterings()
+    assert "No clustering is pending" in hoodoo_says(capsys, "cluster", path, "--list")[1]
     instant = abandoned(tmp_path)
     code, said = hoodoo_says(capsys, "cluster", path, "--list", "--json")
     assert '"state": "inflight"' in said and '"running": false' in said

@@ -382,3 +382,34 @@ def test_stored_keys_again_bring_the_files_that_a_record_index_needs(
     assert found.upsert(rows(("a", "x", 2), ("c", "x", 2))).inserted == 1
     assert stored(found) == [("a", "x", 2), ("b", "y", 1), ("c", "x", 2)]
     assert not found.verify().findings and found.run("check_index").same
+
+
+@pytest.mark.parametrize("then", ["", "run", "drop"])
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("index", ["bucket", "simple", "record_index"])
+def test_an_index_is_made_while_a_compaction_is_pending(
+    tmp_path: Path, index: str, version: int, then: str
+) -> None:
+    """In version 6 log files are named after the base file that the compaction is to make, or was: the partition of
+    files began without them, and their rows were not read any more."""
+    options = {"hoodie.bucket.index.num.buckets": "1"} if index == "bucket" else {}
+    found = table(
+        tmp_path, table_version=version, table_type="MERGE_ON_READ", index=index, options=options
+    )
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    found.upsert(rows(("a", "x", 2)))
+    planned = found.schedule_compaction()
+    assert planned is not None
+    found.upsert(rows(("b", "x", 3)))
+    if then == "drop" and version == 6:  # its log files wait for it
+        with pytest.raises(ConfigError, match="already has newer log files"):
+            found.rollback(planned)
+    elif then == "drop":
+        found.rollback(planned)
+    found.rebuild_index()
+    assert stored(found) == [("a", "x", 2), ("b", "x", 3)]
+    found.upsert(rows(("a", "x", 4)))
+    if then == "run":
+        found.run_compaction(planned)
+    assert stored(hoodoo.open(found.path)) == [("a", "x", 4), ("b", "x", 3)]
+    assert found.verify().ok

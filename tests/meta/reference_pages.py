@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from hoodoo.kernel.functions import OF_READS, function, function_names
 from hoodoo.kernel.registry import kernel
 from hoodoo.read.scan import Scan
 from hoodoo.write.commit import Commit
+
+sys.path.append(str(Path(__file__).parents[2]))  # as a script, too
+
+from tests.meta.reference_examples import ANSWERS, ARGUMENTS, BEGIN, ERRORS, EXAMPLES
 
 kernel()  # knows the families that distributions bring
 
@@ -68,6 +73,9 @@ GUIDES = {
     "scan.to_spark": "spark.md#reading",
     "scan.to_dataset": "reading.md#in-data-frames",
 }
+_PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")
+# Examples of a docstring: the page has one that runs.
+_SESSION = re.compile(r"\n\n>>> (?:.+\n?)*")
 _CLASS = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
 MADE = "<!-- Made by tests/meta/reference_pages.py: change the docstrings. -->"
 
@@ -106,16 +114,60 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     said = inspect.getdoc(member) or inspect.getdoc(shown) or _FIELDS.get(name, "")
     if name == "hookimpl":  # pluggy's own docstring speaks to others
         said = _FIELDS[name]
-    lines.append(_plain(said))
+    lines.append(_plain(_SESSION.sub("", said).rstrip()))
+    lines += more(
+        call, shown if callable(shown) and not isinstance(member, property) else None, said
+    )
     if call in GUIDES:
         page = GUIDES[call]
-        lines += ["", f"With examples: [{page.partition('.')[0]}](../{page})."]
+        lines += ["", f"More: [{page.partition('.')[0]}](../{page})."]
     return lines
+
+
+def member(owner: str, name: str) -> Any:
+    """The function behind a name of a page, or None for a property and a field."""
+    if owner == "hoodoo":
+        return inspect.unwrap(getattr(hoodoo, name))
+    kind = {"table": hoodoo.Table, "scan": Scan, "commit": Commit}[owner]
+    found: Any = inspect.getattr_static(kind, name, None)
+    if found is None:
+        return function(OF_READS + name)
+    if isinstance(found, property) or inspect.ismemberdescriptor(found) or isinstance(found, str):
+        return None
+    return inspect.unwrap(getattr(kind, name))
+
+
+def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]:
+    """Arguments and errors that the docstring does not name, and an example that runs."""
+    lines: list[str] = []
+    if function is not None:
+        left = [one for one in arguments(call, function) if not re.search(rf"``{one}\b", said)]
+        left = [
+            one for one in left if one != "engine" or not call.startswith("table.")
+        ]  # the page says it once
+        texts = [(one, ARGUMENTS.get(f"{call}.{one}") or ARGUMENTS[one]) for one in left]
+        lines += ["", *(f"- `{one}`: {text}." for one, text in texts)] if texts else []
+    if call in ERRORS:
+        lines += ["", ERRORS[call]]
+    return lines + example(call)
+
+
+def example(call: str) -> list[str]:
+    code = EXAMPLES[call]
+    info = "python spark" if code.startswith("#!spark") else "python"
+    return ["", f"```{info}", code.removeprefix("#!spark\n"), "```"]
+
+
+def arguments(call: str, function: Callable[..., Any]) -> list[str]:
+    """The names of the arguments, without the table or the read."""
+    names = list(inspect.signature(function).parameters)
+    bound = getattr(function, "__self__", None) is not None or call.startswith("hoodoo.")
+    return names if bound else names[1:]
 
 
 def usage(call: str, what: Callable[..., Any], is_property: bool) -> str:
     found = inspect.signature(what)
-    answer = _type(found.return_annotation)
+    answer = ANSWERS.get(call) or _type(found.return_annotation)
     if is_property:
         return f"{call}: {answer}"
     if getattr(what, "__self__", None) is not None:  # a class method
@@ -149,7 +201,12 @@ def _type(annotation: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return _ROLE.sub(r"`\1`", text).replace("``", "`")
+    linked = _PAGE.sub(r"[\1](../\1.md)", _ROLE.sub(r"`\1`", text))
+    return linked.replace("``", "`")
+
+
+def begin(page: str) -> list[str]:
+    return ["", "The examples of this page use:", "", "```python", BEGIN[page].rstrip("\n"), "```"]
 
 
 def table_page() -> str:
@@ -163,6 +220,7 @@ def table_page() -> str:
         "All errors are in [the list](types.md#errors), and [explained](../errors.md). A method with the argument `engine` runs on",
         "the engine of its data, unless you give the argument: [Spark](../spark.md). Times are instants, datetimes with a time",
         "zone, or ISO 8601 texts with a time zone. Sizes are in bytes.",
+        *begin("table.md"),
     ]
     for what, names in groups():
         title = what.partition(";")[0]
@@ -176,7 +234,7 @@ def table_page() -> str:
 
 
 def scan_page() -> str:
-    lines = ["# Scan", "", MADE, "", _plain(inspect.getdoc(Scan) or "")]
+    lines = ["# Scan", "", MADE, "", _plain(inspect.getdoc(Scan) or ""), *begin("scan.md")]
     for name in methods_of_a_read():
         member: Any = inspect.getattr_static(Scan, name, None)
         if member is None:
@@ -184,7 +242,7 @@ def scan_page() -> str:
         elif not isinstance(member, property):
             member = getattr(Scan, name)
         if inspect.ismemberdescriptor(member) or isinstance(member, str):
-            lines += ["", f"### {name}", "", _FIELDS[name]]
+            lines += ["", f"### {name}", "", _FIELDS[name], *example(f"scan.{name}")]
         else:
             lines += entry(f"scan.{name}", member)
     return "\n".join(lines) + "\n"
@@ -214,11 +272,11 @@ _FIELDS = {
 
 
 def commit_page() -> str:
-    lines = ["# Commit", "", MADE, "", _plain(inspect.getdoc(Commit) or "")]
+    lines = ["# Commit", "", MADE, "", _plain(inspect.getdoc(Commit) or ""), *begin("commit.md")]
     for name in public(Commit):
         member = inspect.getattr_static(Commit, name)
         if inspect.ismemberdescriptor(member):
-            lines += ["", f"### {name}", "", _FIELDS[name]]
+            lines += ["", f"### {name}", "", _FIELDS[name], *example(f"commit.{name}")]
         else:
             member = getattr(Commit, name) if not isinstance(member, property) else member
             lines += entry(f"commit.{name}", member)
@@ -233,6 +291,7 @@ def functions_page() -> str:
         "",
         "The package `hoodoo` contains the class [`Table`](table.md), the text `__version__`, and these functions. Some of them are",
         "in other distributions, which `pip install hoodoo` installs; if one is missing, the error names it.",
+        *begin("functions.md"),
     ]
     for name in functions():
         lines += entry(f"hoodoo.{name}", getattr(hoodoo, name))

@@ -41,7 +41,6 @@ from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
-from hoodoo.kernel import load
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
@@ -57,6 +56,7 @@ from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_serve.hookspecs.service_policy import ServicePolicy
 from hoodoo_services.hookspecs import cleaning as cleaning_family
 from hoodoo_services.hookspecs import compaction as compaction_family
+from hoodoo_spark.worker import load
 from hoodoo_standard.hookspecs.key_filters import KeyFilters
 
 REPO = Path(__file__).parents[2]
@@ -278,6 +278,7 @@ def test_pages_have_code() -> None:
     pages = {"README.md", "docs/spark.md", "docs/streaming.md", "docs/plugins/guide.md"}
     pages |= {"docs/spark-source.md", "docs/from-spark-hudi.md"}
     pages |= {"docs/quickstart-hudi.md", "docs/quickstart-delta.md"}
+    pages |= {"docs/reference/functions.md", "docs/reference/scan.md"}
     assert on_spark == pages
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import hoodoo
 import pytest
 from hoodoo.write.commit import Commit
 
-from tests.meta import reference_pages
+from tests.meta import reference_examples, reference_pages
 
 REPO = Path(__file__).parents[2]
 DOCS = REPO / "docs"
@@ -60,6 +62,80 @@ def test_every_name_says_something(page: str) -> None:
     for part in re.split(r"^### ", text, flags=re.M)[1:]:
         said = re.sub(r"```.*?```", "", part.partition("\n")[2], flags=re.S)
         assert re.search(r"[a-z]{3}", said), part.partition("\n")[0]
+
+
+def entries() -> dict[str, tuple[Any, str]]:
+    """Each public name, and what the reference says of it."""
+    found: dict[str, tuple[Any, str]] = {}
+    owners = {
+        "functions.md": "hoodoo",
+        "table.md": "table",
+        "scan.md": "scan",
+        "commit.md": "commit",
+    }
+    for page, owner in owners.items():
+        text = re.sub(r"^## .*$", "", (DOCS / "reference" / page).read_text("utf-8"), flags=re.M)
+        for part in re.split(r"^### ", text, flags=re.M)[1:]:
+            name, _, said = part.partition("\n")
+            found[f"{owner}.{name}"] = (reference_pages.member(owner, name), said)
+    return found
+
+
+ENTRIES = entries()
+
+
+@pytest.mark.parametrize("call", ENTRIES)
+def test_every_name_has_shapes_errors_and_an_example(call: str) -> None:
+    """What it returns, each argument, the errors, and code that uses it, which tests/meta/test_docs.py runs."""
+    member, said = ENTRIES[call]
+    owner, _, name = call.partition(".")
+    signature = "".join(re.findall(r"^```py\n(.*?)^```$", said, re.M | re.S))
+    if signature:  # not a field
+        assert not re.search(r"(->|:) Any$", signature), "it does not say what it returns"
+    text = re.sub(r"^```.*?^```$", "", said, flags=re.M | re.S)
+    if callable(member):
+        named = {*reference_pages.arguments(call, member)} - {"engine" if owner == "table" else ""}
+        lacking = sorted(one for one in named if not re.search(rf"`{one}\b", text))
+        assert not lacking, f"arguments that are not explained: {', '.join(lacking)}"
+        assert re.search(r"[Rr]aise|error", text), "it does not say which errors it raises"
+    examples = re.findall(r"^```python(?: spark)?\n(.*?)^```$", said, re.M | re.S)
+    used = {
+        one.attr
+        for example in examples
+        for one in ast.walk(ast.parse(example))
+        if isinstance(one, ast.Attribute)
+    }
+    assert name in used, "no example uses it"
+
+
+# Described elsewhere, or by other packages.
+FOREIGN = {
+    "Table", "Scan", "Commit", "Expression", "PartitionFilter", "View", "Query", "Limited", "RowsDataset", "ReadSlices",
+    "TableHandle", "Figures", "None", "Any", "Iterator", "RecordBatch", "RecordBatchReader", "Schema", "DataFrame", "LazyFrame",
+    "DuckDBPyRelation", "Callable",
+}  # fmt: skip
+
+
+def test_what_names_return_is_described() -> None:
+    """Classes that methods return are on the page of types, with their fields."""
+    types = (DOCS / "reference/types.md").read_text("utf-8")
+    described = set(re.findall(r"^::: [\w.]+\.(\w+)$", types, re.M))
+    for call, (_, said) in ENTRIES.items():
+        for answer in re.findall(
+            r"(?:->|^\w+\.\w+:) (.*)$", said.partition("```py\n")[2].partition("```")[0], re.M
+        ):
+            for name in re.findall(r"\b[A-Z]\w+", answer):
+                assert name in described | FOREIGN, (
+                    f"{call} returns {name}, which docs/reference/types.md lacks"
+                )
+
+
+def test_nothing_is_said_of_names_that_are_no_more() -> None:
+    named = {*reference_examples.EXAMPLES, *reference_examples.ERRORS, *reference_examples.ANSWERS}
+    assert named <= set(ENTRIES)
+    assert {*reference_examples.EXAMPLES} == set(ENTRIES)
+    of_calls = {one.rpartition(".")[0] for one in reference_examples.ARGUMENTS if "." in one}
+    assert of_calls <= set(ENTRIES)
 
 
 def test_guides_are_of_names_that_exist() -> None:

@@ -5,24 +5,30 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.kernel.registry import kernel
+from hoodoo_cli.commandline.app import Listed
 from table_makers import KINDS, SCHEMA, Run, create, rows, said, trips
 
 DAILY = (
     "schema", "head", "count", "properties", "create", "import", "export", "sql", "convert", "diff", "history", "watch",
     "inspect",
 )  # fmt: skip
+COMMANDS = [
+    offer for offer in kernel().offers("command") if offer.plugin.distribution.startswith("hoodoo")
+]
 READERS = (
     ("schema",), ("head",), ("head", "--output", "csv"), ("count",), ("properties",), ("diff", "earliest"),
     ("history", "1"), ("watch", "--for", "0"),
@@ -39,9 +45,62 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> hoodoo.Table:
 def test_help_has_an_example_and_fits(run: Run, name: str) -> None:
     code, out, _ = run(name, "--help")
     assert code == 0
-    assert f"Example: hoodoo {name} " in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
     assert "--json" in out and "--option" in out
+
+
+@pytest.mark.parametrize("offer", COMMANDS, ids=lambda offer: offer.name)
+def test_each_example_can_be_pasted(run: Run, offer: Any) -> None:
+    """Every command has one; it is on a line of its own in a terminal of 80 columns, and the command accepts it."""
+    code, out, _ = run(offer.name, "--help")
+    assert code == 0 and max(map(len, out.splitlines())) <= 80
+    examples = re.findall(r"^ Example: hoodoo (.*?) *$", out, re.M)
+    assert examples and len(examples) == out.count("Example")
+    for example in examples:
+        name, *arguments = shlex.split(example)
+        assert name == offer.name
+        # It raises a usage error for what it does not know.
+        Listed(offer).load().make_context(name, arguments)
+
+
+def test_pages_show_commands_and_options_that_exist() -> None:
+    """In README and docs; the page of the command line also shows commands of its readers."""
+    accepted = {
+        offer.name: {
+            name
+            for one in Listed(offer).load().params
+            for name in ("--help", *one.opts, *one.secondary_opts)
+        }
+        for offer in COMMANDS
+    }
+    repo, wrong, seen = Path(__file__).parents[3], [], set()
+    for page in (repo / "README.md", *sorted((repo / "docs").rglob("*.md"))):
+        for found in re.finditer(
+            r"(?:`|^\$ |^)hoodoo ([a-z-]+)([^`\n|#]*)", page.read_text("utf-8"), re.M
+        ):
+            name, rest = found.groups()
+            if name in ("retention", "cities") or name.startswith(
+                "-"
+            ):  # of other distributions; of hoodoo itself
+                continue
+            seen.add(name)
+            options = re.findall(r"(?<=\s)--?[a-z][\w-]*", rest)
+            lacking = [one for one in options if one not in accepted.get(name, ())]
+            if name not in accepted or lacking:
+                wrong.append(f"{page.name}: {found[0]}")
+    assert not wrong
+    assert seen == set(accepted), "each command is on a page"
+
+
+@pytest.mark.parametrize("offer", COMMANDS, ids=lambda offer: offer.name)
+def test_help_is_broken_where_the_terminal_ends(run: Run, offer: Any) -> None:
+    """And not where lines of the docstring end: no line is short before another one of its paragraph."""
+    _, out, _ = run(offer.name, "--help")
+    text = out.partition("╭")[0]
+    for paragraph in re.split(r"\n *\n", text):
+        lines = [line.strip() for line in paragraph.strip().splitlines()]
+        for line, following in zip(lines, lines[1:], strict=False):
+            assert len(line) + 1 + len(following.split()[0]) > 78, line
 
 
 def test_the_examples_are_commands() -> None:

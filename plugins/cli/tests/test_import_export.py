@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.errors import ConfigError, DataError
+from hoodoo.errors import ConfigError, DataError, StorageError
 from hoodoo_cli.toolkit.column_types import columns_of
 from hoodoo_cli.toolkit.data_files import KINDS, kind_of, open_data
 from hoodoo_cli.toolkit.written_files import write_rows
+from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given
 from hypothesis import strategies as st
 from table_makers import KINDS as TABLES
@@ -96,6 +97,49 @@ def test_types_of_csv_that_change_no_value(tmp_path: Path) -> None:
     known = open_data(str(file), {}, wanted=pa.schema([("zip", pa.int64()), ("id", pa.string())]))
     assert known.schema.field("zip").type == pa.int64()
     assert known.schema.field("id").type == pa.string()
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.float64()], ids=str)
+def test_nulls_of_one_column(tmp_path: Path, kind: pa.DataType) -> None:
+    """In CSV they are empty lines."""
+    for values in ([None, 1, None, 2, None], [None], [1, None]):
+        table = pa.table({"a": pa.array(values, pa.int64()).cast(kind)})
+        write_rows(str(tmp_path / "a.csv"), table.schema, table.to_batches(), {}, overwrite=True)
+        for wanted in (table.schema, None):
+            data = open_data(str(tmp_path / "a.csv"), {}, wanted=wanted)
+            read = pa.Table.from_batches(data.batches(), data.schema)
+            assert read["a"].is_null().to_pylist() == [value is None for value in values]
+            assert wanted is None or read == table
+
+
+def test_empty_lines_of_more_columns_are_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n\n1,2\n\n3,4\n\n")
+    read = pa.Table.from_batches(open_data(str(tmp_path / "a.csv"), {}).batches())
+    assert read.to_pydict() == {"a": [1, 3], "b": [2, 4]}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_columns_without_any_value(run: Run, tmp_path: Path, suffix: str) -> None:
+    """They have no type in the file: they get that of the table, or become text."""
+    shapes = {
+        "n": pa.nulls(2),
+        "l": pa.array([[None], []]),
+        "s": pa.array([{"x": None, "y": 1}, None]),
+    }
+    batch = pa.table({"id": [1, 2], **shapes})
+    file = tmp_path / f"a.{suffix}"
+    write_rows(str(file), batch.schema, batch.to_batches(), {})
+    assert run("import", tmp_path / "new", file, "--record-key", "id")[0] == 0
+    new = hoodoo.open(str(tmp_path / "new"))
+    assert new.schema.field("n").type == pa.string()
+    assert new.read(["id", "n", "l", "s"]).to_arrow().sort_by("id").to_pydict() == batch.to_pydict()
+    typed = pa.schema([
+        ("id", pa.int64()), ("n", pa.date32()), ("l", pa.list_(pa.int64())),
+        ("s", pa.struct([("x", pa.float64()), ("y", pa.int64())])),
+    ])  # fmt: skip
+    known = hoodoo.create(str(tmp_path / "known"), typed, record_key="id")
+    assert run("import", known.path, file)[0] == 0
+    assert hoodoo.open(known.path).read(typed.names).to_arrow().schema.types == typed.types
 
 
 def test_types_of_a_long_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -525,6 +569,49 @@ def test_files_in_a_store(
     assert run("export", table.path, file, "--overwrite", "--where", "id < 3")[0] == 0
     assert run("import", tmp_path / "other", file, "--record-key", "id")[0] == 0
     assert run("count", tmp_path / "other")[1] == "3\n"
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["in memory", "beside"])
+def test_a_failure_loses_no_file_of_a_store(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    """The store fails at any operation that changes it: the old rows or the new ones are there, and the last line says
+    where, if they are under another name."""
+    table, file = trips(tmp_path / "trips", "cow9"), tmp_path / "files" / "out.parquet"
+    file.parent.mkdir()
+    monkeypatch.setattr("hoodoo_cli.toolkit.written_files.is_local", lambda path: False)
+    monkeypatch.setattr("hoodoo_cli.toolkit.written_files._IN_MEMORY", 0 if large else 1 << 20)
+    left = [0]
+
+    def failing(name: str) -> Any:
+        honest = getattr(LocalStorage, name)
+
+        def one(*arguments: Any) -> Any:
+            left[0] -= 1
+            if not left[0]:
+                raise StorageError("the store", "is away.", "Try again.")
+            return honest(*arguments)
+
+        return one
+
+    for name in ("put", "put_if_absent", "put_file_if_absent", "delete"):
+        monkeypatch.setattr(LocalStorage, name, failing(name))
+    for operation in range(1, 6):
+        for old in file.parent.glob("out*"):
+            old.unlink()
+        left[0] = 0
+        assert run("export", table.path, file)[0] == 0
+        left[0] = operation
+        code, _, err = run("export", table.path, file, "--overwrite", "--where", "id < 3")
+        left[0] = 0
+        found = {path.name: pq.read_table(path).num_rows for path in file.parent.glob("out*")}
+        if not code:
+            assert found == {"out.parquet": 3}
+            break
+        assert found.get("out.parquet") in (3, 9) or any(
+            rows == 3 and name in err for name, rows in found.items()
+        ), (found, err)
+    assert operation == (5 if large else 2)
 
 
 def test_files_without_rows(run: Run, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_plan_names_what_it_goes_by(made: Made) -> None:
     assert [group.outputs for group in plan.groups] == [1]
     extra = {
         PLANNER: "pairs",
-        LEFT_OUT: "2 file slices left alone: they would neither become fewer files nor get another order.",
+        LEFT_OUT: "2 file slices left alone: a rewrite would not make fewer files, and would not change the order of rows.",
     }
     assert (plan.strategy, plan.params, plan.extra) == (STRATEGY, params, extra)
     assert plan.keeps_meta

@@ -257,3 +257,28 @@ def test_beside_a_record_index_writes_wait(made: Make) -> None:
     table.upsert(two)
     assert contents(table) == expected(one, two)
     assert table.verify().ok
+
+
+@versions
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_an_index_is_made_while_a_resize_is_pending(
+    made: Make, version: int, cancelled: bool
+) -> None:
+    table = made(version=version)
+    one, two, three = rows(range(60), 1), rows(range(40, 80), 2, "b"), rows(range(70, 90), 4, "c")
+    table.upsert(one)
+    instant = table.schedule_clustering(options=SPLIT)
+    assert instant is not None
+    table.upsert(two)
+    table.rebuild_index()
+    table.upsert(three)
+    there = expected(one, two, three)
+    assert contents(table) == there
+    if cancelled:
+        table.cancel_clustering(instant)
+    else:
+        table.run_clustering(instant)
+    assert contents(hoodoo.open(table.path)) == there
+    table.compact()
+    assert contents(table) == there
+    assert table.verify().ok

@@ -73,11 +73,11 @@ def test_an_independent_reader_reads_the_rows(mode: str, nested: bool) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_log_of_changes(tmp_path: Path, mode: str) -> None:
-    with log_files().writer(str(tmp_path / "log")) as writer:
+    with log_files().writer(str(tmp_path / "log.cdc")) as writer:
         text = change_schema(mode, IMAGES, "t")
         writer.change_block([batch(mode)], INSTANT, text)
         writer.close()
-    with log_files().reader(LocalStorage(str(tmp_path)), "log") as reader:
+    with log_files().reader(LocalStorage(str(tmp_path)), "log.cdc") as reader:
         (block,) = reader.blocks
         assert block.kind is BlockKind.CDC and block.instant == INSTANT
         assert block.schema_text == text and not reader.damages

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage import temporaries, uri
+from hoodoo.storage.processes import process_lives
 from hoodoo.testing.contracts.storage import StorageContract
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -279,3 +281,28 @@ def test_processes_have_their_own_scratch(storage: LocalStorage) -> None:
     ).stdout.strip()
     assert other != storage.scratch()
     assert Path(other).parent == Path(storage.scratch()).parent
+
+
+def test_on_windows_no_folder_is_opened_and_no_process_is_signalled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fake of what differs there: a folder can't be opened, and a signal, also 0, ends the process."""
+    honest = os.open
+
+    def opening(path: Any, *more: Any, **others: Any) -> int:
+        if os.path.isdir(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return honest(path, *more, **others)
+
+    def ending(pid: int, signal: int) -> None:
+        raise AssertionError(f"the process {pid} would have ended")
+
+    monkeypatch.setattr(os, "open", opening)
+    monkeypatch.setattr(os, "kill", ending)
+    with pytest.raises(StorageError):
+        LocalStorage(tmp_path).put_if_absent("a/b", b"1")
+    monkeypatch.setattr(sys, "platform", "win32")
+    storage = LocalStorage(tmp_path)
+    assert storage.put_if_absent("a/c", b"1") and storage.get("a/c") == b"1"
+    assert storage.delete("a/c")
+    assert process_lives({"pid": 2**22 + 7, "started": ""})

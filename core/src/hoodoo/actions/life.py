@@ -34,7 +34,7 @@ from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import Check, CoupledCommit, Outcome, Result
+from hoodoo.timeline.publish import Check, CoupledCommit, Following, Outcome, Result
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 
@@ -157,14 +157,15 @@ class Life:
         ahead: Callable[[], object] = lambda: None,
         after: Iterable[Callable[[], object]] = (),
         known: bool = False,
+        then: Callable[[Timeline, Instant], Following | None] | None = None,
     ) -> Outcome:
         """The decision, and its outcome. CommitConflictError where it was not published, unless ``lost``, which is
         called then, says that all is well: another process has completed it. CommitUnknownError where nobody
         knows: nothing of it may be deleted then. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`;
-        ``after`` is called when it is published."""
+        ``then`` as for :func:`~hoodoo.timeline.publish.complete`; ``after`` is called when it is published."""
         outcome = publish.complete(
             self.storage, self.timeline, self.instant, content, check=check, beside=beside,
-            ahead=ahead, marks=False, known=known,
+            ahead=ahead, marks=False, known=known, then=then,
         )  # fmt: skip
         name = f"{self.what} {self.requested}"
         if outcome.result is Result.UNKNOWN:

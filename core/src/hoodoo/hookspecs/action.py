@@ -12,9 +12,11 @@ from hoodoo.hookspecs.family import Family
 from hoodoo.model.outcome import RolledBack
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
+    from hoodoo.participants.listing import KnownFiles
     from hoodoo.table.handle import TableHandle
 
 
@@ -60,6 +62,8 @@ class AfterWrite:
     where nothing is said, ``table.run`` with the action's name. With fewer than ``writes`` completed writes on the
     active timeline there is nothing to do, unless an action of the kind ``pending`` is pending there: ``run`` is not
     called then. ``instead``: names of actions that it sees to; they do not follow the writes of this table themselves.
+    ``follow``: across a network, what is first after a write may be decided with it. It gets the timeline that will be, and the
+    files that are there then, and answers the whole action; ``run`` is called nevertheless, to tell of it.
     """
 
     what: str
@@ -69,6 +73,7 @@ class AfterWrite:
     writes: int = 0
     pending: str = ""
     instead: tuple[str, ...] = ()
+    follow: Callable[[Timeline, KnownFiles], Following | None] | None = None
 
 
 @runtime_checkable

@@ -33,7 +33,7 @@ KEY_CHANGES = pa.schema(
     [("record_key", pa.string()), ("file", pa.int64()), ("deleted", pa.bool_())]
 )
 # What changes of the table's properties: None takes one away.
-Changes = Mapping[str, "str | None"]
+Changes = Mapping[str, str | None]
 
 
 class TableState(Protocol):

@@ -1,9 +1,8 @@
 """Discover, order and call plugins. This room knows no table format.
 
 ``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an object
-into a working plugin on the driver, ``load`` does so on a worker, ``notify`` tells the observers,
-``action_events`` tells them of all that an action does, and
-``check_options`` judges user options.
+into a working plugin, ``notify`` tells the observers, ``action_events`` tells them of all that an action does,
+and ``check_options`` judges user options.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from hoodoo.kernel.events import action_events, action_step, notify
 from hoodoo.kernel.options import check as check_options
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.kernel.resolve import Resolved, declared_options, resolve
-from hoodoo.kernel.worker import load
 
 __all__ = [
     "Kernel",
@@ -23,7 +21,6 @@ __all__ = [
     "check_options",
     "declared_options",
     "kernel",
-    "load",
     "notify",
     "resolve",
 ]

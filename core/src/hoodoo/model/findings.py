@@ -37,7 +37,7 @@ class Pending:
 
 @frozen
 class Checked:
-    """How much was looked at. ``keys`` counts rows of the newest slices."""
+    """How much was checked. ``keys`` counts rows of the newest slices."""
 
     instants: int = 0
     files: int = 0
@@ -49,8 +49,8 @@ class Checked:
 
 @frozen
 class Report:
-    """``findings`` are sorted by kind; ``skipped`` says what could not be looked at, and why;
-    ``notes`` tell of what looks odd and is allowed."""
+    """The result of ``table.verify()``. ``findings`` are sorted by kind; ``skipped`` says what could not be checked, and
+    why; ``notes`` name what looks wrong but is allowed."""
 
     table: str
     findings: tuple[Finding, ...] = ()
@@ -61,7 +61,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found. Pending instants are no findings: the next writer sees to them."""
+        """Whether there is no finding. Pending instants are no findings: the next writer finishes or undoes them."""
         return not self.findings
 
     @property

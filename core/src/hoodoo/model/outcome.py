@@ -32,7 +32,7 @@ def removed_figures(files: Collection[str]) -> Figures:
 
 @frozen
 class RolledBack:
-    """``instant`` was undone by ``rollback``; ``files`` were deleted, relative to the table."""
+    """The outcome of a rollback: ``instant`` was undone by the instant ``rollback``, and ``files`` were deleted."""
 
     instant: str
     rollback: str

@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from attrs import frozen
+
 from hoodoo.participants.lost import refuse_lost
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.together import at_once
 from hoodoo.timeline import view
 from hoodoo.timeline.timeline import Timeline
+
+_SHOWN = "the files"
+
+
+@frozen
+class KnownFiles:
+    """``paths`` of files in the table: all that lie in the partition paths ``within`` (None: anywhere), those of ``view``,
+    which was made of ``timeline``, and ``own`` ones that have been put since."""
+
+    timeline: Timeline
+    view: view.FileSystemView
+    within: Collection[str] | None
+    own: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return self.view.paths.union(self.own)
 
 
 def list_data(
@@ -46,7 +66,15 @@ def build_whole(
     found = view.from_files(storage, timeline, files)
     if lister is None:
         refuse_lost(storage, timeline, found, paths=partitions)
+    if at_once(storage) > 1:
+        timeline.noted[_SHOWN] = KnownFiles(timeline, found, partitions)
     return found
+
+
+def shown(timeline: Timeline) -> KnownFiles | None:
+    """The files that :func:`build_whole` showed last, across a network, of this look at the table. Told once."""
+    found = timeline.noted.pop(_SHOWN, None)
+    return found if isinstance(found, KnownFiles) and found.timeline is timeline else None
 
 
 def is_known(timeline: Timeline) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.model.filegroup import path_of
-from hoodoo.model.instant import Instant, State
+from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import is_known, list_data
 from hoodoo.participants.lost import named, refuse_lost
 from hoodoo.read.source import ReadSource
@@ -43,7 +43,8 @@ def view_as_of(
     if taken.undone or (taken.cleans and paths is not None):
         raise undone_meanwhile(source.storage, taken)
     lacks = bound is not None and _may_lack(source, bound)
-    cleans = _cleans(taken.timeline) if lacks else taken.cleans
+    every = (i for i in taken.timeline.others() if i.traits.deletes)
+    cleans = tuple(every) if lacks else taken.cleans
     deleted = {
         p: c.requested
         for c in cleans
@@ -89,7 +90,7 @@ def _read_ahead(source: ReadSource, bound: str | None) -> None:
 
 
 def _may_lack(source: ReadSource, bound: str) -> bool:
-    if any(_is_running(i) for i in source.timeline.pending()):
+    if any(i.traits.deletes for i in source.timeline.pending()):
         return True
     last = last_clean(source.storage, source.timeline)
     if last is None:
@@ -98,17 +99,6 @@ def _may_lack(source: ReadSource, bound: str) -> bool:
     _, said = last
     readable = (said.get("extraMetadata") or {}).get(READABLE) or said.get("earliestCommitToRetain")
     return not readable or order_key(bound) < order_key(readable)
-
-
-def _cleans(timeline: Timeline) -> tuple[Instant, ...]:
-    """Those that have deleted files, or are about to."""
-    done = (i for i in timeline.others() if i.traits.deletes)
-    return tuple(i for i in done if i.is_completed or _is_running(i))
-
-
-def _is_running(instant: Instant) -> bool:
-    """Whether it is a clean that may have deleted some of its files, and not all of them."""
-    return instant.traits.deletes and instant.state is State.INFLIGHT
 
 
 def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import os
 import socket
+import sys
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,6 +23,8 @@ def process_lives(told: Mapping[str, Any]) -> bool:
     pid = told.get("pid")
     if not isinstance(pid, int) or pid <= 0:
         return False
+    if sys.platform == "win32":  # there os.kill would end it
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -33,14 +36,12 @@ def process_lives(told: Mapping[str, Any]) -> bool:
 
 
 def short_name() -> str:
-    """This process in a few letters, for file names: ``<machine>.<pid>.<started>``. The parts that the
-    system does not tell are empty."""
+    """This process, for file names: ``<machine>.<pid>.<started>``. Parts that are not known are empty."""
     return _short_name(os.getpid())
 
 
 def has_ended(name: str) -> bool:
-    """Whether the process with the :func:`short_name` ``name`` was one of this machine and has ended. False
-    where that can't be known."""
+    """Whether the process with that :func:`short_name` ran on this machine and has ended. False if not known."""
     machine, pid, started = name.split(".")
     if not machine or not started or machine != short_name().partition(".")[0]:
         return False
@@ -85,8 +86,6 @@ def _space() -> str:
 
 
 def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    with suppress(OSError), open(path) as file:
+        return file.read().strip()
+    return ""

@@ -57,19 +57,20 @@ def _opened(storage: Storage, path: str) -> None:
 
 
 @contextmanager
-def beside(storage: Storage, call: Callable[[], object]) -> Iterator[None]:
-    """What is done inside comes after ``call``, or at the same time. Both have ended at the end; the error of ``call``
-    is raised first."""
+def beside(storage: Storage, call: Callable[[], Any]) -> Iterator[list[Any]]:
+    """What is done inside comes after ``call``, or at the same time. Both have ended at the end, and the list has the
+    answer; the error of ``call`` is raised first."""
+    answer: list[Any] = []
     if at_once(storage) < 2:
-        call()
-        yield
+        answer.append(call())
+        yield answer
         return
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(copy_context().run, call)
         try:
-            yield
+            yield answer
         finally:
-            running.result()
+            answer.append(running.result())
 
 
 Listed = Callable[[str], "list[Entry] | None"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -13,7 +14,9 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
+from hoodoo.participants.listing import KnownFiles
 from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
+from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -42,6 +45,15 @@ class AfterWrites:
                 warn(
                     f"table {table.config.name}: the write is done, but the inline {service.what} after it failed ({error}); {service.by_hand} finishes it."
                 )
+
+    def follow(
+        self, due: Sequence[AfterWrite], seen: Timeline, files: KnownFiles
+    ) -> Following | None:
+        """What the first of ``due`` decides with the write that is completed on ``seen``."""
+        with suppress(HoodooError, FileNotFoundError):  # it is tried again after the write
+            if due and due[0].follow is not None and _has_work(due[0], seen):
+                return due[0].follow(seen, files)
+        return None
 
     def due(self) -> list[AfterWrite]:
         """What may be due, and its options are checked: called before anything is written. Made once for the

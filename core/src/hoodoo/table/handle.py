@@ -55,7 +55,7 @@ from hoodoo.timeline.snapshot import Look, Snapshot
 from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline, from_names, load, reload
 from hoodoo.write.operation import WriteKind
-from hoodoo.write.run import WriteRequest
+from hoodoo.write.run import Follow, WriteRequest
 from hoodoo.write.stored_keys import stores_keys
 from hoodoo.write.target import WritePlugins, WritePolicy, WriteTarget
 
@@ -414,6 +414,7 @@ class TableHandle:
         kind: WriteKind,
         take_snapshot: Callable[[], WriteTarget] | None = None,
         batch: Batch | None = None,
+        follow: Follow = lambda timeline, files: None,
     ) -> WriteRequest:
         """A commit of ``kind`` (:mod:`hoodoo.write.operation`), for the functions of :mod:`hoodoo.write.run`: how often it is
         repeated, who waits for whom and what is a conflict, by the table's options. ``take_snapshot`` is called
@@ -431,6 +432,7 @@ class TableHandle:
             table=self.config.name,
             likely=self.likely_instant,
             saw=self.saw,
+            follow=follow,
         )
 
     def warn_of_stored_keys(self, slices: Sequence[FileSlice]) -> None:

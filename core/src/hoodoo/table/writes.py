@@ -159,7 +159,7 @@ def write(
     if isinstance(data, (list, tuple, Mapping)):
         data = as_rows(data, table.schema)
     look = partial(table.write_target, data, chosen, later=True)
-    request = table.write_request(kind, look, batch)
+    request = table.write_request(kind, look, batch, partial(table.after_writes.follow, due))
     commit = run.run(request, data)
     if commit.instant:
         table.after_writes.run(due, lambda: table.engine(data, chosen))

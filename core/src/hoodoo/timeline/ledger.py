@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -44,6 +45,17 @@ LOCK = "table"
 _NUMBER = re.compile(r"(\d{12})(\.done)?")
 _ATTEMPTS = 10_000
 log = get_logger(__name__)
+File = tuple[str, bytes]  # path, content
+
+
+@frozen
+class Whole:
+    """An action that is decided from its request to its end: its requested, inflight and completed file, and the
+    files of the table that are ``gone`` before the last one. Each step may be repeated, by whomever. Or its request
+    alone."""
+
+    files: tuple[File, ...]
+    gone: tuple[str, ...]
 
 
 @frozen
@@ -51,12 +63,13 @@ class Decision:
     """``content`` appears at ``path``, a file of a timeline; an empty path decides nothing but that
     whoever looked before has to look again. ``needs``: files of the timeline without which it is void.
     ``before``: further files and their contents, which appear first (what the metadata table says of the
-    commit that ``path`` makes visible)."""
+    commit that ``path`` makes visible). ``then``: what is done next."""
 
     path: str = ""
     content: bytes = b""
     needs: tuple[str, ...] = ()
-    before: tuple[tuple[str, bytes], ...] = ()
+    before: tuple[File, ...] = ()
+    then: Whole | None = None
 
 
 def decide(
@@ -199,6 +212,8 @@ def settle(storage: Storage, config: TableConfig, listed: _Taken | None = None) 
         log.info("ledger_helps", root=storage.root, number=last, path=decision.path)
         for path, content in (*decision.before, (decision.path, decision.content)):
             storage.put_if_absent(path, content)
+    if decision.then is not None and stands and not _is_there(decision.then.files[-1][0], there):
+        _put_whole(storage, decision.then)
     storage.put(_done(last), token.encode())
     return last
 
@@ -322,14 +337,27 @@ def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
 def _put_decided(storage: Storage, decision: Decision) -> bool:
     """False: a file of other bytes is there. (Of ours, an earlier answer was lost, or another writer
     helped.)"""
-    for path, content in (*decision.before, (decision.path, decision.content)):
-        try:
-            created = storage.put_if_absent(path, content)
-        except StorageUnknownError:
-            created = storage.put_if_absent(path, content)
-        if not created and storage.get(path) != content:
-            return False
-    return True
+    files = (*decision.before, (decision.path, decision.content))
+    if not all(_put_file(storage, *file) for file in files):
+        return False
+    return decision.then is None or _put_whole(storage, decision.then)
+
+
+def _put_file(storage: Storage, path: str, content: bytes) -> bool:
+    try:
+        created = storage.put_if_absent(path, content)
+    except StorageUnknownError:
+        created = storage.put_if_absent(path, content)
+    return created or storage.get(path) == content
+
+
+def _put_whole(storage: Storage, action: Whole) -> bool:
+    """Its files one after another; what it deletes once it has been requested, which is all that others go by."""
+    requested, *others = (partial(_put_file, storage, *file) for file in action.files)
+    if not requested() or not others:
+        return not others
+    inflight, completed = others
+    return together(storage, inflight, partial(discard, storage, action.gone))[0] and completed()
 
 
 def _numbers(storage: Storage) -> _Taken:
@@ -352,6 +380,9 @@ def _encode(token: str, decision: Decision) -> bytes:
     if decision.before:
         sizes = [[path, len(content)] for path, content in decision.before]
         head["before"] = sizes  # type: ignore[assignment]  # JSON takes it
+    if decision.then is not None:
+        small = [[path, b64encode(content).decode()] for path, content in decision.then.files]
+        head["then"] = {"files": small, "gone": decision.then.gone}  # type: ignore[assignment]
     contents = b"".join(content for _path, content in decision.before) + decision.content
     return json.dumps(head).encode() + b"\n" + contents
 
@@ -367,7 +398,12 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
         for path, size in told.get("before", ()):
             before.append((str(path), content[:size]))
             content = content[size:]
-        return str(told["token"]), Decision(str(told["path"]), content, needs, tuple(before))
+        then: Whole | None = None
+        if whole := told.get("then"):
+            files = tuple((str(path), b64decode(text)) for path, text in whole["files"])
+            then = Whole(files, tuple(map(str, whole["gone"])))
+        decision = Decision(str(told["path"]), content, needs, tuple(before), then)
+        return str(told["token"]), decision
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptTableError(
             f"{storage.root}/{_path(number)}", "it does not contain a decision about the table",

@@ -29,7 +29,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, decided, locked
+from hoodoo.timeline.ledger import Decision, Whole, decided, locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -42,10 +42,24 @@ Check = Callable[[Timeline], None]
 class CoupledCommit:
     """What is decided together with the completion of an action, and visible before it: how the metadata
     table says the same. ``newest`` is the newest instant on its timeline, now; ``files`` are paths and
-    contents, given the completed instant."""
+    contents, given the completed instant. ``seen``: the newest instant when it was begun, if somebody looked."""
 
     newest: Callable[[], str | None]
     files: Callable[[Instant], tuple[tuple[str, bytes], ...]]
+    seen: tuple[str | None, ...] = ()
+
+
+@frozen
+class Following:
+    """An action that is decided whole with another one, and done right after it: what its requested file says (``plan``),
+    which files of the table it deletes (``gone``), and what its completed file says, given its requested time. Not
+    ``whole``: only its request is decided, as participants write under that before the end."""
+
+    action: str
+    plan: bytes
+    gone: tuple[str, ...]
+    done: Callable[[str], bytes]
+    whole: bool = True
 
 
 INDEXING = "indexing"
@@ -63,13 +77,15 @@ class Result(str, enum.Enum):
 @frozen
 class Outcome:
     """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says on the ledger that
-    it is carried out; what nobody marks, the next writer does. ``seen``: the timeline right before the decision."""
+    it is carried out; what nobody marks, the next writer does. ``seen``: the timeline right before the decision;
+    ``followed``: the steps of what was decided with it."""
 
     result: Result
     instant: Instant
     reason: str = ""
     mark: Callable[[], None] = field(default=lambda: None, eq=False, repr=False)
     seen: Timeline | None = field(default=None, eq=False, repr=False)
+    followed: tuple[Instant, ...] = ()
 
     @property
     def committed(self) -> bool:
@@ -77,17 +93,11 @@ class Outcome:
 
 
 def request(
-    storage: Storage,
-    timeline: Timeline,
-    action: str,
-    plan: bytes = b"",
-    now: datetime | None = None,
-    check: Check | None = None,
-    named: Callable[[str], bool] | None = None,
-    known: bool = False,
-    begin: bool = False,
+    storage: Storage, timeline: Timeline, action: str, plan: bytes = b"",
+    now: datetime | None = None, check: Check | None = None,
+    named: Callable[[str], bool] | None = None, known: bool = False, begin: bool = False,
     saw: Callable[[Timeline], None] = lambda timeline: None,
-) -> Instant:
+) -> Instant:  # fmt: skip
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
     ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
@@ -196,17 +206,10 @@ def _new_instant(
 
 
 def _decide_request(
-    storage: Storage,
-    timeline: Timeline,
-    action: str,
-    plan: bytes,
-    after: str | None,
-    now: datetime | None,
-    check: Check | None,
-    named: Callable[[str], bool] | None,
-    known: bool,
+    storage: Storage, timeline: Timeline, action: str, plan: bytes, after: str | None,
+    now: datetime | None, check: Check | None, named: Callable[[str], bool] | None, known: bool,
     begin: bool,
-) -> tuple[Instant, Timeline]:
+) -> tuple[Instant, Timeline]:  # fmt: skip
     """The instant, and the timeline that has it."""
     made: list[Instant] = []
     last: list[int] = []
@@ -255,30 +258,26 @@ def inflight(
 
 
 def complete(
-    storage: Storage,
-    timeline: Timeline,
-    instant: Instant,
-    content: bytes | Callable[[Timeline], bytes],
-    now: datetime | None = None,
-    check: Check | None = None,
-    beside: CoupledCommit | None = None,
-    ahead: Callable[[], object] = lambda: None,
-    marks: bool = True,
-    known: bool = False,
-) -> Outcome:
+    storage: Storage, timeline: Timeline, instant: Instant,
+    content: bytes | Callable[[Timeline], bytes], now: datetime | None = None,
+    check: Check | None = None, beside: CoupledCommit | None = None,
+    ahead: Callable[[], object] = lambda: None, marks: bool = True, known: bool = False,
+    then: Callable[[Timeline, Instant], Following | None] | None = None,
+) -> Outcome:  # fmt: skip
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
     ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
     completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
     and may refuse by raising: nothing is published then, and nothing comes between. ``beside`` is decided
     with it. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`; ``marks``: what is carried out is marked so at once;
-    else the outcome's ``mark`` is the caller's to call. CONFLICTED: it is
-    not published, and somebody else has removed or finished it. Raises
+    else the outcome's ``mark`` is the caller's to call. ``then`` says of the timeline with ``instant`` completed what
+    follows it. CONFLICTED: it is not published, and somebody else has removed or finished it. Raises
     :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
     """
     made: list[tuple[Instant, bytes]] = []
     looked: list[Timeline] = []
-    newest: list[str | None] = []
+    newest: list[str | None] = [*beside.seen] if known and beside is not None else []
+    followed: list[Instant] = []
 
     def look_ahead() -> None:
         newest.clear()
@@ -308,9 +307,11 @@ def complete(
         made.append((done, content if isinstance(content, bytes) else content(fresh)))
         looked[:] = [fresh]
         held = tuple(fresh.path(step) for step in _held(instant))
-        return Decision(
-            fresh.path(done), made[-1][1], held, () if beside is None else beside.files(done)
-        )
+        followed[:], whole = (), None
+        if then is not None and (next_one := then(seen := fresh.followed_by(done), done)):
+            followed[:], whole = _whole(seen, next_one, now)
+        before = () if beside is None else beside.files(done)
+        return Decision(fresh.path(done), made[-1][1], held, before, whole)
 
     seen = timeline.followed_by(*_held(instant)) if known else timeline
     try:
@@ -327,7 +328,7 @@ def complete(
     if mark is not None:
         if not marks:
             seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
-            return Outcome(Result.COMMITTED, made[-1][0], mark=mark, seen=seen)
+            return Outcome(Result.COMMITTED, made[-1][0], "", mark, seen, tuple(followed))
         mark()
         return Outcome(Result.COMMITTED, made[-1][0])
     found = _compare(storage, timeline, made[-1][0], instant, decision.content)
@@ -338,6 +339,20 @@ def complete(
         instant,
         "it was decided, but then the store failed; the next write publishes it",
     )
+
+
+def _whole(
+    seen: Timeline, found: Following, now: datetime | None
+) -> tuple[tuple[Instant, ...], Whole]:
+    """The steps of what follows all on the timeline ``seen``, and how they are decided."""
+    zone = seen.config.timezone
+    requested = next_instant(_at(now), seen.last_instant_time(), zone)
+    completed = next_instant(_at(now), requested, zone) if seen.layout.names_completion else None
+    begun = Instant(requested, found.action, State.REQUESTED)
+    steps = (begun, begun.at(State.INFLIGHT), begun.at(State.COMPLETED, completed))
+    contents = (found.plan, b"", found.done(requested))
+    files = tuple(zip(map(seen.path, steps), contents, strict=True))
+    return (steps, Whole(files, found.gone)) if found.whole else (steps[:1], Whole(files[:1], ()))
 
 
 def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:

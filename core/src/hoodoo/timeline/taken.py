@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from hoodoo.model.instant import Instant, State
+from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline, reload
 
 
 @frozen
 class Taken:
-    """Since an older look: ``cleans`` began to delete, ``undone`` are writes that had been completed.
+    """Since an older look: ``cleans`` may have deleted something (one that was requested before goes by that look, or an
+    older one, and takes nothing that it needs), ``undone`` are writes that had been completed.
     ``timeline`` is that of now."""
 
     timeline: Timeline
@@ -28,11 +29,6 @@ class Taken:
 
 def taken_since(storage: Storage, timeline: Timeline) -> Taken:
     """What happened since ``timeline`` was looked at. One listing."""
-    now, known = reload(storage, timeline), {i.requested for i in timeline.others() if _deletes(i)}
-    cleans = tuple(i for i in now.others() if _deletes(i) and i.requested not in known)
+    now, known = reload(storage, timeline), {i.requested for i in timeline.others()}
+    cleans = tuple(i for i in now.others() if i.traits.deletes and i.requested not in known)
     return Taken(now, cleans, now.undone_since(timeline))
-
-
-def _deletes(instant: Instant) -> bool:
-    """Whether it is a clean that may have deleted something."""
-    return instant.traits.deletes and instant.state is not State.REQUESTED

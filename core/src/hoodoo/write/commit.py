@@ -85,7 +85,7 @@ def profile(
 def replaced_groups(
     slices: Iterable[FileSlice], partitions: Iterable[str] | None
 ) -> dict[str, tuple[str, ...]]:
-    """partition path -> file ids that a replacecommit leaves behind; None means all partitions."""
+    """Partition path -> file ids that a replacecommit leaves behind; None means all partitions."""
     chosen = None if partitions is None else set(partitions)
     found: dict[str, list[str]] = {}
     for item in slices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
+from hoodoo.participants.listing import KnownFiles, shown
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.key_changes import WriteResult
 from hoodoo.storage.api import Storage
@@ -39,6 +40,7 @@ from hoodoo.timeline import partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write import batches
 from hoodoo.write.changed import begin_joined
@@ -60,6 +62,7 @@ from hoodoo.write.pipeline import (
 from hoodoo.write.target import WriteTarget
 from hoodoo.write.writer_queue import WriterQueue
 
+Follow = Callable[[Timeline, KnownFiles], Following | None]
 C = TypeVar("C", Commit, "Commit | None")
 Undo = Callable[[Instant], None]
 Step = Callable[[], None]
@@ -73,7 +76,7 @@ class WriteRequest:
     back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
     the rows can be seen. ``repeats``: how often a write starts again that lost to another writer. ``table``: its name,
     for events. ``likely``: the next instant, as far as is known; ``saw`` is called with the timeline that has the
-    commit."""
+    commit. ``follow`` says of the timeline and the files that will be what is decided with it."""
 
     storage: Storage
     kind: WriteKind
@@ -87,6 +90,7 @@ class WriteRequest:
     table: str = ""
     likely: Callable[[datetime], str] | None = None
     saw: Callable[[Timeline], None] = lambda timeline: None
+    follow: Follow = lambda timeline, files: None
 
 
 def run(order: WriteRequest, data: Any) -> Commit:
@@ -107,14 +111,18 @@ def run(order: WriteRequest, data: Any) -> Commit:
                     order.batch
                 ):
                     return attempts.done(nothing)
-                life = _request(target, kind, attempts.beats, attempts.began)
+                ask = partial(_request, target, kind, attempts.beats, attempts.began)
+                with ExitStack() as begun:  # a look at what the plan asks, beside the request
+                    with beside(target.storage, ask) as asked:
+                        begun.enter_context(looking(target.storage, "plan"))
+                    life, look = asked[0], begun.pop_all()
                 # No file bears this instant yet: taking the request back leaves the table as it was.
                 try:
                     with (
                         _taken_files_conflict(life),
                         life.undone_on_error(partial(_take_back, life)),
                         beside(target.storage, partial(_confirm, order, life)),
-                        looking(target.storage, "plan"),
+                        look,
                     ):
                         prepared = rows.prepared_for(target, life.requested)
                         if prepared is None:
@@ -509,18 +517,11 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
 
 
 def _publish(
-    order: WriteRequest,
-    target: WriteTarget,
-    life: Life,
-    metadata: CommitMetadata,
-    schema: pa.Schema,
-    replaced: Sequence[str] | None,
-    beats: Beating,
-    written: WriteResult | None = None,
-    misplaced: bool = False,
-    staged: bool = True,
+    order: WriteRequest, target: WriteTarget, life: Life, metadata: CommitMetadata,
+    schema: pa.Schema, replaced: Sequence[str] | None, beats: Beating,
+    written: WriteResult | None = None, misplaced: bool = False, staged: bool = True,
     read: frozenset[Group] = frozenset(),
-) -> Commit:
+) -> Commit:  # fmt: skip
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``: there may be something
     in its workspace; ``read``: the file groups that it goes by. Raises CommitConflictError
     (not published, not undone yet)."""
@@ -541,6 +542,17 @@ def _publish(
         noted.append(whole)
         return target.timeline.layout.encode_commit(whole, instant.action)
 
+    known = shown(target.timeline)
+
+    def then(seen: Timeline, done: Instant) -> Following | None:
+        came = set(seen.instants).difference(target.timeline.instants)
+        if known is None or {i.requested for i in came} != {done.requested}:
+            return None
+        target.timeline.note(done, noted[-1])
+        own = tuple(path for stat in metadata.stats for path in stat.paths)
+        found = order.follow(seen, evolve(known, own=own))
+        return found and evolve(found, whole=joined is None)
+
     check = CommitCheck(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read,
         ahead=target.config if target.calm else None,
@@ -550,12 +562,12 @@ def _publish(
         left, end = [], partial(beats.end, markers_of(target, life.requested, metadata.stats))
     outcome = life.complete(
         content, check=check, beside=joined, ahead=check.look_ahead, after=(*left, end),
-        known=target.calm,
+        known=target.calm, then=then if target.calm else None,
     )  # fmt: skip
     if noted:
         target.timeline.note(outcome.instant, noted[-1])
     if outcome.seen is not None and at_once(target.storage) > 1:
-        order.saw(outcome.seen.followed_by(outcome.instant))
+        order.saw(outcome.seen.followed_by(outcome.instant, *outcome.followed))
     commit = Commit.of(
         instant.requested, instant.action, metadata.operation, metadata.stats,
         outcome.instant.completed,

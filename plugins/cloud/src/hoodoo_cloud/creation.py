@@ -115,7 +115,7 @@ def _text_and_token(place: Place, key: str) -> tuple[bytes, str | None]:
 def _probe(place: Place, key: str, obj: str) -> None:
     where = dict(place.settings).get("endpoint", place.bucket)
     fix = (
-        "Use a store that keeps If-None-Match of PUT: S3, Google Cloud Storage, Azure, or a newer version of this "
+        "Use a store that supports If-None-Match in PUT: S3, Google Cloud Storage, Azure, or a newer version of this "
         "server. Nothing was written."
     )
     try:

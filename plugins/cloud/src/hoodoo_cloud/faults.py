@@ -157,7 +157,7 @@ def explained(
     if doing == CREATING and (status == 501 or isinstance(error, NotSupportedError)):
         return made(
             "the store does not know conditional puts",
-            "Use one that keeps If-None-Match of PUT: S3, Google Cloud Storage, Azure, or a newer version of it.",
+            "Use one that supports If-None-Match in PUT: S3, Google Cloud Storage, Azure, or a newer version of it.",
         )
     if isinstance(error, InvalidPathError):
         return made("the store takes no such name", "Choose another one.")

@@ -11,7 +11,7 @@ PENDING = "a clustering or a compaction is pending for them"
 WITH_LOGS = f"they have log files, or nothing else ({keys.WITH_LOGS.key} takes them in)"
 TOO_OLD = f"they are as old as {keys.EARLIEST.key} says, or older"
 SORTED = "a clustering has laid them out like this, and nobody has written to them since"
-NO_USE = "they would neither become fewer files nor get another order"
+NO_USE = "a rewrite would not make fewer files, and would not change the order of rows"
 NOT_CHOSEN = "the plan has no use for them"
 NEXT_TIME = f"one plan has no more groups ({keys.GROUPS.key}): cluster again"
 

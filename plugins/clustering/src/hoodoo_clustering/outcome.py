@@ -10,8 +10,9 @@ from hoodoo.model.brief import listed
 
 @frozen
 class PendingClustering:
-    """A clustering that is planned. ``strategy``, ``params`` are what it is run by, ``planner`` what grouped its
-    files (empty: another tool). ``running``: somebody is at it, or another tool may be."""
+    """A clustering that is planned and not completed. ``strategy`` and ``params`` say how the rows are rewritten.
+    ``planner`` is the name of the plan strategy; it is empty if another tool made the plan. ``groups``, ``files`` and
+    ``outputs`` count the groups, the files to rewrite and the new files. ``running``: a process runs it, or may run it."""
 
     instant: str
     state: str

@@ -36,7 +36,7 @@ def hoodoo_actions() -> Iterable[Registration]:
             "clustering",
             "hoodoo_clustering.action:ClusteringAction.from_settings",
             options=CLUSTERING_OPTIONS,
-            summary="files are rewritten into well-sized, well-sorted ones",
+            summary="small files are rewritten as larger files with sorted rows",
             check="hoodoo_clustering.settings:check_options",
             verbs={name: f"hoodoo_clustering.verbs:{name}" for name in _VERBS},
         )
@@ -91,7 +91,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "cluster",
             "hoodoo_clustering.commands.cluster:cluster",
-            summary="Rewrite file groups into well-sized, well-sorted ones; no row changes.",
+            summary="Rewrite small files as larger files with sorted rows; no row changes.",
         ),
         Registration(
             "layout",

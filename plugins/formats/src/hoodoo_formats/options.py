@@ -58,7 +58,7 @@ BLOOM_MOST = Option(
 
 COPY_UNCHANGED = Option(
     "hoodoo.parquet.copy.unchanged",
-    "Where a base file is replaced, copy the columns and row groups of it that do not change; false: encode all anew.",
+    "When a base file is replaced, its columns and row groups that do not change are copied; false: all are encoded again.",
     "true",
     kind=FLAG,
 )

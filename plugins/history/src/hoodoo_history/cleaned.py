@@ -136,7 +136,7 @@ def _paths(slice_: FileSlice | None) -> set[str]:
 
 
 def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
-    """path -> instant of the clean that deleted it, or that is about to."""
+    """Path -> instant of the clean that deleted it, or that is about to."""
     return {
         path: clean.requested
         for clean in timeline.instants

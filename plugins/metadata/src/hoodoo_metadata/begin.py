@@ -6,10 +6,12 @@ import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import with_meta
 from hoodoo.produce.key_changes import INDEX_ROWS
 from hoodoo.produce.pending import Pending
 from hoodoo.timeline import view
+from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.base import put_base
 from hoodoo_metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
@@ -38,15 +40,26 @@ _FEW_BYTES = 256 << 20
 def begin_files(
     target: TableState, table: MetadataTable, pending: Pending
 ) -> tuple[WriteStat, ...]:
-    """Every file of a committed instant, of all file slices."""
+    """Every file of a committed instant, of all file slices, and log files that are named after an instant to come."""
     found: dict[str, dict[str, int]] = {}
     for file in view.parsed(view.list_data(target.storage)):
-        if target.timeline.contains_or_before_start(file.instant):
+        committed = target.timeline.contains_or_before_start(file.instant)
+        if committed or (isinstance(file, LogFile) and _waits(target.timeline, file)):
             found.setdefault(file.partition_path, {})[file.name] = file.size
     rows = {file_key(path): encode_files(files) for path, files in found.items()}
     rows[ALL_PARTITIONS] = encode_partitions(found)
     batches = entries(rows).to_batches()
     return (_put(target, table, pending, FILES, batches),)
+
+
+def _waits(timeline: Timeline, log: LogFile) -> bool:
+    """Whether writes that are completed may have named ``log`` after an action that is not: a clustering that makes its
+    file group, or, where names say the slice, a compaction (which may have been given up since)."""
+    named = next((i for i in timeline.pending() if i.requested == log.instant), None)
+    if named is not None and named.traits.replaces:
+        return True
+    by_slice = timeline.layout.log_names_slice
+    return by_slice and (named is None or named.traits.begins_slices)
 
 
 def begin_ranges(

@@ -98,11 +98,6 @@ class PendingDeltaCommit:
         told = [stat for stat in stats if not is_own(stat.partition_path)]
         encode = self.table.timeline.layout.encode_commit
 
-        def newest() -> str | None:
-            now = reload(self.table.storage, self.table.timeline)
-            self.table.data.noted[NEWEST] = now
-            return now.last_instant_time()
-
         def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
             told[:] = self._behind(told)
             extra = {"schema": self.schema_text}
@@ -111,7 +106,13 @@ class PendingDeltaCommit:
             mine = evolve(self.instant, state=State.COMPLETED, completed=done.completed)
             return ((f"{FOLDER}/{self.table.timeline.path(mine)}", content),)
 
-        return CoupledCommit(newest, files)
+        return CoupledCommit(self.newest, files)
+
+    def newest(self) -> str | None:
+        """The newest instant on the timeline of the metadata table, now."""
+        now = reload(self.table.storage, self.table.timeline)
+        self.table.data.noted[NEWEST] = now
+        return now.last_instant_time()
 
     def _behind(self, stats: Sequence[WriteStat]) -> Sequence[WriteStat]:
         """``stats`` of log files that are in the newest slices: in version 6 a compaction that was planned since they

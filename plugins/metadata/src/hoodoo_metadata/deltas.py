@@ -8,7 +8,7 @@ the name holds the slice instead (:mod:`hoodoo_metadata.log_places`), and ends w
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -101,8 +101,10 @@ def put_deltas(
     deltas: Sequence[Delta],
     schema_text: str,
     places: LogPlaces | None = None,
+    after: Callable[[], object] = lambda: None,
 ) -> tuple[WriteStat, ...]:
-    """Those that are not empty. Across a network side by side, and the instant is looked at once, after them."""
+    """Those that are not empty. Across a network side by side, and the instant is looked at once, after them; ``after``
+    is called beside that, and not at all where there are no such looks."""
     filled = [delta for delta in deltas if not delta.is_empty]
     if at_once(storage) > 1 and len(filled) > 1:
         apart = evolve(pending, watched=False)
@@ -112,7 +114,7 @@ def put_deltas(
         ]
         stats = tuple(together(storage, *puts))
         try:
-            pending.check(storage)
+            together(storage, partial(pending.check, storage), after)
         except CommitConflictError:
             together(storage, *(partial(storage.delete, stat.path) for stat in stats))
             raise

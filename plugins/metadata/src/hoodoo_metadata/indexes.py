@@ -37,8 +37,8 @@ _KINDS = (*_OF_KEYS, COLUMN_STATS, BLOOM_FILTERS)
 
 @frozen
 class Index:
-    """An index of a table. ``partition``: where the metadata table has it; ``columns``: what it is of; ``ready``:
-    whether it is complete, and asked."""
+    """An index in the metadata table. ``partition`` is the partition that stores it, ``columns`` are the indexed columns,
+    and ``ready`` is true if it is complete, so that reads and writes use it."""
 
     name: str
     kind: str
@@ -96,8 +96,8 @@ def create_index(
         return _create_secondary(table, name, named, engine)
     if expression is not None or kind == EXPRESSION:
         raise ConfigError(
-            f"index {name} of table {table.config.name}", f"would be of the kind {kind}, which is not kept.",
-            f"Kinds are {SECONDARY}, {', '.join(_KINDS)}; files are left out by column_stats, too.",
+            f"index {name} of table {table.config.name}", "is an index of an expression, which Hoodoo does not support.",
+            f"Use an index of a column; the kinds are {SECONDARY}, {', '.join(_KINDS)}.",
         )  # fmt: skip
     made = stored_name(kind) or kind
     if made not in _KINDS:

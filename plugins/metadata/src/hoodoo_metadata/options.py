@@ -38,7 +38,7 @@ KEYS_MOST = Option(
 )
 PATH_KEYS = Option(
     f"{_PATHS}enable",
-    "A new table gets a partitioned record index: a key may lie once in each partition path.",
+    "A new table gets a partitioned record index: a key may occur once in each partition path.",
     "false",
     kind=FLAG,
 )
@@ -76,18 +76,18 @@ RANGES = Option(
 )
 RANGE_COLUMNS = Option(
     "hoodie.metadata.index.column.stats.column.list",
-    "The columns whose ranges are kept; by default the first ones of a plain type.",
+    "The columns whose ranges are stored; by default the first columns of simple types.",
     kind=COLUMNS,
 )
 RANGES_MOST = Option(
     "hoodie.metadata.index.column.stats.max.columns.to.index",
-    "The most columns whose ranges are kept, where they are not named.",
+    "The largest number of columns whose ranges are stored, if they are not named.",
     "32",
     kind=Whole(0),
 )
 FILTERS = Option(
     "hoodie.metadata.index.bloom.filter.enable",
-    "The metadata table of a new table holds the bloom filters of base files, which bloom indexes ask.",
+    "The metadata table of a new table has the bloom filters of base files, which bloom indexes use.",
     "false",
     kind=FLAG,
 )

@@ -1,4 +1,4 @@
-"""Secondary: the partitions ``secondary_index_*``, which say which record keys have a value of a column, as Hudi's do.
+r"""Secondary: the partitions ``secondary_index_*``, which say which record keys have a value of a column, as Hudi's do.
 
 An entry's key is the value, ``$`` and the record key, each with ``\\`` before what would be mistaken; its file group
 is told by the hash of all up to the ``$``. Values are texts as Java writes them. Source: ``SecondaryIndexKeyUtils`` of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.timeline.publish import CoupledCommit
@@ -39,6 +39,8 @@ class MetadataWriter:
 
     def begin(self, change: ActionChange) -> CoupledCommit:
         seen = MetadataTable.open if change.resumed else MetadataTable.seen
+        if not change.resumed and not change.stats:
+            seen = MetadataTable.seen_before
         table = seen(change.storage, change.timeline)
         text = record_schema(change.timeline.config.version)
         begun = PendingDeltaCommit.at(table, change.instant.requested, text, self.partitions)
@@ -46,7 +48,11 @@ class MetadataWriter:
         work = Work(begun, change, files, self.partitions, self.file_format, self.options)
         partitions = chosen(self.partitions)
         deltas = [delta for partition in partitions for delta in partition.deltas(work)]
-        stats = put_deltas(begun.table.storage, begun.pending, deltas, text, begun.places)
+        newest: list[str | None] = []
+        stats = put_deltas(
+            begun.table.storage, begun.pending, deltas, text, begun.places,
+            lambda: newest.append(begun.newest()),
+        )  # fmt: skip
         for partition in partitions:
             stats += partition.of_files(work)
         if change.keys is not None:
@@ -55,4 +61,4 @@ class MetadataWriter:
                     stats += partition.write(work)
         if change.resumed:
             begun.reconcile(stats, self.partitions)
-        return begun.beside(stats)
+        return evolve(begun.beside(stats), seen=tuple(newest))

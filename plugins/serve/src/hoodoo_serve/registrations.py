@@ -48,6 +48,6 @@ def hoodoo_commands() -> Iterable[Registration]:
     return [
         Registration(
             "serve", "hoodoo_serve.commands.serve:serve",
-            summary="Look after tables: compact, cluster, clean, archive and run plans, when they are due.",
+            summary="Run the services of tables when they are due: compact, cluster, clean, archive, planned work.",
         )
     ]  # fmt: skip

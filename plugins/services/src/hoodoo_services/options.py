@@ -14,7 +14,7 @@ COMPACTION = Option(
 )
 COMPACT_INLINE = Option(
     "hoodie.compact.inline",
-    "Compact after a write, when enough deltacommits have come since the last compaction.",
+    "Compact after a write, if there have been enough deltacommits since the last compaction.",
     "false",
     kind=FLAG,
 )
@@ -64,7 +64,7 @@ CLEAN_WINDOW = Option(
 
 # --- archiving --------------------------------------------------------------------------------
 ARCHIVE_INLINE = Option(
-    "hoodie.archive.automatic", "Archive after a write, where it is due.", "true", kind=FLAG
+    "hoodie.archive.automatic", "Archive after a write, if it is due.", "true", kind=FLAG
 )
 ARCHIVE_MOST = Option(
     "hoodie.keep.max.commits",
@@ -125,15 +125,15 @@ DAYS = Option(
 )  # fmt: skip
 
 COMMITS_RETAINED = Option(
-    "hoodie.clean.commits.retained", "Last writes whose files by_commits keeps.", "10",
+    "hoodie.clean.commits.retained", "Number of newest writes whose files by_commits does not delete.", "10",
     kind=Whole(1), older=("hoodie.cleaner.commits.retained",),
 )  # fmt: skip
 VERSIONS_RETAINED = Option(
-    "hoodie.clean.fileversions.retained", "Slices of a group that by_versions keeps.", "3",
+    "hoodie.clean.fileversions.retained", "Number of slices of a file group that by_versions does not delete.", "3",
     kind=Whole(1), older=("hoodie.cleaner.fileversions.retained",),
 )  # fmt: skip
 HOURS_RETAINED = Option(
-    "hoodie.clean.hours.retained", "Hours whose files by_hours keeps.", "24",
+    "hoodie.clean.hours.retained", "Hours; by_hours does not delete files of writes of these last hours.", "24",
     kind=Duration("h", whole=False), older=("hoodie.cleaner.hours.retained",),
 )  # fmt: skip
 

@@ -20,9 +20,9 @@ _FOUND = pa.schema(
 
 @frozen
 class Restored:
-    """``point`` is the write that the table is at now; ``undone`` are the instants that are gone,
-    newest first, and ``files`` what was deleted, relative to the table. ``restore`` is the restore's
-    own instant; empty where there was nothing to undo."""
+    """The outcome of a restore. ``point`` is the write whose state the table has now. ``undone`` are the instants that were
+    undone, the newest first. ``files`` are the deleted files, relative to the table. ``restore`` is the instant of the
+    restore itself; it is empty if there was nothing to undo."""
 
     point: str
     restore: str
@@ -40,11 +40,11 @@ class Restored:
 
 @frozen
 class Cleaned:
-    """What a clean did; ``instant`` is empty where there was nothing to do.
+    """The outcome of a clean. ``instant`` is empty if there was nothing to do.
 
-    ``files`` are gone now, ``kept`` were planned and have come to be needed, ``partitions`` are empty:
-    paths below the table root. What is older than ``earliest`` may be gone (None: the policy does not
-    go by writes).
+    ``files`` were deleted. ``kept`` are files that were planned to be deleted and are needed again. ``partitions`` are
+    empty now. All are paths relative to the table. States before the instant ``earliest`` may not be readable any more
+    (None: the policy does not count writes). ``completed`` is the completion time.
     """
 
     instant: str = ""
@@ -56,7 +56,7 @@ class Cleaned:
     completed: str | None = None
 
     def then(self, other: Cleaned) -> Cleaned:
-        """This clean and a later one, told as one."""
+        """This clean and a later one, as one outcome."""
         if not self.instant or not other.instant:
             return other if other.instant else self
         return Cleaned(
@@ -76,22 +76,23 @@ class Cleaned:
 
 @frozen
 class Archived:
-    """``instants`` left the active timeline, the oldest first. ``held`` says in words what keeps others
-    there that are old enough; empty where nothing does."""
+    """The outcome of an archiving. ``instants`` left the active timeline, the oldest first. ``held`` says why other
+    instants that are old enough had to stay; it is empty if none had to."""
 
     instants: tuple[Instant, ...] = field(default=(), repr=listed)
     held: str = ""
 
     @property
     def instant(self) -> str | None:
-        """Empty where nothing left; else None: an archiving has no instant of its own."""
+        """Empty if no instant was archived; otherwise None, because an archiving has no instant of its own."""
         return None if self.instants else ""
 
 
 @frozen
 class RewrittenKeys:
-    """``instants``: the commits that rewrote file groups, in order; compactions are among them.
-    ``groups`` counts the file groups. ``left``: those that still store their keys (partition path, file id)."""
+    """The outcome of ``rewrite_keys``. ``instants`` are the commits that rewrote file groups, in their order, including
+    compactions. ``groups`` is the number of file groups that were rewritten. ``left`` are the file groups that still store
+    record keys: pairs of partition path and file id."""
 
     instants: tuple[str, ...] = field(default=(), repr=listed)
     groups: int = 0
@@ -100,11 +101,12 @@ class RewrittenKeys:
 
 @frozen
 class Comparison:
-    """``found``: how many places of keys each of the two named. ``differences``: rows ``record_key``,
-    ``partition_path``, ``file_id`` that only one of them named, ``found_by`` says which, 0 or 1.
+    """How two indexes differ. ``found`` is the number of places that each of them found for the keys. ``differences`` is an
+    Arrow table of the places that only one of them found: ``record_key``, ``partition_path``, ``file_id``, and
+    ``found_by``, which is 0 for the first and 1 for the second index.
 
-    ``stale``: rows of the same kind, entries of an index that stores them which are of no row of the table.
-    Nobody asks for these keys, so they are no differences. They are looked for where all keys are compared.
+    ``stale`` has the same columns: entries of a stored index for keys that the table does not have. They are found only
+    if all keys are compared, and do not count as differences.
     """
 
     found: tuple[int, int]
@@ -113,7 +115,7 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Whether both said the same of all keys asked for, stale entries aside."""
+        """Whether both indexes found the same places for all keys; stale entries do not count."""
         return not self.differences.num_rows
 
     def __str__(self) -> str:

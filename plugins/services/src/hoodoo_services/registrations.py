@@ -186,8 +186,14 @@ def hoodoo_commands() -> Iterable[Registration]:
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)
     for name, summary in (
-        ("rewrite-keys", "Rewrite the files that store record keys although these are virtual."),
-        ("enable-virtual-keys", "From now on rows do not store their record keys."),
+        (
+            "rewrite-keys",
+            "Rewrite the files that still store record keys, so that the keys take no space (virtual keys).",
+        ),
+        (
+            "enable-virtual-keys",
+            "Stop storing record keys in new files: readers make them from the columns of each row (RFC-21).",
+        ),
     ):
         found = name.replace("-", "_")
         yield Registration(name, f"hoodoo_services.commands.{found}:{found}", summary=summary)

@@ -21,9 +21,10 @@ SAVEPOINT = "savepoint"
 
 @frozen
 class Savepoint:
-    """``instant`` is the requested time of the write that is kept, and of the savepoint itself.
+    """A savepoint. ``instant`` is the requested time of the protected write, and of the savepoint itself.
 
-    ``made`` is when, in milliseconds since the epoch; ``files`` are paths below the table root.
+    ``made`` is the time of the savepoint, in milliseconds since the epoch. ``files`` are paths relative to the table.
+    ``user`` and ``comment`` are texts.
     """
 
     instant: str

@@ -20,7 +20,7 @@ from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
 
-from hoodoo_spark import probe, side, sources
+from hoodoo_spark import plain, probe, side, sources
 from hoodoo_spark import stage as staging
 from hoodoo_spark.failures import failure
 from hoodoo_spark.memory import of_executors
@@ -75,7 +75,10 @@ class SparkEngine:
         """
         if is_dataframe(data):
             schema = arrow_schema(frame_schema(data))
-            return SparkStream(schema, (Leg(data, ReadFrame(schema), None),))
+            files = plain.dataset_of(data, schema)
+            if files is None:
+                return SparkStream(schema, (Leg(data, ReadFrame(schema), None),))
+            data = files
         step, payloads = sources.planned(data, self.parallelism)
         return mapped(self._tasks(payloads), step)
 

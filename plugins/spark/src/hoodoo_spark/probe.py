@@ -12,10 +12,10 @@ import pyarrow as pa
 from hoodoo.engine.crossing import message_format
 from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.registration import PluginRef
-from hoodoo.kernel.worker import load
 
 from hoodoo_spark.failures import failure
 from hoodoo_spark.session import application, is_connect, parallelism
+from hoodoo_spark.worker import load
 
 FIX = (
     "Give the workers the driver's environment: PYSPARK_PYTHON names the Python they run, "
@@ -105,7 +105,8 @@ def _probe(blobs: list[bytes]) -> Any:
             for number, blob in enumerate(blobs):
                 try:
                     from hoodoo.engine.crossing import message_format
-                    from hoodoo.kernel.worker import load
+
+                    from hoodoo_spark.worker import load
 
                     plugin, wanted = pickle.loads(blob)
                     loaded = load(plugin)

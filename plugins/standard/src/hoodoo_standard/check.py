@@ -63,7 +63,7 @@ class LocalCheck:
             rule = f"the process {pid} of this host holds it, and has ended; writers of Spark would wait for it"
             yield Finding("local.lock", _LOCK, rule, free)
         elif minutes * 60 > _OLD and not 0 < self.expire < minutes:
-            rule = f"it was made {minutes:.0f} minutes ago; who waits for it waits until it is gone"
+            rule = f"it was made {minutes:.0f} minutes ago; writers that need it wait until it is deleted"
             yield Finding(
                 "local.lock", _LOCK, rule,
                 f"{free[:-1]}, or set {options.LOCK_EXPIRE.key} for all writers.",

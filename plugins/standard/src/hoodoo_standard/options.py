@@ -84,7 +84,7 @@ OUTPUT_ZONE = Option(
     table_property=True, older=(f"{OLD_TIMEBASED}output.timezone",),
 )  # fmt: skip
 BOTH_ZONES = Option(
-    f"{TIMEBASED}timezone", "The time zone of both, where this is said.", table_property=True,
+    f"{TIMEBASED}timezone", "The time zone of both, if it is set.", table_property=True,
     older=(f"{OLD_TIMEBASED}timezone",),
 )  # fmt: skip
 TIME_PARSER = Option(
@@ -126,7 +126,7 @@ BLOOM_RANGES = Option(
 )  # fmt: skip
 BLOOM_METADATA = Option(
     "hoodie.bloom.index.use.metadata",
-    "The bloom filters of the metadata table are asked where it has them; false: only those in footers.",
+    "Lookups use the bloom filters of the metadata table, if it has them; false: only those in footers.",
     "true", kind=FLAG,
 )  # fmt: skip
 BLOOM_MOVES = Option(
@@ -228,7 +228,7 @@ LOCK_PATH = Option(
 )
 LOCK_EXPIRE = Option(
     "hoodie.write.lock.filesystem.expire",
-    "Minutes after which filesystem breaks a lock, whoever holds it; 0: never.", "0",
+    "Minutes after which the lock filesystem removes a lock of any process; 0: never.", "0",
     kind=Duration("min"),
 )  # fmt: skip
 LOCK_RENEW = Option(

@@ -136,13 +136,13 @@ def _constrained(what: str, kind: Any) -> SchemaError:
         )  # fmt: skip
     if isinstance(kind, exp.CommentColumnConstraint):
         return SchemaError(
-            what, "has a comment: comments on columns are not kept.", "Leave it out; keep it in a catalog."
+            what, "has a comment: comments on columns are not stored.", "Leave it out; keep it in a catalog."
         )  # fmt: skip
     if isinstance(kind, exp.DefaultColumnConstraint):
         return SchemaError(
-            what, "has a default, which is not kept: rows from before are null.", "Leave it out, and UPDATE the table."
+            what, "has a default, which is not stored: rows from before are null.", "Leave it out, and UPDATE the table."
         )  # fmt: skip
-    return SchemaError(what, f"has {kind.sql(DIALECT)}, which is not kept.", "Leave it out.")
+    return SchemaError(what, f"has {kind.sql(DIALECT)}, which is not stored.", "Leave it out.")
 
 
 def _unknown(action: Any) -> ConfigError:

@@ -27,11 +27,11 @@ _CLAUSES = (
 @checked_methods
 @frozen(repr=False)
 class MergeBuilder:
-    """What ``table.merge(source, on=...)`` answers. Each method adds a clause and answers another builder; nothing
-    happens before :meth:`execute`. Of several clauses of a kind the first whose condition is true of a row takes it.
+    """What ``table.merge(source, on=...)`` returns. Each method adds a clause and returns a new builder; nothing happens
+    before :meth:`execute`. If there are several clauses of a kind, the first one whose condition is true is used for a row.
 
-    ``set`` and ``values``: column -> expression, or ``"all"`` for all columns of the table, which the source then
-    has to have. An expression is SQL over ``target.*`` and ``source.*``, a Column of Spark, or a value that is no text.
+    ``set`` and ``values`` map columns to expressions; ``"all"`` stands for all columns of the table, which the source
+    must have. An expression is SQL over ``target.*`` and ``source.*``, a Spark Column, or a value that is not text.
     """
 
     _table: TableHandle
@@ -57,45 +57,45 @@ class MergeBuilder:
         raise AttributeError(f"a merge has no {name!r}, but {', '.join(_CLAUSES)}", name=name)
 
     def when_matched_update(self, set: Values, condition: Any = None) -> MergeBuilder:
-        """Rows of the table that a row of the source belongs to get other values in the columns that ``set`` names."""
+        """Update rows of the table that match a row of the source: the columns that ``set`` names."""
         wanted = Wanted("when matched, update", condition, set)
         return evolve(self, matched=_added(self._matched, wanted))
 
     def when_matched_update_all(self, condition: Any = None) -> MergeBuilder:
-        """They get the source's value in each column."""
+        """Update all columns of these rows with the values of the source."""
         return self.when_matched_update(ALL, condition)
 
     def when_matched_delete(self, condition: Any = None) -> MergeBuilder:
-        """They are deleted."""
+        """Delete rows of the table that match a row of the source."""
         return evolve(
             self, matched=_added(self._matched, Wanted("when matched, delete", condition))
         )
 
     def when_not_matched_insert(self, values: Values, condition: Any = None) -> MergeBuilder:
-        """Rows of the source that belong to none of the table come in; columns that ``values`` leaves out are null."""
+        """Insert rows of the source that match no row of the table; columns that ``values`` leaves out are null."""
         wanted = Wanted("when not matched, insert", condition, values)
         return evolve(self, inserts=_added(self._inserts, wanted))
 
     def when_not_matched_insert_all(self, condition: Any = None) -> MergeBuilder:
-        """They come in as they are."""
+        """Insert these rows with all columns of the source."""
         return self.when_not_matched_insert(ALL, condition)
 
     def when_not_matched_by_source_update(self, set: Values, condition: Any = None) -> MergeBuilder:
-        """Rows of the table that no row of the source belongs to get other values."""
+        """Update rows of the table that match no row of the source."""
         wanted = Wanted("when not matched by source, update", condition, set)
         return evolve(self, unmatched=_added(self._unmatched, wanted))
 
     def when_not_matched_by_source_delete(self, condition: Any = None) -> MergeBuilder:
-        """They are deleted."""
+        """Delete rows of the table that match no row of the source."""
         wanted = Wanted("when not matched by source, delete", condition)
         return evolve(self, unmatched=_added(self._unmatched, wanted))
 
     def execute(self) -> Commit:
-        """Do it, in one commit, and answer that with the numbers of rows; where no row is to be changed there is no
-        commit, and its instant is empty.
+        """Run the merge in one commit, and return it with the numbers of rows. If no row changes, there is no commit,
+        and the instant is empty.
 
-        Raises DataError where several rows of the source belong to one row of the table, DuplicateKeyError for rows
-        that would come in with a key that is there, ConfigError and SchemaError for clauses that can't be right.
+        Raises DataError if several rows of the source match one row of the table, DuplicateKeyError for inserted rows
+        whose key is already in the table, ConfigError and SchemaError for invalid clauses.
         """
         if not (self._matched or self._unmatched or self._inserts):
             raise ConfigError(

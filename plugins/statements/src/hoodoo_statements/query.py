@@ -63,12 +63,12 @@ class Query:
             if name.lower() not in lower:
                 raise ConfigError(
                     f"table {name}", f"is not among tables= ({', '.join(self.known) or 'none'}).",
-                    f'Say what it is: tables={{"{name}": table}}.',
+                    f'Name it: tables={{"{name}": table}}.',
                 )  # fmt: skip
             if node.args.get("version"):
                 raise ConfigError(
-                    f"table {name}", "is asked for as it was at some time, which is not known here.",
-                    f'Read it so: tables={{"{name}": table.read(as_of=...)}}.',
+                    f"table {name}", "has a time or version in the statement, which is not supported.",
+                    f'Pass a read of that time: tables={{"{name}": table.read(as_of=...)}}.',
                 )  # fmt: skip
             called = f"hoodoo_{uuid.uuid4().hex[:12]}"
             found = lower[name.lower()]

@@ -53,7 +53,7 @@ def refuse_on_read(
         for name in comments:
             _find(table, name, "comments=")
         raise SchemaError(
-            f"comments on columns of {where}", "are not kept.", "Keep them in a catalog."
+            f"comments on columns of {where}", "are not stored.", "Store them in a catalog."
         )
 
 

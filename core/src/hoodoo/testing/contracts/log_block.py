@@ -27,6 +27,7 @@ from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.kernel.log_files import LogFiles, log_files
+from hoodoo.model.change_data import SUFFIX
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.testing.contracts.file_format import FLAT, rows
@@ -129,12 +130,13 @@ class LogBlockContract:
         """Between other blocks, found again by what scans the file."""
         table, text = sample
         files = LogFiles(log_files().format, {int(log_block.kind): log_block})
-        with files.writer(str(tmp_path / "x.log")) as writer:
+        name = f"x.log{SUFFIX}" if log_block.kind == BlockKind.CDC else "x.log"
+        with files.writer(str(tmp_path / name)) as writer:
             writer.rollback_block(_INSTANT, _INSTANT)
             written = self.block(writer, log_block, table, text)
             writer.rollback_block(_INSTANT, _INSTANT)
             writer.close()
-        with files.reader(DirectoryStorage(str(tmp_path)), "x.log") as reader:
+        with files.reader(DirectoryStorage(str(tmp_path)), name) as reader:
             assert not reader.damages and len(reader.blocks) == 3
             found = reader.blocks[1]
             assert found == written and found.has_rows

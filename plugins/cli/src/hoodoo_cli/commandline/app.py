@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
@@ -87,7 +88,16 @@ def _command(name: str, found: Any) -> Any:
         found.command(name)(function)
     command = typer.main.get_command(found)
     command.name = name
+    for one in (command, *getattr(command, "commands", {}).values()):
+        one.help = _flowing(one.help)
     return command
+
+
+def _flowing(text: str | None) -> str | None:
+    """Each paragraph of a docstring on one line, so that it is broken where the terminal ends, not where the source does."""
+    if text is None:
+        return None
+    return "\n\n".join(" ".join(part.split("\n")) for part in cleandoc(text).split("\n\n"))
 
 
 def _version(wanted: bool) -> None:

@@ -24,8 +24,12 @@ def compare_indexes(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Look keys up in two indexes and show where they differ. Exit code 1: they differ, or one has entries of keys
-    that the table does not have."""
+    """Look keys up in two indexes and show where they differ.
+
+    Exit code 1: they differ, or one has entries of keys that the table does not have.
+
+    Example: hoodoo compare-indexes trips record_index simple
+    """
     found = arguments.opened(path, options).compare_indexes(first, second, since, until)
     rows = found.differences.slice(0, _SHOWN).to_pylist()
     lines = [str(found)]

@@ -40,7 +40,7 @@ def create(
 ) -> None:
     """Create a table without rows. Without a record key, keys are generated.
 
-    Example: hoodoo create trips --schema "id bigint, city string, ts bigint" --record-key id --ordering ts
+    Example: hoodoo create trips --schema "id bigint, city string" -k id
     """
     if (columns is None) == (source is None):
         raise ConfigError(

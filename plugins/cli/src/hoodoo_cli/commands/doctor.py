@@ -30,7 +30,10 @@ def doctor(
 ) -> None:
     """Find out what is wrong with this environment, or with a table and the access to it, and how to fix it.
 
-    Exit code 1: something is wrong."""
+    Exit code 1: something is wrong.
+
+    Example: hoodoo doctor trips --engine spark
+    """
     found = examine(path, arguments.pairs(options), engine, probe)
     if as_json:
         show.put_json(found.to_dict())

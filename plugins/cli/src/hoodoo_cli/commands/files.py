@@ -34,7 +34,10 @@ def files(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """List the file slices of a table."""
+    """List the file slices of a table.
+
+    Example: hoodoo files trips --partition oslo
+    """
     table = arguments.opened(path, options)
     rows = table.report("files", partition=partition, as_of=as_of, every=every)
     if as_json:

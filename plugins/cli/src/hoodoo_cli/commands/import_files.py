@@ -43,7 +43,9 @@ def import_files(
 ) -> None:
     """Write data files into a table, in one commit. With --record-key, the table is created if there is none.
 
-    The files are Parquet, CSV, JSON lines or Arrow. Example: hoodoo import trips new.csv --record-key id
+    The files are Parquet, CSV, JSON lines or Arrow.
+
+    Example: hoodoo import trips new.csv --record-key id
     """
     if operation is not None and operation not in _OPERATIONS:
         raise ConfigError(

@@ -27,7 +27,10 @@ def plugins(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the installed plugins, a line each; of a family or a plugin also its other names and options."""
+    """List the installed plugins, a line each; of a family or a plugin also its other names and options.
+
+    Example: hoodoo plugins index
+    """
     rows = report()
     if what is not None:
         rows = _matching(rows, what)

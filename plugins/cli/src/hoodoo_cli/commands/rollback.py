@@ -19,7 +19,12 @@ def rollback(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Undo failed writes; or undo INSTANT, permanently."""
+    """Undo failed writes; or undo INSTANT, permanently.
+
+    Without an instant, it undoes writes whose writers have died. With an instant, it first asks for confirmation.
+
+    Example: hoodoo rollback trips
+    """
     table = arguments.opened(path, options)
     if instant is None:
         undone = table.rollback()

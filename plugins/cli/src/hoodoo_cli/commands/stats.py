@@ -19,7 +19,10 @@ def stats(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Show how large the files of a table are, how much of them is old, and what writing has cost."""
+    """Show how large the files of a table are, how much of them is old, and what writing has cost.
+
+    Example: hoodoo stats trips
+    """
     table = arguments.opened(path, options)
     with show.progress() as report_progress:
         found = table.stats(progress=report_progress)

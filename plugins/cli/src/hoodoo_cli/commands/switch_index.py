@@ -15,8 +15,13 @@ def switch_index(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Give the table another index, for all writers. If rows are not as the index needs them, it prints the
-    differences and changes nothing. Writers can continue."""
+    """Give the table another index, for all writers.
+
+    It first looks all keys up in the new index. If a key is not where the index needs it, it prints the differences
+    and changes nothing. Writers can continue.
+
+    Example: hoodoo switch-index trips record_index
+    """
     table = arguments.opened(path, options)
     found = table.switch_index(index)
     line = f"The index of {table.config.name} is now {index}; it finds all {found.found[0]} keys."

@@ -32,7 +32,10 @@ def timeline(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """List what happened to a table, newest first."""
+    """List what happened to a table, newest first.
+
+    Example: hoodoo timeline trips --limit 50
+    """
     table = arguments.opened(path, options)
     page = table.report("timeline", every=every, limit=limit or None, pending=pending)
     if as_json:

@@ -35,6 +35,8 @@ def ui(
     """Show a table in the browser, on this machine only, while it changes.
 
     It changes nothing, and ends with Ctrl-C.
+
+    Example: hoodoo ui trips --open
     """
     services = tuple(Health.at(url) for url in health or ())
     shown = ShownTable(path, arguments.pairs(options), services)

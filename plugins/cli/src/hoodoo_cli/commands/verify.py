@@ -35,7 +35,10 @@ def verify(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Check whether a table is correct. Changes nothing. Exit code 1: it is not."""
+    """Check whether a table is correct. Changes nothing. Exit code 1: it is not.
+
+    Example: hoodoo verify trips --quick
+    """
     from hoodoo.table.settings import open_storage, typed_options
 
     from hoodoo_cli.reports.verify.properties import check_properties

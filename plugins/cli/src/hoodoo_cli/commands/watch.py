@@ -32,7 +32,9 @@ def watch(
 ) -> None:
     """Show the timeline of a table while it changes. Ctrl-C ends it, or --for SECONDS.
 
-    To a pipe it prints a line for each change. Example: hoodoo watch trips --for 60
+    To a pipe it prints a line for each change.
+
+    Example: hoodoo watch trips --for 60
     """
     table = arguments.opened(path, options)
     ends = None if seconds is None else time.monotonic() + seconds

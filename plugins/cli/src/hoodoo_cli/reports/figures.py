@@ -30,13 +30,12 @@ class WriteTotals:
 
 @frozen(repr=False)
 class TableStats:
-    """Sizes are bytes.
+    """The result of ``table.stats()``. Sizes are in bytes.
 
-    ``newest_bytes``: the slices that a snapshot read looks at; ``older_bytes``: older slices;
-    ``replaced_bytes``: file groups that a replacecommit took out of the table; ``uncommitted_bytes``:
-    files of instants that are not completed. ``rows`` are those of the newest base files, and None
-    where their format has no plugin; log files may add rows to them and take some away.
-    ``cleanable_bytes``: what a clean would free now, None where that is not known.
+    ``newest_bytes``: the slices that a snapshot read uses; ``older_bytes``: older slices; ``replaced_bytes``: file groups
+    that a replacecommit replaced; ``uncommitted_bytes``: files of instants that are not completed. ``rows`` are the rows
+    of the newest base files (None if no plugin reads their format); log files may add and delete rows.
+    ``cleanable_bytes``: how much a clean would free now; None if that is not known.
     """
 
     table: str

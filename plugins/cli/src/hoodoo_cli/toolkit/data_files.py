@@ -87,8 +87,8 @@ def open_data(
 
     naive = options.get("hoodoo.naive.timestamps", "").upper() == "UTC"
     readers: dict[str, Callable[[], DataFile]] = {
-        "parquet": lambda: _parquet(source),
-        "arrow": lambda: _arrow(source),
+        "parquet": lambda: _typed(_parquet(source), wanted),
+        "arrow": lambda: _typed(_arrow(source), wanted),
         "csv": lambda: text_files.csv(source, wanted, delimiter),
         "jsonl": lambda: text_files.json_lines(source, wanted, naive),
     }
@@ -117,6 +117,18 @@ def _damaged(path: str, error: Exception) -> DataError:
         f"can't be read: {reason}.",
         "Correct the file, or its format with --format.",
     )
+
+
+def _typed(data: DataFile, wanted: pa.Schema | None) -> DataFile:
+    """Columns without any value, which have no type, get that of the table, or become text: as in CSV and JSON lines."""
+    from hoodoo_cli.toolkit.values import without_nulls
+
+    known = {field.name: field.type for field in wanted or ()}
+    kinds = [without_nulls(field.type, known.get(field.name)) for field in data.schema]
+    if kinds == data.schema.types:
+        return data
+    schema = pa.schema([f.with_type(kind) for f, kind in zip(data.schema, kinds, strict=True)])
+    return DataFile(schema, lambda: (batch.cast(schema) for batch in data.batches()), data.rows)
 
 
 def _parquet(source: pa.NativeFile) -> DataFile:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import csv as python_csv
 import json
 from collections.abc import Iterator
 from decimal import Decimal
+from io import StringIO
 from itertools import chain
 from typing import Any
 
@@ -14,14 +16,16 @@ import pyarrow.compute as pc
 from hoodoo.errors import ConfigError, DataError
 
 from hoodoo_cli.toolkit.data_files import DataFile
-from hoodoo_cli.toolkit.values import array_of, is_nested
+from hoodoo_cli.toolkit.values import array_of, is_nested, without_nulls
 
 _BLOCK = 8 << 20
+_HEADING = 64 << 10  # where the line of names is looked for
 _NO_NUMBER = r"^\s*-?0[0-9]"  # codes, whose zeros have a meaning
 
 
 def csv(source: pa.NativeFile, wanted: pa.Schema | None, delimiter: str) -> DataFile:
-    """A first line of names; empty fields without quotes are null. Nested values are JSON, bytes are base64."""
+    """A first line of names; empty fields without quotes are null, and so are empty lines of a file with one
+    column. Nested values are JSON, bytes are base64."""
     delimiter = {"\\t": "\t"}.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
         raise ConfigError(
@@ -29,20 +33,34 @@ def csv(source: pa.NativeFile, wanted: pa.Schema | None, delimiter: str) -> Data
         )
     head = _read(source, _BLOCK)
     types = {field.name: _in_text(field.type) for field in wanted or ()}
-    types |= _corrected(head, types, delimiter)
-    file = _open_csv(pa.PythonFile(_Chained(head, source), mode="r"), types, delimiter)
+    one = _has_one_column(head, delimiter)
+    types |= _corrected(head, types, delimiter, one)
+    file = _open_csv(pa.PythonFile(_Chained(head, source), mode="r"), types, delimiter, one)
     schema = pa.schema([_wanted(field, wanted) for field in file.schema])
     return DataFile(schema, lambda: (_decoded(batch, schema) for batch in file))
 
 
-def _open_csv(source: Any, types: dict[str, pa.DataType], delimiter: str, **more: Any) -> Any:
+def _has_one_column(head: bytes, delimiter: str) -> bool:
+    """Then a null is an empty line. In other files empty lines are no rows."""
+    first = StringIO(head[:_HEADING].decode("utf-8-sig", "replace"), newline="")
+    try:
+        return len(next(python_csv.reader(first, delimiter=delimiter), [])) == 1
+    except python_csv.Error:  # an overlong name
+        return False
+
+
+def _open_csv(
+    source: Any, types: dict[str, pa.DataType], delimiter: str, one: bool, **more: Any
+) -> Any:
     from pyarrow import csv as reading
 
     block = more.pop("block_size", _BLOCK)
     return reading.open_csv(
         source,
         read_options=reading.ReadOptions(block_size=block),
-        parse_options=reading.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        parse_options=reading.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not one
+        ),
         convert_options=reading.ConvertOptions(
             column_types=types,
             null_values=[""],
@@ -54,13 +72,13 @@ def _open_csv(source: Any, types: dict[str, pa.DataType], delimiter: str, **more
 
 
 def _corrected(
-    head: bytes, known: dict[str, pa.DataType], delimiter: str
+    head: bytes, known: dict[str, pa.DataType], delimiter: str, one: bool
 ) -> dict[str, pa.DataType]:
     """Types of columns that Arrow would guess so that values change: numbers that start with zeros, such as postal codes, and
     integers of more than 64 bits, which become text; and columns without any value. DataError for text that is not UTF-8."""
     # Of a longer file only the whole lines of the start are looked at: the rest is a block of its own.
     block = _BLOCK + 1 if len(head) < _BLOCK else _BLOCK - 1
-    guess = _open_csv(pa.BufferReader(head), known, delimiter, block_size=block).schema
+    guess = _open_csv(pa.BufferReader(head), known, delimiter, one, block_size=block).schema
     found, numbers = {}, []
     for field in guess:
         if field.name in known:
@@ -77,7 +95,7 @@ def _corrected(
         return found
     as_text = {**known, **dict.fromkeys(guess.names, pa.string())}
     more = {"block_size": block, "include_columns": numbers}
-    texts = _open_csv(pa.BufferReader(head), as_text, delimiter, **more)
+    texts = _open_csv(pa.BufferReader(head), as_text, delimiter, one, **more)
     first = pa.Table.from_batches([next(iter(texts))])
     for name in numbers:
         column = first[name]
@@ -223,19 +241,8 @@ def _guessed(rows: list[dict[str, Any]], names: list[str]) -> list[pa.Field]:
             raise DataError(
                 f"column {name!r}", f"has values that no type fits ({error}).", "Create the table first, with --schema."
             ) from error  # fmt: skip
-        found.append(pa.field(name, _without_nulls(kind)))
+        found.append(pa.field(name, without_nulls(kind)))
     return found
-
-
-def _without_nulls(kind: pa.DataType) -> pa.DataType:
-    """Of what is null everywhere, also in a list or an object, nothing is known: it becomes text."""
-    if pa.types.is_null(kind):
-        return pa.string()
-    if pa.types.is_list(kind):
-        return pa.list_(_without_nulls(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_nulls(field.type)) for field in kind])
-    return kind
 
 
 def _batch(rows: list[dict[str, Any]], schema: pa.Schema, naive_is_utc: bool) -> pa.RecordBatch:

@@ -157,3 +157,18 @@ def _iso(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value} is no text of the form of ISO 8601")
     return value
+
+
+def without_nulls(kind: pa.DataType, known: pa.DataType | None = None) -> pa.DataType:
+    """The type, with one for each part of it that is null everywhere: that of ``known``, or text."""
+    if pa.types.is_null(kind):
+        return pa.string() if known is None else known
+    if pa.types.is_list(kind):
+        inner = known.value_type if known is not None and pa.types.is_list(known) else None
+        found = without_nulls(kind.value_type, inner)
+        return kind if found == kind.value_type else pa.list_(found)
+    if pa.types.is_struct(kind):
+        fields = known if known is not None and pa.types.is_struct(known) else ()
+        others = {field.name: field.type for field in fields}
+        return pa.struct([f.with_type(without_nulls(f.type, others.get(f.name))) for f in kind])
+    return kind

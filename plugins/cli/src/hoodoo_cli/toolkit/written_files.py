@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO, Protocol
 
 import pyarrow as pa
 from hoodoo.errors import ConfigError, HoodooError
+from hoodoo.storage.api import Storage
 
 from hoodoo_cli.toolkit.data_files import STANDARD, kind_of, packing_of
 from hoodoo_cli.toolkit.places import is_local, located
@@ -19,6 +22,8 @@ from hoodoo_cli.toolkit.values import is_nested, rows_of
 
 # A row group of Parquet has as many rows at least, unless they are large.
 _GROUP_ROWS, _GROUP_BYTES = 128 << 10, 32 << 20
+# A file that is put in the place of another one in a store is held in memory, unless it is larger.
+_IN_MEMORY = 64 << 20
 
 
 class _Writer(Protocol):
@@ -50,10 +55,36 @@ def write_rows(
         with open(local, "wb") as out:
             count = _write(out, schema, batches, found, packing_of(path))
         if overwrite:
-            storage.delete(name)
-        if not storage.put_file_if_absent(name, local):
+            _replace(storage, name, local, path)
+        elif not storage.put_file_if_absent(name, local):
             raise _exists(path)
     return count
+
+
+def _replace(storage: Storage, name: str, local: str, path: str) -> None:
+    """Put a local file in the place of an object. A failure loses nothing: the old object is there until the new one is
+    stored as a whole, under its own name or, if it is too large for the memory, under another one."""
+    if os.path.getsize(local) <= _IN_MEMORY:
+        with open(local, "rb") as file:
+            storage.put(name, file.read())
+        return
+    beside, again = f"{name}.{uuid.uuid4().hex}.part", f"{local}.again"
+    try:
+        os.link(local, again)  # the store may move the file that it is given
+    except OSError:
+        shutil.copyfile(local, again)
+    storage.put_file_if_absent(beside, local)
+    try:
+        storage.delete(name)
+        if not storage.put_file_if_absent(name, again):
+            raise _exists(path)
+    except HoodooError as error:
+        raise HoodooError(
+            error.obj,
+            f"{error.rule.rstrip('.')}; all rows are in {path.rpartition('/')[0]}/{beside}.",
+            "Copy that file, or export again and delete it.",
+        ) from error
+    storage.delete(beside)
 
 
 def _local(

@@ -1,4 +1,4 @@
-"""``hoodoo cluster``: rewrite file groups into well-sized, well-sorted ones; show, retry and cancel plans."""
+"""``hoodoo cluster``: rewrite small files as larger, sorted ones; show, run and cancel plans."""
 
 from __future__ import annotations
 
@@ -50,9 +50,11 @@ def cluster(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Rewrite file groups into well-sized, well-sorted ones; no row changes.
+    """Rewrite small files as larger files with sorted rows; no row changes.
 
-    Plans that wait are run first. Without a plan to --run, --cancel or --list, a new one is made and run.
+    Without --schedule, --run, --cancel and --list, it runs the pending plans, and then makes a new plan and runs it.
+
+    Example: hoodoo cluster trips --columns city,ts
     """
     if sum((schedule, run is not None, cancel is not None, pending)) > 1:
         raise ConfigError(
@@ -65,9 +67,9 @@ def cluster(
         if any(
             one.instant == cancel for one in table.clusterings()
         ):  # else there is nothing to ask
-            arguments.ask(f"Give up clustering {cancel}?", yes)
+            arguments.ask(f"Cancel clustering {cancel}?", yes)
         done = table.cancel_clustering(cancel)
-        line = f"Clustering {cancel} is given up: {show.count(len(done.files), 'file')} deleted."
+        line = f"Clustering {cancel} is cancelled: {show.count(len(done.files), 'file')} deleted."
         arguments.answer(done, as_json, line)
     elif schedule:
         instant = table.schedule_clustering(
@@ -97,7 +99,7 @@ def _list(table: Table, as_json: bool) -> None:
         return
     out = show.console()
     if not found:
-        show.say(out, "No clustering waits.")
+        show.say(out, "No clustering is pending.")
         return
     grid = show.grid(
         "instant", "state", "groups", "files", "become", "how", right=("groups", "files", "become"),

@@ -29,7 +29,10 @@ def layout(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Show, or draw, how the values of columns are spread over the files of a table."""
+    """Show, or draw, how the values of columns are spread over the files of a table.
+
+    Example: hoodoo layout trips --columns ts --output trips.svg
+    """
     names = tuple(dict.fromkeys(name.strip() for name in columns.split(",") if name.strip()))
     if not names:
         raise ConfigError("option --columns", "names none", "name one or more columns.")

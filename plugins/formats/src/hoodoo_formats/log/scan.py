@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 import pyarrow as pa
-from hoodoo.model.log_block import MAGIC, Damage, LogBlock
+from hoodoo.model.change_data import SUFFIX
+from hoodoo.model.log_block import MAGIC, BlockKind, Damage, LogBlock, kind_name
 
 from hoodoo_formats.log.frames import frame
 
@@ -58,6 +59,11 @@ def scan(
     while at < end:
         magic = window(at, min(at + 6, end)) == MAGIC
         found = frame(window, at, end, magic, more)
+        if found.block is not None and _misplaced(found.block, path):
+            kind = kind_name(found.block.kind)
+            damages.append(Damage(path, at, found.block.size, f"a {kind} block has no place in it"))
+            at += found.block.size
+            continue
         if found.block is not None:
             if found.damage:
                 damages.append(Damage(path, at, 0, found.damage))
@@ -70,6 +76,11 @@ def scan(
         damages.append(Damage(path, at, stop - at, reason))
         at = stop
     return blocks, damages
+
+
+def _misplaced(block: LogBlock, path: str) -> bool:
+    """Whether the kind of ``block`` is damaged: changes are in files of their own, which have no rows."""
+    return block.is_data if path.endswith(SUFFIX) else block.kind == BlockKind.CDC
 
 
 def _candidates(window: ScanWindow, start: int, end: int) -> Iterator[int]:

@@ -38,7 +38,9 @@ def convert(
 ) -> None:
     """Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new table.
 
-    The source is only read. Example: hoodoo convert parquet_trips trips --record-key id
+    The source is only read.
+
+    Example: hoodoo convert parquet_trips trips --record-key id
     """
     keys = arguments.names(record_key)
     if not keys and not generated:

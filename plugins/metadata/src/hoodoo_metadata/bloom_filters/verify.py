@@ -10,7 +10,6 @@ from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.file_format import BaseFileFormat, StoresFilters
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Finding
-from hoodoo.model.instant import State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
@@ -49,7 +48,7 @@ def check_filters(
                     "the metadata table has no bloom filter of it: Spark's bloom index fails there"
                 )
                 yield Finding("metadata.filters", path, rule, _FIX)
-    if any(i.traits.deletes and i.state is State.INFLIGHT for i in timeline.pending()):
+    if any(i.traits.deletes for i in timeline.pending()):
         return  # files that are gone are told of when all are
     lost = [k for k, of in told.items() if k not in known and timeline.contains_or_before_start(of)]
     if lost:

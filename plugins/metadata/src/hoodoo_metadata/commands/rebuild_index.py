@@ -31,7 +31,10 @@ def rebuild_index(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Rebuild the metadata table from the table's files, or one partition of it. Writers can continue."""
+    """Rebuild the metadata table from the table's files, or one partition of it. Writers can continue.
+
+    Example: hoodoo rebuild-index trips record_index
+    """
     made = arguments.opened(path, options).rebuild_index(
         name, buckets=buckets, hash=hash, scaling=scaling, cap=cap
     )
@@ -47,7 +50,10 @@ def drop_index(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Drop a partition of the metadata table, or the index that it holds. Writers can continue."""
+    """Drop a partition of the metadata table, or the index that it holds. Writers can continue.
+
+    Example: hoodoo drop-index trips bloom_filters
+    """
     dropped = arguments.opened(path, options).drop_index(name)
     arguments.answer({"partitions": dropped}, as_json, f"Dropped: {', '.join(dropped)}.")
 
@@ -55,7 +61,10 @@ def drop_index(
 def compact_metadata(
     path: arguments.Path, options: arguments.Options = None, as_json: arguments.Json = False
 ) -> None:
-    """Merge the log files of the metadata table into new base files. Writes do this automatically from time to time."""
+    """Merge the log files of the metadata table into new base files. Writes do this automatically from time to time.
+
+    Example: hoodoo compact-metadata trips
+    """
     done = arguments.opened(path, options).compact_metadata()
     line = (
         f"{show.count(len(done), 'compaction')} of the metadata table."

@@ -11,7 +11,6 @@ from contextlib import suppress
 import pyarrow as pa
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import path_of
-from hoodoo.model.instant import State
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.removed import planned_files
@@ -51,7 +50,7 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
     a clean is at work, or was left half done."""
     planned: set[str] = set()
     for instant in timeline.pending():
-        if instant.traits.deletes and instant.state is State.INFLIGHT:
+        if instant.traits.deletes:
             with suppress(FileNotFoundError):  # archived since the look
                 planned.update(planned_files(storage, timeline, instant))
     if not planned:

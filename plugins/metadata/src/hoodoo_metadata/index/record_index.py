@@ -85,7 +85,7 @@ class RecordLevelIndex:
             kind = "partitioned" if index.partitioned else "global"
             raise ConfigError(
                 f"table {context.storage.root}",
-                f"has a record index that is {kind}, and was asked for the other kind.",
+                f"has a record index that is {kind}, and the other kind was requested.",
                 "Use index='partitioned_record_index' for the one, 'record_index' for the other.",
             )
         return index

@@ -1,4 +1,4 @@
-"""``hoodoo serve``: look after tables: run what is due, until it is stopped."""
+"""``hoodoo serve``: run the services of tables when they are due, until it is stopped."""
 
 from __future__ import annotations
 
@@ -21,29 +21,41 @@ FAILED, STANDS_BY = 1, 3
 
 def serve(
     paths: Annotated[list[str], typer.Argument(help="Directories or URIs of tables.")],
-    every: Annotated[float, typer.Option(help="Seconds between two looks at a table.")] = 60.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once at each table, and end.")] = False,
-    at_once: Annotated[int, typer.Option(help="Tables served at the same time.")] = 4,
-    engine: Annotated[str | None, typer.Option(help="local or spark.")] = None,
+    every: Annotated[float, typer.Option(help="Seconds between two checks of a table.")] = 60.0,
+    once: Annotated[bool, typer.Option("--once", help="Check each table once, then end.")] = False,
+    at_once: Annotated[int, typer.Option(help="How many tables to serve at the same time.")] = 4,
+    engine: Annotated[
+        str | None, typer.Option(help="What runs the services: local or spark.")
+    ] = None,
     port: Annotated[
         int | None,
-        typer.Option(help="Answer /health and /metrics at this port of loopback; 0 for any."),
+        typer.Option(
+            help="Serve /health and /metrics on this port of 127.0.0.1; 0: any free port."
+        ),
     ] = None,
     lock: Annotated[
-        str, typer.Option(help="The lock of the process that leads; empty for none.")
+        str, typer.Option(help="The lock that one process holds while it works; '' for none.")
     ] = "conditional_put",
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Look after tables: compact, cluster, clean, archive and run plans, when they are due.
+    """Run the services of tables when they are due: compact, cluster, clean, archive, planned work.
 
-    One process leads for each table; others stand by and go on where it ends. SIGTERM or Ctrl-C ends it after
-    what is running. With --once the exit code is 0 if all is done, 1 if something failed, 3 if another
-    process leads.
+    Writers can continue. If you start it on several hosts, one process does the work of a table, and another takes
+    over when it ends. Ctrl-C or SIGTERM stops it: it first finishes the services that are running.
+
+    With --once, it runs what is due and ends. Exit code 0: everything succeeded. 1: something failed. 3: another
+    process does the work of a table.
+
+    Example: hoodoo serve trips s3://lake/fares --every 60 --port 9400
+
+    Example: hoodoo serve trips -o hoodie.clustering.async.enabled=true
+
+    Example: hoodoo serve trips --once --json
     """
     if every <= 0 or at_once < 1:
         raise ConfigError(
-            "hoodoo serve", "--every and --at-once have to be greater than 0.", "Leave them away."
+            "hoodoo serve", "--every and --at-once have to be greater than 0.", "Leave them out."
         )
     given = arguments.pairs(options)
     tables = [TableServices(path, given, engine, lock) for path in dict.fromkeys(paths)]

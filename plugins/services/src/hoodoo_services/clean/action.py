@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -20,6 +21,7 @@ from hoodoo_services.clean.plan import CLEAN, pending_cleans
 from hoodoo_services.clean.policies.by_writes import ByCommits
 from hoodoo_services.clean.schedule import Cleaning, Scheduled
 from hoodoo_services.clean.settings import CleanSettings, named
+from hoodoo_services.clean.with_write import WithWrite
 from hoodoo_services.outcome import Cleaned
 
 if TYPE_CHECKING:
@@ -64,16 +66,24 @@ class CleanAction:
         if not settings.every or (default and kernel().find("cleaning", settings.policy) is None):
             return None  # core alone has no policy, and nobody named one
         how = cleaning(table)
+        with_write = WithWrite(table.storage, how, table.saw)
 
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            if with_write.tell(timeline):
+                return True
+            if timeline.last_instant_time() == with_write.idle:
+                return False
+            if (planned := with_write.requested(timeline)) is not None:
+                return bool(_run(table, how, timeline, planned.instant.requested, planned).instant)
             if pending_cleans(timeline) or clean.due(table.storage, timeline, settings.every):
                 return bool(_clean(table, how, timeline).instant)
             return False
 
         writes = how.policy.retained + 1 if isinstance(how.policy, ByCommits) else 0
         return AfterWrite(
-            "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN
-        )
+            "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN,
+            follow=with_write.follow,
+        )  # fmt: skip
 
 
 def cleaning(
@@ -88,19 +98,25 @@ def cleaning(
     return Cleaning(found, clean.signature(ref.name, found), chosen)
 
 
-def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
-    def run(timeline: Timeline, requested: str, planned: Scheduled | None = None) -> Cleaned:
-        return clean_run.run(
-            table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
-            done_is_fine=True, join=table.participants.join, schema=table.schema_at(timeline),
-            planned=planned, saw=table.saw,
-        )  # fmt: skip
+def _run(
+    table: TableHandle, how: Cleaning, timeline: Timeline, requested: str, planned: Scheduled | None
+) -> Cleaned:
+    join = table.participants.join
+    if planned is not None and planned.is_fresh:  # the write before it has read the properties
+        join = partial(join, now=table.config)
+    return clean_run.run(
+        table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
+        done_is_fine=True, join=join, schema=table.schema_at(timeline), planned=planned,
+        saw=table.saw,
+    )  # fmt: skip
 
+
+def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
     cleaned = Cleaned()
     for pending in pending_cleans(timeline):
-        cleaned = cleaned.then(run(timeline, pending.requested))
+        cleaned = cleaned.then(_run(table, how, timeline, pending.requested, None))
         timeline = table.timeline()
     planned = clean.schedule(table.storage, timeline, how, begin=True)
     if planned is None:
         return cleaned
-    return cleaned.then(run(timeline, planned.instant.requested, planned))
+    return cleaned.then(_run(table, how, timeline, planned.instant.requested, planned))

@@ -1,8 +1,8 @@
 """Run a planned clean: delete what its plan names and nobody has come to need, then say so.
 
 Order, so that a crash at any point is finished by the next clean (and by Spark Hudi): inflight -> data
-files -> partition files of partitions that are empty -> completed. A file that is gone already counts as
-deleted.
+files -> partition files of partitions that are empty -> completed. Across a network, files go beside the put of the
+inflight file: readers heed the request. A file that is gone already counts as deleted.
 """
 
 from __future__ import annotations
@@ -89,17 +89,20 @@ def _run(
         storage, timeline, instant, CLEAN, "Look at table.timeline(), and clean again.",
         "Open the table again: the next clean finishes it if it is still pending.",
     )  # fmt: skip
-    if instant.state is State.REQUESTED:
-        instant = life.begin()
     before_delete()  # it may change the properties, which are read for those who join
     came = [(at, action) for at, action, _state in heeded(timeline) - known]
     new = all((at, action) != (requested, CLEAN) for at, action, _state in known)
-    planned_now = new and came == [(requested, CLEAN)]  # nothing came in between
+    # Nothing came in between.
+    planned_now = planned.is_fresh or (new and came == [(requested, CLEAN)])
     kept = needed_files(storage, timeline) | (
         frozenset() if planned_now else _newest(storage, timeline, plan)
     )
     kept &= frozenset(plan.files)
     going = [path for path in plan.files if path not in kept]
+
+    def begin() -> None:
+        if instant.state is State.REQUESTED:
+            life.begin()
 
     def deleted() -> tuple[str, ...]:
         _delete(storage, going, threads)
@@ -111,12 +114,12 @@ def _run(
             return None
         return joined.begin(
             ActionChange(
-                storage, timeline, instant, Operation.UNKNOWN, schema or pa.schema([]),
-                removed=tuple(going), resumed=True,
+                storage, timeline, instant.at(State.INFLIGHT), Operation.UNKNOWN,
+                schema or pa.schema([]), removed=tuple(going), resumed=not planned.is_fresh,
             )
         )  # fmt: skip
 
-    emptied, beside = together(storage, deleted, told)
+    _begun, emptied, beside = together(storage, begin, deleted, told)
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
     outcome = life.complete(

@@ -14,6 +14,7 @@ from attrs import frozen
 from hoodoo.actions import life
 from hoodoo.actions.life import Plan, StalePlanError
 from hoodoo.model.instant import Instant
+from hoodoo.participants.listing import KnownFiles
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.instants import next_instant, order_key, to_datetime
@@ -63,12 +64,14 @@ def due(storage: Storage, timeline: Timeline, every: int) -> bool:
 
 @frozen
 class Scheduled:
-    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that put it there."""
+    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that put it there;
+    ``is_fresh``: it was made of what that decision was taken upon, by this process, just now."""
 
     instant: Instant
     timeline: Timeline
     plan: CleanPlan
     is_known: bool = True
+    is_fresh: bool = False
 
 
 def schedule(
@@ -83,7 +86,6 @@ def schedule(
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
-
     plans: list[CleanPlan] = []
     seen_with: list[Timeline] = []
 
@@ -110,10 +112,15 @@ def schedule(
 
 
 def make_plan(
-    storage: Storage, timeline: Timeline, how: Cleaning, now: datetime
+    storage: Storage,
+    timeline: Timeline,
+    how: Cleaning,
+    now: datetime,
+    known: KnownFiles | None = None,
 ) -> CleanPlan | None:
     """What may go, as of ``timeline``; None for nothing. Lists the partitions that writes have touched
-    since the last clean, or the table if there was none. Waits for what is being undone: None then."""
+    since the last clean, or the table if there was none. Waits for what is being undone: None then. ``known``: goes by
+    these files instead, if they are all that it would list."""
     policy, settings = how.policy, how.settings
     writes = timeline.writes()
     earliest: Instant | None = None
@@ -136,7 +143,13 @@ def make_plan(
         wanted = scope(storage, timeline, last, how.made_by, earliest)
     if wanted is not None and not wanted:
         return None
-    entries = list(list_data(storage, wanted))
+    if known is not None and (
+        known.within is None or (wanted is not None and wanted.issubset(known.within))
+    ):
+        there = (Entry(path) for path in sorted(known.paths))
+        entries = [e for e in there if wanted is None or e.path.rpartition("/")[0] in wanted]
+    else:
+        entries = list(list_data(storage, wanted))
     files = tuple(f for e in entries if (f := parse_path(e.path, e.size)) is not None)
     view = from_files(storage, timeline, files)
     going = planned_files(storage, timeline)

@@ -16,11 +16,14 @@ def clean(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Delete the files that neither readers of the recent past nor a savepoint need."""
+    """Delete the files that neither readers of the recent past nor a savepoint need.
+
+    Example: hoodoo clean trips -o hoodie.clean.commits.retained=5
+    """
     done = arguments.opened(path, options).clean(policy)
     line = "Nothing to clean."
     if done.instant:
         line = f"Clean {done.instant}: {show.count(len(done.files), 'file')} deleted."
         if done.kept:
-            line += f" {show.count(len(done.kept), 'file')} are needed meanwhile, and stay."
+            line += f" {show.count(len(done.kept), 'file')} are needed again, and stay."
     arguments.answer(done, as_json, line)

@@ -16,7 +16,10 @@ def compact(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Merge the log files of a merge-on-read table into new base files."""
+    """Merge the log files of a merge-on-read table into new base files.
+
+    Example: hoodoo compact trips
+    """
     done = arguments.opened(path, options).compact(strategy)
     line = "Nothing to compact."
     if done.instant:

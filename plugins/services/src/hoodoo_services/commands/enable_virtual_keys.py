@@ -15,14 +15,23 @@ def enable_virtual_keys(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help=f"A meta column that rows store all the same; may be repeated; by default {COMMIT_TIME}.",
+            help=f"A meta column that rows still store; may be repeated; {COMMIT_TIME} if you give none.",
         ),
     ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """From now on rows do not store their record keys, which are made of their columns (RFC-21). Files that there
-    are stay as they are: see rewrite-keys. Changes nothing where keys are virtual already."""
+    """Stop storing record keys in new files: readers make them from the columns of each row (RFC-21).
+
+    Existing files do not change; hoodoo rewrite-keys rewrites them. If the keys are already virtual, nothing
+    changes. The command is refused if a stored key differs from the key that the columns of its row give.
+
+    You can return to stored keys only as long as all rows store all five meta columns: give --keep for each of them.
+
+    Example: hoodoo enable-virtual-keys trips
+
+    Example: hoodoo enable-virtual-keys trips --keep _hoodie_commit_time
+    """
     table = arguments.opened(path, options)
     with show.progress() as told:
         told("enable", 0, 1)

@@ -15,7 +15,12 @@ def restore(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Undo everything after INSTANT, permanently. Stop other writers first."""
+    """Undo everything after INSTANT, permanently. Stop other writers first.
+
+    It first asks for confirmation. The instant is a savepoint or a completed write; it stays.
+
+    Example: hoodoo restore trips 20260101093000000
+    """
     table = arguments.opened(path, options)
     undone = table.check_restore(instant)  # before anybody is asked
     now = show.count(len(undone), "instant")

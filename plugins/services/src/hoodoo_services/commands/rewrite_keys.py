@@ -1,4 +1,4 @@
-"""``hoodoo rewrite-keys``: existing files stop to store record keys, or keys become stored ones again."""
+"""``hoodoo rewrite-keys``: existing files no longer store record keys; or keys are stored again."""
 
 from __future__ import annotations
 
@@ -10,14 +10,27 @@ from hoodoo_cli.toolkit import arguments, show
 
 def rewrite_keys(
     path: arguments.Path,
-    stored: Annotated[bool, typer.Option("--stored", help="Store the keys again.")] = False,
+    stored: Annotated[
+        bool,
+        typer.Option(
+            "--stored",
+            help="Go back to stored keys; needs a table whose rows still store all meta columns.",
+        ),
+    ] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Rewrite the files that store record keys although these are virtual; where they are not yet, they become so.
+    """Rewrite the files that still store record keys, so that the keys take no space (virtual keys).
 
-    The table can be read and written meanwhile, and a run that was cut short is begun again. Exit code 1: files are
-    left that store them, for example those of a pending compaction or clustering.
+    If the keys are not virtual yet, it first does what hoodoo enable-virtual-keys does, and you can return to stored keys
+    (--stored) only on the conditions that its help names. You can read and write the
+    table during this time. If the command was interrupted, run it again: it continues.
+
+    Exit code 1: some files still store keys, for example those of a pending compaction. Run it again later.
+
+    Example: hoodoo rewrite-keys trips
+
+    Example: hoodoo rewrite-keys trips --stored
     """
     table = arguments.opened(path, options)
     with show.progress() as told:

@@ -25,7 +25,10 @@ def savepoint(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Protect a write and its files from clean and archive; also list and delete savepoints."""
+    """Protect a write and its files from clean and archive; also list and delete savepoints.
+
+    Example: hoodoo savepoint trips --comment "before the big delete"
+    """
     table = arguments.opened(path, options)
     if listing:
         _print(table.savepoints(), as_json)

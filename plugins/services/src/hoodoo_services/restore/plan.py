@@ -61,7 +61,7 @@ def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
     if kept:
         raise ConfigError(
             f"{storage.root}: instant {point}",
-            f"savepoints of later writes stand in the way: {', '.join(sorted(kept))}.",
+            f"there are savepoints of later writes: {', '.join(sorted(kept))}.",
             f'Restore to the last of them, or call table.delete_savepoint("{min(kept)}") first.',
         )
     files = data_files(storage)

@@ -10,6 +10,7 @@ import builtins
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -315,7 +316,9 @@ class LocalStorage:
             self._sync(directory)
 
     def _sync(self, local: str) -> None:
-        if not self.durable:
+        if (
+            not self.durable or sys.platform == "win32"
+        ):  # there a folder can't be opened, and needs no fsync
             return
         descriptor = os.open(local, os.O_RDONLY)
         try:

@@ -40,7 +40,7 @@ def sql(
 ) -> None:
     """Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, ALTER TABLE.
 
-    Example: hoodoo sql "SELECT city, count(*) AS rides FROM trips GROUP BY city" trips
+    Example: hoodoo sql "SELECT max(fare) FROM trips" trips
     """
     rows.form_of(output, as_json)
     text = sys.stdin.read() if statement == "-" else statement

@@ -139,7 +139,7 @@ function overview(stats) {
   put("overview",
     tile(stats.rows === null ? "not counted" : whole(stats.rows),
       stats.log_files.count ? "rows in base files, without logs" : "rows"),
-    tile(size(stats.newest_bytes), `newest of ${size(stats.bytes)} in all`),
+    tile(size(stats.newest_bytes), `in the newest slices, of ${size(stats.bytes)} in all`),
     tile(whole(stats.file_groups), `file group${stats.file_groups === 1 ? "" : "s"} in ${plural(stats.partitions, "partition")}`),
     tile(whole(stats.small_files), `small file${stats.small_files === 1 ? "" : "s"}, below ${size(stats.small_file_limit)}`),
     tile(whole(stats.log_files.count), `log files, ${size(stats.log_files.bytes)}`),
@@ -311,8 +311,8 @@ function layout(found) {
   ends(svg, [found.least, found.greatest], left, W - right, H - 4);
   put("layout", svg,
     note(`A bar for each file: from its least to its greatest value. ${found.bars.length < found.known ? `${whole(found.bars.length)} of ${whole(found.known)} files are drawn. ` : ""}` +
-      `A value is in ${f.depth.toFixed(1)} of ${plural(f.files + f.unknown, "file")} on average, ${whole(f.deepest)} at most; ${Math.round(100 * f.overlapping)} % of pairs overlap.` +
-      `${f.unknown ? ` ${plural(f.unknown, "file")} of unknown values.` : ""}${found.scale === "rank" ? " Values are in their order, not to scale." : ""}`));
+      `A value is in ${f.depth.toFixed(1)} of ${plural(f.files + f.unknown, "file")} on average, ${whole(f.deepest)} at most; ${Math.round(100 * f.overlapping)} % of the pairs of files overlap.` +
+      `${f.unknown ? ` ${plural(f.unknown, "file")} with unknown values.` : ""}${found.scale === "rank" ? " Values are in their order, not to scale." : ""}`));
 }
 
 const WRITERS = { lives: "good", seen: "good", planned: "plain", silent: "due", gone: "bad" };

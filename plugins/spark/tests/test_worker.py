@@ -14,10 +14,10 @@ import pytest
 from attrs import evolve
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs import PluginRef, Settings
-from hoodoo.kernel import load
 from hoodoo.kernel.answers import plain
 from hoodoo.model.config import TableConfig
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_spark.worker import load
 
 SOURCE = """
 import hoodoo
@@ -45,8 +45,8 @@ REF = PluginRef("layout", "mine", "fake_worker_plugin", "worker-dist", "1.0")
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
-    monkeypatch.setattr("hoodoo.kernel.worker._loaded", {})
-    monkeypatch.setattr("hoodoo.kernel.worker._kernels", {})
+    monkeypatch.setattr("hoodoo_spark.worker._loaded", {})
+    monkeypatch.setattr("hoodoo_spark.worker._kernels", {})
     yield tmp_path
     sys.modules.pop("fake_worker_plugin", None)
 
@@ -127,7 +127,7 @@ def test_in_another_process(site: Path) -> None:
     code = (
         "import pickle, sys\n"
         "from hoodoo.errors import HoodooError\n"
-        "from hoodoo.kernel import load\n"
+        "from hoodoo_spark.worker import load\n"
         "for ref in pickle.load(sys.stdin.buffer):\n"
         "    try:\n"
         "        answer = load(ref)\n"

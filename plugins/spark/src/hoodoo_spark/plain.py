@@ -1,0 +1,118 @@
+"""DataFrames that are Parquet files and nothing else: tasks read the files as Arrow data, and no row passes the JVM.
+
+What Spark does with a file beyond that (dates of the old calendar, columns that a file lacks, other types, caches,
+filters, columns from folder names) stays Spark's: wherever one of these is possible, the answer is None.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
+
+from hoodoo_spark.session import is_connect
+
+FILES = 1000  # whose footers the driver reads at most
+_READERS = 8
+# Options of a read that only choose files; any other one may change what is read from them.
+_CHOOSING = frozenset({"path", "paths", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"})  # fmt: skip
+_FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+_INDEX = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
+_OFF = (
+    "spark.sql.files.ignoreMissingFiles",
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.parquet.fieldId.read.enabled",
+)
+_REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
+_SPARK, _LEGACY = b"org.apache.spark.version", b"org.apache.spark.legacyDateTime"
+
+
+def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
+    """The Parquet files on a disk that ``frame``, of ``schema``, reads whole; None if it is anything else."""
+    if is_connect(frame.sparkSession) or not all(_is_plain(field.type) for field in schema):
+        return None
+    relation = _relation(frame)
+    paths = None if relation is None else _paths(relation)
+    if not paths or any(_true(frame.sparkSession, name) for name in _OFF):
+        return None
+    corrected = frame.sparkSession.conf.get(_REBASE).upper() == "CORRECTED"
+    with ThreadPoolExecutor(_READERS) as pool:
+        if not all(pool.map(lambda path: _has(path, schema, corrected), paths)):
+            return None
+    return ds.FileSystemDataset.from_paths(
+        paths, schema=schema, format=ds.ParquetFileFormat(), filesystem=LocalFileSystem()
+    )
+
+
+def _relation(frame: Any) -> Any:
+    """The relation below nothing but names and columns left out; None below anything else."""
+    plan = frame._jdf.queryExecution().withCachedData()  # a cached frame is no scan any more
+    while True:
+        kind = plan.getClass().getSimpleName()
+        if kind == "LogicalRelation":
+            found = plan.relation()
+            return found if found.getClass().getSimpleName() == "HadoopFsRelation" else None
+        if kind == "Project":
+            if any(c.getClass().getSimpleName() != "AttributeReference" for c in _each(plan.projectList())):  # fmt: skip
+                return None
+        elif kind != "SubqueryAlias":
+            return None
+        plan = plan.child()
+
+
+def _paths(relation: Any) -> list[str] | None:
+    if (
+        relation.fileFormat().getClass().getName() != _FORMAT
+        or relation.location().getClass().getName() != _INDEX
+        or not relation.partitionSchema().isEmpty()
+        or any(
+            str(key).lower() not in _CHOOSING for key in _each(relation.options().keys().toSeq())
+        )
+    ):
+        return None
+    files = [urlsplit(uri) for uri in relation.location().inputFiles()]
+    if len(files) > FILES or any(file.scheme != "file" or file.netloc for file in files):
+        return None
+    return [unquote(file.path) for file in files]
+
+
+def _each(items: Any) -> list[Any]:
+    """Of a Scala sequence."""
+    return [items.apply(number) for number in range(items.size())]
+
+
+def _true(spark: Any, name: str) -> bool:
+    return str(spark.conf.get(name)).lower() == "true"
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
+
+
+def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
+    """Whether the file has just these columns, among others, and as Spark reads them."""
+    try:
+        found = pq.read_schema(path)
+    except (pa.ArrowException, OSError):
+        return False
+    names = Counter(
+        name.lower() for name in found.names
+    )  # Spark looks a column up without its case
+    for field in schema:
+        if field.name not in found.names or names[field.name.lower()] > 1:
+            return False
+        if found.field(field.name).type != field.type:
+            return False
+    if not any(pa.types.is_temporal(field.type) for field in schema):
+        return True
+    metadata = found.metadata or {}
+    if _LEGACY in metadata:
+        return False
+    version = metadata.get(_SPARK)
+    return corrected if version is None else int(version.split(b".", 1)[0]) >= 3
