@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import random
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -35,26 +36,39 @@ if _has_room():
 # ``some`` is the default run.
 _TRIALS = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 _LEFT = pytest.StashKey[int]()
-# A number that all random draws follow from, hypothesis's too: the same number draws the same.
+# A number that all random draws follow from, hypothesis's too: the same number draws the same. Without one each run has
+# its own, which the processes of the run share.
 _SEED = "HOODOO_SEED"
+os.environ[_SEED] = os.environ.get(_SEED) or str(random.randrange(1 << 32))
 
 
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads its own option
 def pytest_configure(config: pytest.Config) -> None:
-    given = os.environ.get(_SEED)
-    if given and config.getoption("hypothesis_seed", None) is None:
-        config.option.hypothesis_seed = given
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = os.environ[_SEED]
+
+
+def pytest_report_header() -> str:
+    return f"{_SEED}={os.environ[_SEED]}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that are marked ``trial`` run in the trials, and where somebody names one."""
+    """Tests that are marked ``trial`` run in the trials, and where somebody names one; so does the other half of the
+    cases of those that are marked ``sampled``."""
     if _TRIALS or any("::" in argument for argument in config.args):
         return
-    left = [item for item in items if item.get_closest_marker("trial")]
+    left = {item for item in items if item.get_closest_marker("trial")}
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and item not in left:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, found in cases.items():
+        chance = random.Random(f"{os.environ[_SEED]} {name}")
+        left.update(chance.sample(found, len(found) // 2))
     if left:
         config.stash[_LEFT] = len(left)
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("trial")]
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session", autouse=True)

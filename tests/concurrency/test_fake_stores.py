@@ -22,6 +22,8 @@ from tables import COW6, COW9, MOR9, Kind, rows
 from trials import COUNT, SEED, Scenario, Trial, leaks
 from world import NOON, World, opened, rows_of
 
+pytestmark = pytest.mark.sampled
+
 Made = Callable[[Kind], Objects]
 LOCKS = ("", "conditional_put", "filesystem")
 NEXT = (99, "next", "b")

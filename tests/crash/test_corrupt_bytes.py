@@ -38,6 +38,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.timeline import codec, properties
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 PROPERTIES = ".hoodie/hoodie.properties"
 # Other values of these are other true tables: nothing in the file says which one was meant.

@@ -23,6 +23,8 @@ from hoodoo.model.log_block import Header, LogBlock
 from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, log_paths, logs, rows, with_options
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 BLOCKS = ("PARQUET", "AVRO")
 SAMPLED = None if ALL else effort(40, 100)

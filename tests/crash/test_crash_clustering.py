@@ -49,6 +49,8 @@ from table_life import check_archives
 from test_io_errors import READING, reads
 from test_zombies import StaleStorage
 
+pytestmark = pytest.mark.sampled
+
 # So many operations of an action in one run, other ones in each; or all, before, after and torn.
 SAMPLED = effort(1, 8)
 ERRORS = effort(1, 4)

@@ -37,6 +37,8 @@ from merge_on_read import (
     waits,
 )
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 # What differs with the simple index: upserts rewrite base files that get inserts.
 TRIED = [*((name, "bucket") for name in WRITES), ("upsert", "simple"), ("inline", "simple")]

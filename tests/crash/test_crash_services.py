@@ -40,6 +40,8 @@ from table_life import (
     seen,
 )
 
+pytestmark = pytest.mark.sampled
+
 Lives = Callable[..., Life]
 # So many operations of a service in one run, other ones in each; or all, before, after and torn.
 SAMPLED = effort(1, 5)

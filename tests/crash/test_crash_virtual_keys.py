@@ -37,6 +37,8 @@ from hoodoo.timeline import properties
 from hoodoo_standard.storage.local import LocalStorage
 from table_life import seen
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 KINDS = ("on-write", "simple", "bucket")
 ENABLE, REWRITE, RESUME, BACK = "enable", "rewrite", "rewrite what is virtual", "store again"

@@ -29,6 +29,8 @@ from crash_trials import (
 from effort import ALL, effort
 from hoodoo.table.table import Table
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 # Recoveries of the other operations take the same steps: a few of each, other ones in each run.
 SAMPLED_RECOVERIES = effort(1, 12)

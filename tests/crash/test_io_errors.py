@@ -31,6 +31,8 @@ from hoodoo.testing.stores import MUTATING, FailingStorage, RecordingStorage
 from hoodoo.testing.stores import OPERATIONS as ALL
 from hoodoo.write.commit import Commit
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 READING = ALL - MUTATING
 

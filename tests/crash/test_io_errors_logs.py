@@ -28,6 +28,8 @@ from hoodoo.timeline.timeline import Timeline
 from merge_on_read import SERVICES, WRITES, check_compacts, check_write
 from test_io_errors import READING, _trial, reads
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 HOW = [(True, False), (True, True), (False, False), (False, True)]
 KINDS = ["once", "once-answer-lost", "for-good", "for-good-answer-lost"]

@@ -42,6 +42,8 @@ from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from test_zombies import WatchingEngine, _wake
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 Point = Callable[[str, str], bool]
 T = TypeVar("T")

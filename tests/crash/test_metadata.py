@@ -49,6 +49,8 @@ from metadata_tables import (
 )
 from table_life import as_of
 
+pytestmark = pytest.mark.sampled
+
 Made = Callable[[str, str], Path]
 # So many operations of an action in one run, other ones in each; or all, before, after and torn.
 SAMPLED = effort(1, 12)

@@ -48,6 +48,8 @@ from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from hoodoo_standard.storage.local import LocalStorage
 from table_life import check_archives
 
+pytestmark = pytest.mark.sampled
+
 Tables = Callable[..., Path]
 Batches = list[pa.RecordBatch]
 Writing = WriteSlots | WriteNewFiles

@@ -93,6 +93,7 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
 SEEDS = 50
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
 def test_some_random_statements_on_spark(spark: Any, tmp_path: Path, table_type: str) -> None:
     Trial(64, tmp_path / "t", spark, 2, table_type).run()

@@ -24,6 +24,8 @@ from hoodoo.timeline import properties
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, lying, rows
 
+pytestmark = pytest.mark.sampled
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 IN_PATHS = ("simple", "bloom", "partitioned_record_index")
 GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")

@@ -51,7 +51,8 @@ def test_what_is_marked_a_trial_runs_in_the_trials() -> None:
     marked = [
         str(path.relative_to(REPO))
         for path in REPO.rglob("test_*.py")
-        if "pytest.mark.trial" in path.read_text("utf-8") and path != Path(__file__)
+        if re.search(r"pytest\.mark\.(trial|sampled)", path.read_text("utf-8"))
+        and path != Path(__file__)
     ]
     assert marked
     lost = [
@@ -79,6 +80,30 @@ def test_what_is_a_trial_is_left_out_of_the_default_run(tmp_path: Path) -> None:
     assert "1 passed, 1 deselected" in left and "1 left to `tox run -e trials`" in left
     assert "2 passed" in run("more")
     assert "1 passed" in run("some", "test_some.py::test_long")
+
+
+def test_of_sampled_cases_the_default_run_takes_half(tmp_path: Path) -> None:
+    """Which half follows from the seed; of a test with one case it takes that."""
+    shutil.copy(REPO / "conftest.py", tmp_path / "conftest.py")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sampled\n", "utf-8")
+    test = (
+        "import pytest\npytestmark = pytest.mark.sampled\n"
+        "@pytest.mark.parametrize('n', range(9))\ndef test_some(n): pass\ndef test_one(): pass\n"
+    )
+    (tmp_path / "test_some.py").write_text(test, "utf-8")
+
+    def ran(seed: int, trials: str = "some") -> set[str]:
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_some.py"]
+        environment = {**os.environ, "HOODOO_TRIALS": trials, "HOODOO_SEED": str(seed)}
+        text = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ).stdout
+        return set(re.findall(r"::(\S+) PASSED", text))
+
+    some = [ran(seed) for seed in range(5)]
+    assert all(len(found) == 6 and "test_one" in found for found in some)
+    assert some[0] == ran(0) and len(set().union(*some)) > 6
+    assert len(ran(0, "more")) == 10
 
 
 def test_the_parts_of_the_trials_are_all_of_them(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from random_tables import RandomTable
 from read_checks import Read, check_local, reads
 
 SEED = int(os.environ.get("HOODOO_NET_SEED") or 1)
-TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(5, 64))
+TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(4, 64))
 SPARK_TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(1, 16))
 _GROUPS = 8  # tests, so that a run can be divided
 # In memory where there is room: conftest.py at the top says so.

@@ -530,6 +530,7 @@ def test_a_failed_export_leaves_the_file_as_it_was(
     assert file.read_bytes() == before and len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", KINDS)
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, suffix: str) -> None:
     code = (
