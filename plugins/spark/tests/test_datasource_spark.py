@@ -239,6 +239,26 @@ def test_a_view_is_made_again_by_tasks_and_stands_in_no_others_way(
     view.drop()
 
 
+def test_a_view_of_a_deleted_table_stands_in_no_others_way(spark: Any, tmp_path: Path) -> None:
+    """It failed each statement of the session; it comes back with the table."""
+    session = spark.newSession()
+    path = tmp_path / "t"
+
+    def made(number: int) -> None:
+        rows = pa.table({"id": pa.array([number], pa.int64())})
+        hoodoo.create(str(path), rows.schema, record_key="id").append(rows)
+
+    made(1)
+    hoodoo.spark_view("lost", str(path), session)
+    shutil.rmtree(path)
+    assert session.sql("SELECT 1").first()[0] == 1
+    assert session.sql("SELECT 2").first()[0] == 2
+    with pytest.raises(Exception, match="lost"):
+        session.sql("SELECT * FROM lost")
+    made(3)
+    assert session.sql("SELECT id FROM lost").first()[0] == 3
+
+
 def test_a_view_that_was_dropped_by_sql_stays_away(spark: Any, tmp_path: Path) -> None:
     session = spark.newSession()
     rows = pa.table({"id": [1, 2], "ts": [1, 1]})

@@ -88,7 +88,7 @@ def _each(items: Any) -> list[Any]:
 
 
 def _true(spark: Any, name: str) -> bool:
-    return str(spark.conf.get(name)).lower() == "true"
+    return str(spark.conf.get(name)) != "false"
 
 
 def _is_plain(kind: pa.DataType) -> bool:

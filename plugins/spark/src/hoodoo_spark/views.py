@@ -13,7 +13,7 @@ from typing import Any
 
 import hoodoo
 from attrs import define
-from hoodoo.errors import HoodooError
+from hoodoo.errors import HoodooError, NotATableError
 from hoodoo.table.table import Table
 
 from hoodoo_spark.dataframe import to_dataframe
@@ -31,22 +31,34 @@ class View:
     spark: Any
     wanted: Mapping[str, Any]
     seen: Any = None
+    lost: bool = False  # the table was deleted, and the view with it
 
     def refresh(self) -> None:
-        """Make the view again, if the table has commits that it does not show."""
+        """Make the view again, if the table has commits that it does not show. Without a table there is no view; it
+        comes back with the table."""
+        try:
+            self._refresh()
+        except NotATableError:
+            if self.seen is None:  # it has never been there
+                raise
+            if not (self.lost or self._is_gone()):
+                self.spark.catalog.dropTempView(self.name)
+                self.lost = True
+
+    def _refresh(self) -> None:
         try:
             instants = self.table.timeline().completed()
         except HoodooError:
             if self._is_gone():
                 return
             raise
-        if instants == self.seen or (self.seen is not None and self._is_gone()):
+        if not self.lost and (instants == self.seen or (self.seen is not None and self._is_gone())):
             return
         wanted = dict(self.wanted)
         if wanted.get("columns") is None:
             wanted["columns"] = list(self.table.schema.names)
         to_dataframe(self.table.read(**wanted), self.spark).createOrReplaceTempView(self.name)
-        self.seen = instants
+        self.seen, self.lost = instants, False
 
     def _is_gone(self) -> bool:
         """Whether ``DROP VIEW`` or ``spark.catalog`` took it away: then it is not looked after any more."""
