@@ -24,11 +24,12 @@ _READERS = 8
 _CHOOSING = frozenset({"path", "paths", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"})  # fmt: skip
 _FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _INDEX = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
-_OFF = (
-    "spark.sql.files.ignoreMissingFiles",
-    "spark.sql.files.ignoreCorruptFiles",
-    "spark.sql.parquet.fieldId.read.enabled",
-)
+# Settings of Spark with which it reads a file as this module does.
+_USUAL = {
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.parquet.fieldId.read.enabled": "false",
+}
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
 _SPARK, _LEGACY = b"org.apache.spark.version", b"org.apache.spark.legacyDateTime"
 
@@ -39,7 +40,7 @@ def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
         return None
     relation = _relation(frame)
     paths = None if relation is None else _paths(relation)
-    if not paths or any(_true(frame.sparkSession, name) for name in _OFF):
+    if not paths or _is_unusual(frame.sparkSession):
         return None
     corrected = frame.sparkSession.conf.get(_REBASE).upper() == "CORRECTED"
     with ThreadPoolExecutor(_READERS) as pool:
@@ -87,8 +88,8 @@ def _each(items: Any) -> list[Any]:
     return [items.apply(number) for number in range(items.size())]
 
 
-def _true(spark: Any, name: str) -> bool:
-    return str(spark.conf.get(name)) != "false"
+def _is_unusual(spark: Any) -> bool:
+    return any(spark.conf.get(name) != value for name, value in _USUAL.items())
 
 
 def _is_plain(kind: pa.DataType) -> bool:
