@@ -84,6 +84,23 @@ def test_whole_files_are_read_by_the_tasks(
     assert rows_of(got) == rows_of(frame.toArrow().cast(got.schema))
 
 
+def test_text_and_bytes_as_other_writers_lay_them_out(spark: Any, tmp_path: Path) -> None:
+    """polars and DataFusion write views and long offsets, of which Spark knows nothing."""
+    words, raw = ["ä", None, "x" * 300], [b"", None, b"x" * 300]
+    table = pa.table(
+        {
+            "view": pa.array(words, pa.string_view()), "large": pa.array(words, pa.large_string()),
+            "bytes": pa.array(raw, pa.binary_view()), "long": pa.array(raw, pa.large_binary()),
+        }
+    )  # fmt: skip
+    pq.write_table(table, tmp_path / "one.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    assert found(frame) is not None
+    got = read(frame)
+    assert got.schema.types == [pa.string(), pa.string(), pa.binary(), pa.binary()]
+    assert got.to_pydict() == table.to_pydict()
+
+
 def _cached(df: Any) -> Any:
     return df.cache().select("id")
 

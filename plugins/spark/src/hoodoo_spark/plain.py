@@ -96,6 +96,17 @@ def _is_plain(kind: pa.DataType) -> bool:
     return not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
 
 
+def _reads_as(stored: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether they are the same, but for how Arrow lays text and bytes out in memory."""
+    same = (
+        (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+        (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
+    )
+    return stored == wanted or any(
+        kinds[0](wanted) and any(k(stored) for k in kinds) for kinds in same
+    )
+
+
 def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
     """Whether the file has just these columns, among others, and as Spark reads them."""
     try:
@@ -108,7 +119,7 @@ def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
     for field in schema:
         if field.name not in found.names or names[field.name.lower()] > 1:
             return False
-        if found.field(field.name).type != field.type:
+        if not _reads_as(found.field(field.name).type, field.type):
             return False
     if not any(pa.types.is_temporal(field.type) for field in schema):
         return True
