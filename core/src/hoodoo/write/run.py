@@ -430,23 +430,23 @@ def _take_back(life: Life, instant: Instant) -> None:
 @contextmanager
 def _taken_files_conflict(life: Life) -> Iterator[None]:
     """CommitConflictError where what is done inside failed because a file that it had seen was cleaned, or taken
-    away with an instant that was undone or a metadata table that is rebuilt, while it was at work."""
+    away with an instant that was undone (its own, too) or a metadata table that is rebuilt, while it was at work."""
     try:
         yield
     except CommitUnknownError:
         raise
     except Exception as error:
-        missing = isinstance(error, FileNotFoundError | CorruptTableError) or any(
-            text in str(error)
-            for text in ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
-        )
-        if not missing:
+        texts = ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
+        missing = isinstance(error, FileNotFoundError | CorruptTableError)
+        if not (missing or any(text in str(error) for text in texts)):
             raise
         fresh = reload(life.storage, life.timeline)
         done = {i for i in fresh.completed() if i != life.instant}
         listed = properties.load(life.storage).metadata_partitions
         seen = life.timeline
-        if done == set(seen.completed()) and listed == seen.config.metadata_partitions:
+        stands = any(i.requested == life.requested for i in fresh.instants)
+        stands = stands and not any(i.traits.undoes for i in fresh.pending())
+        if stands and done == set(seen.completed()) and listed == seen.config.metadata_partitions:
             raise
         raise CommitConflictError(
             f"instant {life.requested}",
