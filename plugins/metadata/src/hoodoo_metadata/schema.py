@@ -45,7 +45,11 @@ def _text() -> str:
 
 @functools.lru_cache(16)
 def fields_of(schema_text: str | None) -> list[dict[str, Json]]:
-    """The fields of the row, of the schema that it was written with (None: that of version 9)."""
+    """The fields of the row, of the schema that it was written with (None: that of version 9).
+
+    They are whole: what is nested in them is Avro, too. Raises CorruptTableError.
+    """
+    _parsed(schema_text)
     try:
         fields: list[dict[str, Json]] = json.loads(schema_text or _text())["fields"]
         return fields
@@ -62,10 +66,13 @@ def _parsed(schema_text: str | None) -> Json:
 
 
 def _plain(schema: Json) -> Json:
-    """``schema`` without logical types: values are taken and given as they are stored."""
+    """``schema`` without logical types: values are taken and given as they are stored. Raises ValueError."""
     if isinstance(schema, list):
         return [_plain(member) for member in schema]
     if isinstance(schema, dict):
+        # fastavro takes it for a record without fields.
+        if schema.get("type") == "record" and not isinstance(schema.get("fields"), list):
+            raise ValueError("a record has no fields")
         return {name: _plain(part) for name, part in schema.items() if name != "logicalType"}
     return schema
 
@@ -77,6 +84,13 @@ def encode_row(row: Mapping[str, Any]) -> bytes:
     whole = {"key": "", "filesystemMetadata": None, **row}
     fastavro.schemaless_writer(out, _parsed(None), whole)
     return out.getvalue()
+
+
+class _Record(dict[str, Any]):
+    """A record of a schema that may be damaged: what it should hold and does not is said so."""
+
+    def __missing__(self, name: str) -> Any:
+        raise _unreadable(f"the schema of a row has no {name}")
 
 
 def decode_row(value: bytes, schema_text: str | None = None) -> Row:
@@ -98,7 +112,15 @@ def decode_row(value: bytes, schema_text: str | None = None) -> Row:
         ) from error
     if source.tell() != len(value):
         raise _unreadable(f"a value of {len(value)} bytes ends after {source.tell()}")
-    return dict(row)
+    return _Record((name, _whole(part)) for name, part in row.items())
+
+
+def _whole(part: Any) -> Any:
+    return (
+        _Record((name, _whole(inner)) for name, inner in part.items())
+        if isinstance(part, dict)
+        else part
+    )
 
 
 def _unreadable(rule: str) -> CorruptTableError:

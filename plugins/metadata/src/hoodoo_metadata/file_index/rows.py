@@ -8,7 +8,7 @@ from attrs import frozen
 from hoodoo.errors import CorruptTableError
 
 from hoodoo_metadata.keys import NON_PARTITIONED
-from hoodoo_metadata.schema import FILE_LIST, FIX, PARTITION_LIST, decode_row, encode_row
+from hoodoo_metadata.schema import FILE_LIST, PARTITION_LIST, decode_row, encode_row
 
 __all__ = [
     "ALL_PARTITIONS",
@@ -64,8 +64,6 @@ def _encoded(kind: int, added: Mapping[str, int], removed: Iterable[str]) -> byt
 def decode_files(value: bytes, schema_text: str | None = None) -> FileChanges:
     """What a value of partition ``files`` says. Raises CorruptTableError."""
     row = decode_row(value, schema_text)
-    if "filesystemMetadata" not in row:  # a damaged schema still is one
-        raise CorruptTableError("a row of the partition files", "does not list files.", FIX)
     files = row["filesystemMetadata"] or {}
     added = {name: info["size"] for name, info in files.items() if not info["isDeleted"]}
     return FileChanges(added, frozenset(name for name in files if name not in added))
