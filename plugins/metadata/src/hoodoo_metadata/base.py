@@ -13,6 +13,7 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 
+from hoodoo_metadata.deltas import began
 from hoodoo_metadata.hfile import write_hfile
 from hoodoo_metadata.hfile.writer import BLOCK_BYTES
 from hoodoo_metadata.layout import INDEXES
@@ -51,6 +52,7 @@ def put_base(
                 schema_text=schema_text,
                 block_bytes=block_bytes(partition),
                 empty_last_key=getattr(storage, "blocks", None) is None,  # not in version 6
+                created=began(pending.requested),
             ).size
         size = pending.put_sized(storage, partition, base.name, local, NO_MARKER, size)
     return WriteStat(

@@ -14,7 +14,7 @@ from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
-from hoodoo.storage.together import together
+from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_compactions
@@ -70,20 +70,25 @@ class PendingDeltaCommit:
 
     def reconcile(self, stats: Sequence[WriteStat], partitions: Sequence[str]) -> None:
         """Log files of this instant that no stat names go: readers would take them for its own."""
+        storage, found = self.table.storage, self._files(partitions)
         named = {stat.path for stat in stats}
-        if self.places is not None:
-            left = logs_of(self.table.storage, partitions, self.instant.requested, log_files())
-            for log in left.whole:
-                if log.path not in named:
-                    self.table.storage.delete(log.path)
+        if named.issuperset(found):
             return
-        storage = self.table.storage
-        for listed in together(storage, *(partial(storage.list, p) for p in partitions)):
-            for entry in listed:
-                file = parse_path(entry.path, entry.size)
-                mine = file is not None and file.instant == self.instant.requested
-                if mine and entry.path not in named:
-                    self.table.storage.delete(entry.path)
+        # Looked at after the listing: where another process has completed it, its files count, and not those put here.
+        now = reload(storage, self.table.timeline)
+        done = now.find(self.instant.requested)
+        if done is not None:
+            named = {stat.path for stat in now.metadata(storage, done).stats}
+        discard(storage, [path for path in found if path not in named])
+
+    def _files(self, partitions: Sequence[str]) -> list[str]:
+        """Files of this instant alone."""
+        storage, requested = self.table.storage, self.instant.requested
+        if self.places is not None:
+            return [log.path for log in logs_of(storage, partitions, requested, log_files()).whole]
+        listed = together(storage, *(partial(storage.list, p) for p in partitions))
+        parsed = (parse_path(entry.path, entry.size) for entries in listed for entry in entries)
+        return [file.path for file in parsed if file is not None and file.instant == requested]
 
     def complete_alone(self, stats: Sequence[WriteStat]) -> None:
         """Complete it after its instant of the data table, for which nobody has."""

@@ -25,6 +25,7 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
+from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.layouts import NewLog
 
 from hoodoo_metadata.hfile import ENTRIES, write_hfile
@@ -58,8 +59,8 @@ def put_delta(
     """Write ``delta`` as a log file of the instant that ``pending`` is of; its stat. ``storage`` is the
     metadata table's. ``places``: where log files go, in version 6.
 
-    The same delta gives the same file, so it may be put again; its name tells it from others of the
-    instant, which an earlier run of a service may have left.
+    The same delta gives the same file, so it may be put again, also by another process that runs the same clean at
+    the same time; its name tells it from others of the instant, which an earlier run of a service may have left.
     """
     instant = pending.requested
     with scratch_file(storage) as local:
@@ -68,7 +69,10 @@ def put_delta(
                 batches = delta.entries.to_batches()
 
                 def content(file: BinaryIO) -> None:
-                    write_hfile(file, batches, schema_text=schema_text, codec="gzip")
+                    write_hfile(
+                        file, batches, schema_text=schema_text, codec="gzip",
+                        created=began(instant),
+                    )  # fmt: skip
 
                 writer.block(BlockKind.HFILE, instant, schema_text, content)
             if delta.deleted is not None and (len(delta.deleted) or not delta.entries.num_rows):
@@ -130,6 +134,12 @@ def _new_log(delta: Delta, instant: str, token: str, places: LogPlaces | None) -
         return places.next(delta.partition, delta.file_id, f"{token}-{time_of_day(instant)}")
     log = LogFile(delta.partition, delta.file_id, instant, 1, f"{token}-0")
     return NewLog(log, instant, "", (log.name,))
+
+
+def began(instant: str) -> int:
+    """What an HFile of ``instant`` says of when it was made, in milliseconds since 1970: whoever makes it again makes the
+    same bytes. 0 for instants that are no dates, under which partitions are made."""
+    return 0 if instant.startswith("0000") else int(to_datetime(instant[:17]).timestamp() * 1000)
 
 
 def _checksum(local: str) -> int:

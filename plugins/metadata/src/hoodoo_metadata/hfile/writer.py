@@ -77,6 +77,7 @@ def write_hfile(
     info: Mapping[str, bytes] | None = None,
     meta: Mapping[str, bytes] | None = None,
     empty_last_key: bool = True,
+    created: int | None = None,
 ) -> HFileSummary:
     """Write ``batches``, of the schema ENTRIES, keys strictly ascending over all, from where ``sink`` is.
 
@@ -86,7 +87,7 @@ def write_hfile(
     it overlooks a last entry which is as short: with more than 64 KiB that can happen.
 
     ``empty_last_key``: a file without entries has an empty last key, as Hudi 1.x has it; the reader of Hudi 0.15 takes
-    one for damage.
+    one for damage. ``created``: what the file says of when it was made, in milliseconds since 1970; None: now.
 
     Raises SchemaError and DataError for entries that can't be written, ConfigError for settings.
     """
@@ -115,7 +116,7 @@ def write_hfile(
         AVERAGE_KEY: (entries.key_bytes // max(1, entries.count)).to_bytes(4, "big"),
         VALUE_VERSION: (1).to_bytes(4, "big"),
         MEMSTORE: bytes(8),
-        CREATED: (time.time_ns() // 1_000_000).to_bytes(8, "big"),
+        CREATED: (time.time_ns() // 1_000_000 if created is None else created).to_bytes(8, "big"),
         **(info or {}),
     }
     ordered = {name: own[name] for name in _ORDER if name in own}
