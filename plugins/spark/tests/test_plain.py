@@ -190,6 +190,35 @@ def test_a_file_unlike_the_others_is_left_to_spark(spark: Any, folder: str) -> N
         path.unlink()
 
 
+@pytest.mark.parametrize("mode", ["EXCEPTION", "CORRECTED", "LEGACY"])
+def test_a_calendar_that_nobody_names(spark: Any, tmp_path: Path, mode: str) -> None:
+    """Files that Spark did not write: as Spark 3 does by default, values that may be of the old calendar are refused."""
+    name = "spark.sql.parquet.datetimeRebaseModeInRead"
+    path = str(tmp_path / "one.parquet")
+    utc = dt.timezone.utc
+    before = spark.conf.get(name)
+    spark.conf.set(name, mode)
+    try:
+        for day, at, recent in (
+            (dt.date(1901, 1, 1), dt.datetime(1901, 1, 1, tzinfo=utc), True),
+            (dt.date(1582, 10, 14), dt.datetime(2020, 1, 1, tzinfo=utc), False),
+            (dt.date(2020, 1, 1), dt.datetime(1899, 12, 31, tzinfo=utc), False),
+            (None, None, True),
+        ):
+            columns = {
+                "day": pa.array([dt.date(2024, 1, 1), day, None, None], pa.date32()),
+                "at": pa.array([None, at, None, None], pa.timestamp("us", "UTC")),
+            }
+            for statistics in (True, False):
+                pq.write_table(
+                    pa.table(columns), path, row_group_size=2, write_statistics=statistics
+                )
+                fits = mode == "CORRECTED" or (mode == "EXCEPTION" and recent and statistics)
+                assert (found(spark.read.parquet(path)) is not None) == fits, (day, at, statistics)
+    finally:
+        spark.conf.set(name, before)
+
+
 def test_columns_of_folder_names_are_left_to_spark(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "p=1").mkdir()
     pq.write_table(ROWS, tmp_path / "p=1" / "one.parquet")

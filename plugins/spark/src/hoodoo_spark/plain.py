@@ -7,6 +7,7 @@ filters, columns from folder names) stays Spark's: wherever one of these is poss
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -31,6 +32,8 @@ _USUAL = {
     "spark.sql.parquet.fieldId.read.enabled": "false",
 }
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
+# Spark takes dates before 1582, and timestamps before 1900, for ones that may be of the old calendar.
+_RECENT = 1901
 _SPARK, _LEGACY = b"org.apache.spark.version", b"org.apache.spark.legacyDateTime"
 
 
@@ -42,9 +45,9 @@ def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
     paths = None if relation is None else _paths(relation)
     if not paths or _is_unusual(frame.sparkSession):
         return None
-    corrected = frame.sparkSession.conf.get(_REBASE).upper() == "CORRECTED"
+    mode = frame.sparkSession.conf.get(_REBASE).upper()
     with ThreadPoolExecutor(_READERS) as pool:
-        if not all(pool.map(lambda path: _has(path, schema, corrected), paths)):
+        if not all(pool.map(lambda path: _has(path, schema, mode), paths)):
             return None
     return ds.FileSystemDataset.from_paths(
         paths, schema=schema, format=ds.ParquetFileFormat(), filesystem=LocalFileSystem()
@@ -107,10 +110,12 @@ def _reads_as(stored: pa.DataType, wanted: pa.DataType) -> bool:
     )
 
 
-def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
-    """Whether the file has just these columns, among others, and as Spark reads them."""
+def _has(path: str, schema: pa.Schema, mode: str) -> bool:
+    """Whether the file has just these columns, among others, and as Spark reads them. ``mode``: what it does with the old
+    calendar."""
     try:
-        found = pq.read_schema(path)
+        with pq.ParquetFile(path) as file:
+            found, footer = file.schema_arrow, file.metadata
     except (pa.ArrowException, OSError):
         return False
     names = Counter(
@@ -121,10 +126,37 @@ def _has(path: str, schema: pa.Schema, corrected: bool) -> bool:
             return False
         if not _reads_as(found.field(field.name).type, field.type):
             return False
-    if not any(pa.types.is_temporal(field.type) for field in schema):
+    temporal = {field.name for field in schema if pa.types.is_temporal(field.type)}
+    if not temporal:
         return True
-    metadata = found.metadata or {}
+    metadata = footer.metadata or {}
     if _LEGACY in metadata:
         return False
     version = metadata.get(_SPARK)
-    return corrected if version is None else int(version.split(b".", 1)[0]) >= 3
+    if version is not None:
+        return int(version.split(b".", 1)[0]) >= 3
+    return mode == "CORRECTED" or (mode == "EXCEPTION" and _is_recent(footer, temporal))
+
+
+def _is_recent(footer: pq.FileMetaData, names: Collection[str]) -> bool:
+    """Whether the statistics say that no value of these columns can be of the old calendar, which Spark refuses then."""
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        for at in range(group.num_columns):
+            chunk = group.column(at)
+            if chunk.path_in_schema not in names:
+                continue
+            known = chunk.statistics
+            if known is None or not (known.has_min_max or known.null_count == group.num_rows):
+                return False
+            if known.has_min_max and not _recent(known):
+                return False
+    return True
+
+
+def _recent(known: pq.Statistics) -> bool:
+    try:
+        year: int = getattr(known.min, "year", 0)
+    except (ValueError, OverflowError):  # of a year that Python does not know
+        return False
+    return year >= _RECENT
