@@ -16,11 +16,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, frozen
 
-from hoodoo.errors import (
-    CommitConflictError,
-    CommitUnknownError,
-    HoodooError,
-)
+from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError
 from hoodoo.kernel.events import action_step
 from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig

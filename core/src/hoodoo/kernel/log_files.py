@@ -7,12 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.log_format import (
-    LogBlockFormats,
-    LogFileReader,
-    LogFileWriter,
-    LogFormat,
-)
+from hoodoo.hookspecs.log_format import LogBlockFormats, LogFileReader, LogFileWriter, LogFormat
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig

@@ -63,9 +63,7 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
     return LogRows(waiting, tuple(damages), len(counted), rows)
 
 
-def _in_order(
-    readers: list[tuple[LogFile, LogFileReader]],
-) -> list[tuple[LogFile, LogFileReader]]:
+def _in_order(readers: list[tuple[LogFile, LogFileReader]]) -> list[tuple[LogFile, LogFileReader]]:
     """Of log files whose names differ in the token alone, which several writers may have put beside a clustering, the
     blocks say whose is older."""
     if len({(log.instant, log.version) for log, _ in readers}) == len(readers):

@@ -8,9 +8,4 @@ from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS
 from hoodoo.options.write import WRITE_OPTIONS
 
-CORE_OPTIONS: tuple[Option, ...] = (
-    *TABLE_OPTIONS,
-    *WRITE_OPTIONS,
-    *FILE_OPTIONS,
-    *VIRTUAL_OPTIONS,
-)
+CORE_OPTIONS: tuple[Option, ...] = (*TABLE_OPTIONS, *WRITE_OPTIONS, *FILE_OPTIONS, *VIRTUAL_OPTIONS)

@@ -18,13 +18,7 @@ _SIZE_NAMES = {
     **dict.fromkeys(("b", "byte", "bytes"), "b"),
     **{f"{unit}{end}": unit for unit in "kmgt" for end in ("", "b", "ib")},
 }
-_TIMES = {
-    "ms": 0.001,
-    "s": 1.0,
-    "min": 60.0,
-    "h": 3600.0,
-    "d": 86400.0,
-}
+_TIMES = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME_NAMES = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), "ms"),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),

@@ -132,11 +132,7 @@ class Participants:
         return request.config
 
     def service(
-        self,
-        storage: Storage,
-        timeline: Timeline,
-        engine: Callable[[], Engine],
-        due: bool,
+        self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
     ) -> tuple[str, ...]:
         """The upkeep of all of them; what was done."""
         found = self._having("service")

@@ -25,10 +25,7 @@ from hoodoo.storage.api import Storage
 
 
 def base_ranges(
-    storage: Storage,
-    file_format: BaseFileFormat,
-    path: str,
-    columns: Sequence[str],
+    storage: Storage, file_format: BaseFileFormat, path: str, columns: Sequence[str]
 ) -> BaseRanges:
     """What the base file ``path`` holds in ``columns``.
 

@@ -66,11 +66,7 @@ class SlotPlan:
     """Collects the slots of one write and deals them out to tasks."""
 
     def __init__(
-        self,
-        instant: str,
-        slices: Iterable[FileSlice],
-        extension: str,
-        logs: LogPlan | None = None,
+        self, instant: str, slices: Iterable[FileSlice], extension: str, logs: LogPlan | None = None
     ) -> None:
         """``logs``: how log files are named, where the table is merged on read."""
         self._instant = instant

@@ -269,10 +269,7 @@ def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:
 
 
 def _by_partition(
-    slices: tuple[FileSlice, ...],
-    spec: RowSpec,
-    source: ReadSource,
-    file_format: BaseFileFormat,
+    slices: tuple[FileSlice, ...], spec: RowSpec, source: ReadSource, file_format: BaseFileFormat
 ) -> tuple[FileSlice, ...]:
     paths = prune.outside(source, (s.partition_path for s in slices), spec)
     if not paths:

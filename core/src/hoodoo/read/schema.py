@@ -20,10 +20,7 @@ from hoodoo.timeline.renamed import refuse_renamed
 
 
 def stored_schema(
-    source: ReadSource,
-    file_format: BaseFileFormat,
-    bound: str | None,
-    slices: Iterable[FileSlice],
+    source: ReadSource, file_format: BaseFileFormat, bound: str | None, slices: Iterable[FileSlice]
 ) -> tuple[str | None, pa.Schema]:
     """The newest write instant up to ``bound``, and the stored schema of the table there.
 

@@ -14,13 +14,7 @@ from attrs import evolve
 
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
-from hoodoo.errors import (
-    CommitConflictError,
-    HoodooError,
-    PluginError,
-    UnsupportedTableError,
-    warn,
-)
+from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError, warn
 from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -139,7 +133,7 @@ class TableHandle:
         """The active timeline, now. A commit that was decided, and whose writer died before it could be seen, is
         made visible first; :meth:`load_timeline` does without."""
         with suppress(HoodooError):  # who may not write reads what there is
-            return self.load_timeline(settled(self.storage, self.config))
+            return self.load_timeline(settled(self.storage, self.config, reads=True))
         return self.load_timeline()
 
     def load_timeline(self, listed: Timeline | None = None) -> Timeline:

@@ -9,17 +9,11 @@ from typing import Any, cast
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.errors import (
-    ConfigError,
-    OptionConflictError,
-    PluginError,
-)
+from hoodoo.errors import ConfigError, OptionConflictError, PluginError
 from hoodoo.hookspecs.clustering_updates import DOUBLES
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.index import ANYWHERE, PathIndex
-from hoodoo.hookspecs.key_generator import (
-    deletes_only,
-)
+from hoodoo.hookspecs.key_generator import deletes_only
 from hoodoo.hookspecs.layout import NEW_FILES
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.hookspecs.registration import PluginRef, Settings
@@ -101,16 +95,12 @@ def arrow_schema(schema: Any) -> pa.Schema:
 
 
 def load_plugins(
-    config: TableConfig,
-    options: Mapping[str, str],
-    overrides: Mapping[str, Any],
+    config: TableConfig, options: Mapping[str, str], overrides: Mapping[str, Any]
 ) -> Plugins:
     """The plugins that the table's properties name; ``overrides`` are objects given by the user."""
     settings = Settings(config, options)
     generator, generator_ref = resolve(
-        "key_generator",
-        overrides.get("key_generator") or generator_name(config),
-        settings,
+        "key_generator", overrides.get("key_generator") or generator_name(config), settings
     )
     merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
     # Again, as the properties may have changed since the table was opened.

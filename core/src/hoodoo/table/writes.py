@@ -22,11 +22,7 @@ from hoodoo.write.target import WriteTarget
 
 
 def upsert(
-    table: TableHandle,
-    data: Any,
-    *,
-    engine: str | Engine | None = None,
-    batch: Batch | None = None,
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
 ) -> Commit:
     """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
 
@@ -37,11 +33,7 @@ def upsert(
 
 
 def insert(
-    table: TableHandle,
-    data: Any,
-    *,
-    engine: str | Engine | None = None,
-    batch: Batch | None = None,
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
 ) -> Commit:
     """Add rows; small files are filled first. Stored keys are compared only if
     ``hoodie.datasource.insert.dup.policy`` is ``drop`` or ``fail``."""
@@ -51,22 +43,14 @@ def insert(
 
 
 def append(
-    table: TableHandle,
-    data: Any,
-    *,
-    engine: str | Engine | None = None,
-    batch: Batch | None = None,
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
 ) -> Commit:
     """Add rows in new files, without an exchange and without a comparison with stored keys."""
     return write(table, _combined(table, operation.APPEND), data, engine, batch)
 
 
 def bulk_insert(
-    table: TableHandle,
-    data: Any,
-    *,
-    engine: str | Engine | None = None,
-    batch: Batch | None = None,
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
 ) -> Commit:
     """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
     return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch)
@@ -98,22 +82,14 @@ def delete(
 
 
 def insert_overwrite(
-    table: TableHandle,
-    data: Any,
-    *,
-    engine: str | Engine | None = None,
-    batch: Batch | None = None,
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
 ) -> Commit:
     """Replace the partition paths that occur in ``data`` with its rows."""
     return write(table, operation.INSERT_OVERWRITE, data, engine, batch)
 
 
 def insert_overwrite_table(
-    table: TableHandle,
-    data: Any,
-    *,
-    engine: str | Engine | None = None,
-    batch: Batch | None = None,
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
 ) -> Commit:
     """Replace all rows of the table with the rows of ``data``."""
     return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch)

@@ -16,7 +16,7 @@ import json
 import re
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 
@@ -35,6 +35,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage, Held
 from hoodoo.storage.together import at_once, discard, together
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
@@ -52,10 +53,11 @@ File = tuple[str, bytes]  # path, content
 class Whole:
     """An action that is decided from its request to its end: its requested, inflight and completed file, and the
     files of the table that are ``gone`` before the last one. Each step may be repeated, by whomever. Or its request
-    alone."""
+    alone. ``kept``: files of the timeline that keep files of the table (savepoints), as far as they were known."""
 
     files: tuple[File, ...]
     gone: tuple[str, ...]
+    kept: tuple[str, ...] = ()
 
 
 @frozen
@@ -192,10 +194,13 @@ def _side_by_side(
     return last, fresh
 
 
-def settle(storage: Storage, config: TableConfig, listed: _Taken | None = None) -> int:
+def settle(
+    storage: Storage, config: TableConfig, listed: _Taken | None = None, reads: bool = False
+) -> int:
     """Carry out the newest decision, should its writer not have; its number (0: there is none).
 
-    One listing (or ``listed``), if it has. Readers call it, too: what is decided is what they are to see.
+    One listing (or ``listed``), if it has. Who ``reads`` calls it, too: what is decided is what they are to see; what
+    follows, deletions among it, they leave to writers.
     """
     taken = listed or _numbers(storage)
     last = taken.numbers[-1] if taken.numbers else 0
@@ -204,7 +209,7 @@ def settle(storage: Storage, config: TableConfig, listed: _Taken | None = None) 
     try:
         token, decision = _decode(storage, last)
     except FileNotFoundError:  # taken back by a writer that had slept
-        return settle(storage, config)
+        return settle(storage, config, reads=reads)
     folder = decision.path.rpartition("/")[0] or config.timeline_path
     there = {e.path for e in storage.list(folder)}
     stands = there.issuperset(decision.needs)
@@ -213,9 +218,31 @@ def settle(storage: Storage, config: TableConfig, listed: _Taken | None = None) 
         for path, content in (*decision.before, (decision.path, decision.content)):
             storage.put_if_absent(path, content)
     if decision.then is not None and stands and not _is_there(decision.then.files[-1][0], there):
-        _put_whole(storage, decision.then)
+        _follow(storage, config, decision.then, there, reads)
+        if reads:
+            return last
     storage.put(_done(last), token.encode())
     return last
+
+
+def _follow(
+    storage: Storage, config: TableConfig, then: Whole, there: set[str], reads: bool
+) -> None:
+    """What can't be deleted, or what another engine's savepoint of since then may keep, is left pending."""
+    storage.put_if_absent(*then.files[0])
+    if reads or not kept(config, there) <= {*then.kept}:
+        return
+    try:
+        _put_whole(storage, then)
+    except StorageError as error:
+        log.warning("ledger_left_pending", path=then.files[0][0], error=str(error))
+
+
+def kept(config: TableConfig, paths: Iterable[str]) -> set[str]:
+    """The files of savepoints among those of a timeline."""
+    parse = layout_of(config).parse_instant
+    named = ((path, parse(path.rpartition("/")[2])) for path in paths)
+    return {path for path, found in named if found is not None and found.traits.keeps}
 
 
 def _is_there(path: str, there: set[str]) -> bool:
@@ -229,11 +256,11 @@ def _is_there(path: str, there: set[str]) -> bool:
     return bool(found) and any(o.startswith(start) and o.endswith(end) for o in there)
 
 
-def settled(storage: Storage, config: TableConfig) -> Timeline:
-    """The timeline, with all on it that has been decided when this was called."""
+def settled(storage: Storage, config: TableConfig, reads: bool = False) -> Timeline:
+    """The timeline, with all on it that has been decided when this was called. ``reads`` as for :func:`settle`."""
     timeline: Timeline
     taken, timeline = together(storage, partial(_numbers, storage), partial(load, storage, config))
-    last = settle(storage, config, taken)
+    last = settle(storage, config, taken, reads)
     # What was listed at the same time may lack a decision that was carried out meanwhile, none from before.
     if taken.numbers and last not in taken.done:
         timeline = load(storage, config)
@@ -382,7 +409,8 @@ def _encode(token: str, decision: Decision) -> bytes:
         head["before"] = sizes  # type: ignore[assignment]  # JSON takes it
     if decision.then is not None:
         small = [[path, b64encode(content).decode()] for path, content in decision.then.files]
-        head["then"] = {"files": small, "gone": decision.then.gone}  # type: ignore[assignment]
+        then = {"files": small, "gone": decision.then.gone, "kept": decision.then.kept}
+        head["then"] = then  # type: ignore[assignment]
     contents = b"".join(content for _path, content in decision.before) + decision.content
     return json.dumps(head).encode() + b"\n" + contents
 
@@ -401,7 +429,7 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
         then: Whole | None = None
         if whole := told.get("then"):
             files = tuple((str(path), b64decode(text)) for path, text in whole["files"])
-            then = Whole(files, tuple(map(str, whole["gone"])))
+            then = Whole(files, tuple(whole["gone"]), tuple(whole.get("kept", ())))
         decision = Decision(str(told["path"]), content, needs, tuple(before), then)
         return str(told["token"]), decision
     except (ValueError, KeyError, TypeError) as error:

@@ -16,12 +16,7 @@ from functools import partial
 
 from attrs import evolve, field, frozen
 
-from hoodoo.errors import (
-    CommitConflictError,
-    CommitUnknownError,
-    StorageError,
-    StorageUnknownError,
-)
+from hoodoo.errors import CommitConflictError, CommitUnknownError, StorageError, StorageUnknownError
 from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
@@ -352,7 +347,9 @@ def _whole(
     steps = (begun, begun.at(State.INFLIGHT), begun.at(State.COMPLETED, completed))
     contents = (found.plan, b"", found.done(requested))
     files = tuple(zip(map(seen.path, steps), contents, strict=True))
-    return (steps, Whole(files, found.gone)) if found.whole else (steps[:1], Whole(files[:1], ()))
+    kept = tuple(sorted(seen.path(i) for i in seen.others() if i.traits.keeps))
+    whole = (steps, Whole(files, found.gone, kept))
+    return whole if found.whole else (steps[:1], Whole(files[:1], ()))
 
 
 def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
@@ -398,11 +395,7 @@ def _look_again(storage: Storage, timeline: Timeline, instant: Instant, content:
 
 
 def _compare(
-    storage: Storage,
-    timeline: Timeline,
-    done: Instant,
-    instant: Instant,
-    content: bytes,
+    storage: Storage, timeline: Timeline, done: Instant, instant: Instant, content: bytes
 ) -> Outcome:
     """Whose file ``done`` is. Not there, or not readable, leaves the outcome open."""
     try:

@@ -22,15 +22,7 @@ from hoodoo.timeline import codec, replaced
 from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
-from hoodoo.timeline.listed import (
-    NOTHING,
-    Listed,
-    Selected,
-    listed,
-    remember,
-    remembered,
-    select,
-)
+from hoodoo.timeline.listed import NOTHING, Listed, Selected, listed, remember, remembered, select
 from hoodoo.timeline.renamed import refuse_renamed
 from hoodoo.timeline.replaced import Replaced
 

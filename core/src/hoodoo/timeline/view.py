@@ -98,10 +98,7 @@ def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iter
 
 
 def from_files(
-    storage: Storage,
-    timeline: Timeline,
-    files: tuple[DataFile, ...],
-    as_of: str | None = None,
+    storage: Storage, timeline: Timeline, files: tuple[DataFile, ...], as_of: str | None = None
 ) -> FileSystemView:
     """The view that these files make; ``storage`` is asked for commit metadata only."""
     visible = _Visibility(timeline, as_of)
@@ -198,19 +195,14 @@ def _attached(
 
 
 def _slices(
-    key: Key,
-    bases: Mapping[str, BaseFile],
-    logs: Mapping[str, list[LogFile]],
+    key: Key, bases: Mapping[str, BaseFile], logs: Mapping[str, list[LogFile]]
 ) -> tuple[FileSlice, ...]:
     def reading_order(log: LogFile) -> tuple[str, int, str]:  # format page 4.4
         return (order_key(log.instant), log.version, log.write_token)
 
     return tuple(
         FileSlice(
-            *key,
-            start,
-            bases.get(start),
-            tuple(sorted(logs.get(start, ()), key=reading_order)),
+            *key, start, bases.get(start), tuple(sorted(logs.get(start, ()), key=reading_order))
         )
         for start in sorted(bases.keys() | logs.keys(), key=order_key, reverse=True)
     )

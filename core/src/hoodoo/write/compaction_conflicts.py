@@ -18,11 +18,7 @@ from hoodoo.timeline.timeline import Timeline
 
 
 def refuse_under_compaction(
-    storage: Storage,
-    before: Timeline,
-    now: Timeline,
-    instant: Instant,
-    stats: Iterable[WriteStat],
+    storage: Storage, before: Timeline, now: Timeline, instant: Instant, stats: Iterable[WriteStat]
 ) -> None:
     """Raises CommitConflictError if a file among ``stats``, planned on the timeline ``before``, would be
     lost under a compaction that the timeline ``now`` has. Reads the plans of compactions that came or

@@ -15,13 +15,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Stream, Workspace, runs_once
-from hoodoo.hookspecs.index import (
-    BucketPlace,
-    ComputedIndex,
-    LookupIndex,
-    PathBuckets,
-    PathIndex,
-)
+from hoodoo.hookspecs.index import BucketPlace, ComputedIndex, LookupIndex, PathBuckets, PathIndex
 from hoodoo.hookspecs.merger import keeps_absent
 from hoodoo.kernel.answers import check_asked, check_groups
 from hoodoo.model.commit import WriteStat

@@ -15,12 +15,7 @@ from attrs import Factory, evolve, frozen
 from hoodoo.actions.life import Life, leftovers, request
 from hoodoo.actions.rollback.files import take_own
 from hoodoo.actions.rollback.run import found_now
-from hoodoo.errors import (
-    CommitConflictError,
-    CommitUnknownError,
-    CorruptTableError,
-    StorageError,
-)
+from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError, StorageError
 from hoodoo.hookspecs.conflict import ConflictStrategy, Group
 from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, action_events, running

@@ -32,12 +32,7 @@ from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans import (
-    PLANNER,
-    is_clustering,
-    pending_clusterings,
-    planned_logs,
-)
+from hoodoo.timeline.plans import PLANNER, is_clustering, pending_clusterings, planned_logs
 from hoodoo.timeline.publish import INDEXING, target_of, withdraw
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data

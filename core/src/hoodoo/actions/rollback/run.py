@@ -19,11 +19,7 @@ from hoodoo.actions.rollback.validation import (
     refuse_missing,
     refuse_unless_newest,
 )
-from hoodoo.errors import (
-    CommitConflictError,
-    ConfigError,
-    CorruptTableError,
-)
+from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State

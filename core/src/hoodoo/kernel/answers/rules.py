@@ -209,12 +209,7 @@ def _kind(answer: Any, ask: Ask) -> int:
 
 @rule("LogBlockFormat.decode")
 def _rows(
-    answer: Any,
-    ask: Ask,
-    content: Any,
-    schema_text: str,
-    columns: Sequence[str] | None,
-    obj: str,
+    answer: Any, ask: Ask, content: Any, schema_text: str, columns: Sequence[str] | None, obj: str
 ) -> pa.Table:
     if not isinstance(answer, pa.Table):
         raise Wrong(says(answer), "a pyarrow.Table")

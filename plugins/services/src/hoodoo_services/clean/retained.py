@@ -83,10 +83,12 @@ def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) ->
         return None
     first = min(begun, key=order_key)
     put = put_times(storage, timeline)
+    # A write that is being decided is not there yet.
+    just = from_datetime(now, timeline.config.timezone) if put else ""
     late = [
         w.requested
         for w in timeline.writes()
-        if order_key(put.get(timeline.path(w), w.completion_order)) > order_key(first)
+        if order_key(put.get(timeline.path(w), just or w.completion_order)) > order_key(first)
     ]
     pending = [i.requested for i in timeline.pending() if _changes_files(i)]
     return min([*late, *pending], key=order_key, default=None)

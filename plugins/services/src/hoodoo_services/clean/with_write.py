@@ -37,6 +37,7 @@ class WithWrite:
     def follow(self, seen: Timeline, files: KnownFiles) -> Following | None:
         """None where no clean is due or nothing may go. Also where another clean is pending, and where a partition
         would be taken away, which may hold more than ``files``: then it is planned after the write."""
+        self.begun.clear()  # of numbers that were lost
         if pending_cleans(seen) or not due(self.storage, seen, self.how.settings.every):
             return None
         plan = make_plan(self.storage, seen, self.how, datetime.now(timezone.utc), files)
@@ -53,9 +54,11 @@ class WithWrite:
         return Following(CLEAN, plan.encode(self.storage.root), plan.files, done)
 
     def requested(self, timeline: Timeline) -> Scheduled | None:
-        """The clean whose request alone was decided with the newest write on ``timeline``."""
+        """The clean whose request alone was decided with the newest write on ``timeline``. None where anything came after
+        it: then it is taken up as any other one."""
         for instant in pending_cleans(timeline):
-            if (mine := self.begun.pop(instant.requested, None)) is not None:
+            mine = self.begun.pop(instant.requested, None)
+            if mine is not None and timeline.last_instant_time() == instant.requested:
                 self._planned(timeline, instant.requested, mine[0])
                 return Scheduled(instant, timeline, mine[0], is_fresh=True)
         return None
