@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 from hoodoo_spark import plain
 from hoodoo_spark.engine import SparkEngine
@@ -127,6 +129,68 @@ def test_anything_else_is_left_to_spark(spark: Any, folder: str, name: str) -> N
     spark.catalog.clearCache()
 
 
+def test_a_cache_that_came_after_the_first_use(spark: Any, folder: str) -> None:
+    """What a frame says of its own plan is as old as that use, and no write goes by it."""
+    frame = spark.read.parquet(folder)
+    frame.collect()
+    frame.cache().count()
+    assert found(frame) is None
+    spark.catalog.clearCache()
+    assert found(frame) is not None
+
+
+@pytest.mark.parametrize("name", ["_metadata", "_common_metadata", "_metadata_old.parquet"])
+def test_summaries_of_a_folder_are_no_rows(spark: Any, folder: str, name: str) -> None:
+    frame = spark.read.parquet(folder)
+    count = frame.count()
+    pq.write_table(ROWS, Path(folder) / name)
+    assert read(spark.read.parquet(folder).select("id")).num_rows == count
+
+
+def test_columns_that_pyarrow_has_other_uses_for(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2], "__filename": ["x", "y"]}), tmp_path / "one.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    assert sorted(read(frame)["__filename"].to_pylist()) == ["x", "y"]
+    assert found(frame.select("id")) is not None
+    assert found(frame.select()) is None
+
+
+def test_encrypted_columns(spark: Any, tmp_path: Path) -> None:
+    """pyarrow has no keys, and ends the process where it is asked for statistics of such a column."""
+    path = tmp_path / "one.parquet"
+    crypto = pe.CryptoFactory(lambda _config: _Keys())
+    config = pe.EncryptionConfiguration(
+        footer_key="f", column_keys={"c": ["name"]}, plaintext_footer=True
+    )
+    properties = crypto.file_encryption_properties(pe.KmsConnectionConfig(), config)
+    rows = pa.table({"id": [1], "day": [dt.date(2024, 1, 1)], "name": ["secret"]})
+    with pq.ParquetWriter(path, rows.schema, encryption_properties=properties) as writer:
+        writer.write_table(rows)
+    frame = spark.read.parquet(str(path)).select("id", "day")
+    rebase = "spark.sql.parquet.datetimeRebaseModeInRead"
+    before = spark.conf.get(rebase)
+    spark.conf.set(rebase, "EXCEPTION")
+    try:
+        assert found(frame) is not None
+    finally:
+        spark.conf.set(rebase, before)
+    spark.conf.set("parquet.crypto.factory.class", "a.Factory")
+    try:
+        assert found(frame) is None
+    finally:
+        spark.conf.unset("parquet.crypto.factory.class")
+
+
+class _Keys(pe.KmsClient):  # type: ignore[misc]
+    """Keys that hide nothing."""
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+        return b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
+        return b64decode(wrapped_key)
+
+
 OPTIONS = {
     "mergeSchema": "true", "datetimeRebaseMode": "LEGACY", "int96RebaseMode": "LEGACY",
     "ignoreMissingFiles": "true", "ignoreCorruptFiles": "true",
@@ -181,6 +245,9 @@ def test_a_file_unlike_the_others_is_left_to_spark(spark: Any, folder: str) -> N
     days = pa.table({"day": [dt.date(2020, 1, 1)]})
     for metadata, fits in (
         ({"org.apache.spark.version": "2.4.8"}, False),
+        ({"org.apache.spark.version": "10.0.0"}, False),  # Spark compares texts
+        ({"org.apache.spark.version": ""}, False),
+        ({"org.apache.spark.version": "unknown"}, True),
         ({"org.apache.spark.version": "3.5.1"}, True),
         ({"org.apache.spark.version": "3.5.1", "org.apache.spark.legacyDateTime": ""}, False),
     ):

@@ -7,8 +7,9 @@ filters, columns from folder names) stays Spark's: wherever one of these is poss
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -33,13 +34,18 @@ _USUAL = {
 }
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
 # Spark takes dates before 1582, and timestamps before 1900, for ones that may be of the old calendar.
-_RECENT = 1901
+_RECENT = datetime(1901, 1, 1)
+# What pyarrow adds to the columns of a file.
+_ADDED = frozenset({"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"})
+_ENCRYPTION = "parquet.crypto.factory.class"
 _SPARK, _LEGACY = b"org.apache.spark.version", b"org.apache.spark.legacyDateTime"
 
 
 def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
     """The Parquet files on a disk that ``frame``, of ``schema``, reads whole; None if it is anything else."""
-    if is_connect(frame.sparkSession) or not all(_is_plain(field.type) for field in schema):
+    if is_connect(frame.sparkSession) or not len(schema) or _ADDED.intersection(schema.names):
+        return None
+    if not all(_is_plain(field.type) for field in schema):
         return None
     relation = _relation(frame)
     paths = None if relation is None else _paths(relation)
@@ -56,7 +62,8 @@ def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
 
 def _relation(frame: Any) -> Any:
     """The relation below nothing but names and columns left out; None below anything else."""
-    plan = frame._jdf.queryExecution().withCachedData()  # a cached frame is no scan any more
+    # A cached frame is no scan any more; what the frame itself says of that is as old as its first use.
+    plan = frame.select("*")._jdf.queryExecution().withCachedData()
     while True:
         kind = plan.getClass().getSimpleName()
         if kind == "LogicalRelation":
@@ -80,10 +87,15 @@ def _paths(relation: Any) -> list[str] | None:
         )
     ):
         return None
-    files = [urlsplit(uri) for uri in relation.location().inputFiles()]
-    if len(files) > FILES or any(file.scheme != "file" or file.netloc for file in files):
+    found = relation.location().inputFiles()
+    if len(found) > FILES:
         return None
-    return [unquote(file.path) for file in files]
+    files = [urlsplit(uri) for uri in found]
+    if any(file.scheme != "file" or file.netloc for file in files):
+        return None
+    paths = [unquote(file.path) for file in files]
+    # Summaries of a folder (_metadata, _common_metadata) are on the list, and Spark does not read them as rows.
+    return None if any(path.rpartition("/")[2].startswith(("_", ".")) for path in paths) else paths
 
 
 def _each(items: Any) -> list[Any]:
@@ -92,11 +104,16 @@ def _each(items: Any) -> list[Any]:
 
 
 def _is_unusual(spark: Any) -> bool:
-    return any(spark.conf.get(name) != value for name, value in _USUAL.items())
+    hadoop = spark._jsparkSession.sessionState().newHadoopConf()
+    return bool(hadoop.get(_ENCRYPTION)) or any(
+        spark.conf.get(name) != value for name, value in _USUAL.items()
+    )
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    return not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
+    """Times of day have fewer digits in Spark than in Arrow."""
+    other = pa.types.is_nested(kind) or pa.types.is_time(kind)
+    return not other and not isinstance(kind, pa.BaseExtensionType)
 
 
 def _reads_as(stored: pa.DataType, wanted: pa.DataType) -> bool:
@@ -116,17 +133,15 @@ def _has(path: str, schema: pa.Schema, mode: str) -> bool:
     try:
         with pq.ParquetFile(path) as file:
             found, footer = file.schema_arrow, file.metadata
-    except (pa.ArrowException, OSError):
+        names = Counter(name.lower() for name in found.names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return False
-    names = Counter(
-        name.lower() for name in found.names
-    )  # Spark looks a column up without its case
-    for field in schema:
+    for field in schema:  # Spark looks a column up without its case
         if field.name not in found.names or names[field.name.lower()] > 1:
             return False
         if not _reads_as(found.field(field.name).type, field.type):
             return False
-    temporal = {field.name for field in schema if pa.types.is_temporal(field.type)}
+    temporal = [field for field in schema if pa.types.is_temporal(field.type)]
     if not temporal:
         return True
     metadata = footer.metadata or {}
@@ -134,29 +149,15 @@ def _has(path: str, schema: pa.Schema, mode: str) -> bool:
         return False
     version = metadata.get(_SPARK)
     if version is not None:
-        return int(version.split(b".", 1)[0]) >= 3
-    return mode == "CORRECTED" or (mode == "EXCEPTION" and _is_recent(footer, temporal))
+        return version >= b"3.0.0"  # as texts, as Spark compares them
+    return mode == "CORRECTED" or (mode == "EXCEPTION" and _is_recent(path, temporal))
 
 
-def _is_recent(footer: pq.FileMetaData, names: Collection[str]) -> bool:
+def _is_recent(path: str, fields: Sequence[pa.Field]) -> bool:
     """Whether the statistics say that no value of these columns can be of the old calendar, which Spark refuses then."""
-    for number in range(footer.num_row_groups):
-        group = footer.row_group(number)
-        for at in range(group.num_columns):
-            chunk = group.column(at)
-            if chunk.path_in_schema not in names:
-                continue
-            known = chunk.statistics
-            if known is None or not (known.has_min_max or known.null_count == group.num_rows):
-                return False
-            if known.has_min_max and not _recent(known):
-                return False
-    return True
-
-
-def _recent(known: pq.Statistics) -> bool:
-    try:
-        year: int = getattr(known.min, "year", 0)
-    except (ValueError, OverflowError):  # of a year that Python does not know
-        return False
-    return year >= _RECENT
+    fragment = ds.ParquetFileFormat().make_fragment(path, LocalFileSystem())
+    # Of these columns alone: the statistics of an encrypted one would end the process.
+    return not any(
+        fragment.subset(ds.field(field.name) < pa.scalar(_RECENT).cast(field.type)).row_groups
+        for field in fields
+    )
