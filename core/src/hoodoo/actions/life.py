@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from hoodoo.errors import CommitConflictError, CommitUnknownError, HoodooError
 from hoodoo.kernel.events import action_step
@@ -170,8 +170,7 @@ class Life:
             )
         if outcome.result is Result.CONFLICTED and not lost():
             raise CommitConflictError(name, f"was not published: {outcome.reason}.", self.retry)
-        together(self.storage, outcome.mark, *after)
-        return outcome
+        return evolve(outcome, followed=together(self.storage, outcome.mark, *after)[0])
 
     def tidy(self) -> None:
         """Take away the markers and the staged rows, once the end is settled. What is left is the next writer's

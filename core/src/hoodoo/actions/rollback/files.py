@@ -146,6 +146,10 @@ def take_away(
     # The inflight file first: without its requested file nobody could tell what it is.
     for pending in _pending_files(storage, timeline, instant):
         storage.delete(timeline.path(pending))
+    if instant.is_completed and (back := _timeline_files(storage, timeline, instant)):
+        # Of its writer, which slept since its decision, and looks for the requested file after that of the commit.
+        discard(storage, [timeline.path(found) for found in back])
+        Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
     # inflight file after it has put its own (hoodoo.produce.pending).
     if timeline.layout.log_names_slice or where.beside:

@@ -1,0 +1,137 @@
+"""A writer that sleeps between its decision and the file of it, while others carry that out and go on."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hoodoo.errors import StorageError
+from hoodoo.model.instant import Instant
+from hoodoo.testing.stores import GatedStorage
+from hoodoo.timeline import publish
+from hoodoo.timeline.timeline import Timeline
+from small_tables import created, opened, rows, texts
+
+CLEANING = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "2"}
+
+
+def _gated(uri: str, options: dict[str, str], gate: Any) -> Any:
+    return opened(uri, options, lambda store: GatedStorage(store, gate))
+
+
+def _is_commit(operation: str, path: str) -> bool:
+    return operation == "put_if_absent" and path.endswith(".commit") and "metadata" not in path
+
+
+@pytest.mark.parametrize("index", [None, "record_index"])
+@pytest.mark.parametrize("options", [{"hoodie.clean.automatic": "false"}, CLEANING])
+def test_undone_before_its_file_is_there(index: str | None, options: dict[str, str]) -> None:
+    """It repeats the write; nothing of what was undone comes back."""
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, options, index=index)
+    armed: list[str] = []
+
+    def gate(operation: str, path: str) -> None:
+        if armed and _is_commit(operation, path):
+            opened(uri, options).restore(armed.pop())
+            assert texts(opened(uri, options)) == {1: "4"}
+
+    table = _gated(uri, options, gate)
+    for number in range(5):
+        table.upsert(rows({1: f"{number}"}, number))
+    armed.append(table.timeline().writes()[-1].requested)
+    table.upsert(rows({1: "new"}, 9))
+    assert not armed
+    assert texts(opened(uri, options)) == {1: "new"}
+    opened(uri, options).upsert(rows({2: "next"}, 10))
+    assert texts(opened(uri, options)) == {1: "new", 2: "next"}
+    assert opened(uri, options).verify().ok
+
+
+def test_its_file_comes_while_it_is_undone() -> None:
+    """Who undoes looks again after the requested file is gone."""
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, CLEANING, index="record_index")
+    table = opened(uri, CLEANING)
+    for number in range(5):
+        table.upsert(rows({1: f"{number}"}, number))
+    point, last = (i.requested for i in table.timeline().writes()[-2:])
+    store = table.handle.storage
+    paths = [
+        entry.path
+        for folder in (".hoodie/timeline", ".hoodie/metadata/.hoodie/timeline")
+        for entry in store.list(folder)
+        if entry.name.startswith(f"{last}_") and entry.name.endswith("commit")
+    ]
+    late = [(path, store.get(path)) for path in paths]
+    assert len(late) == 2
+
+    def gate(operation: str, path: str) -> None:
+        if operation == "delete" and late and path.endswith(f"{last}.commit.requested"):
+            for put in late:
+                store.put_if_absent(*put)
+            late.clear()
+
+    _gated(uri, CLEANING, gate).restore(point)
+    assert not late
+    assert not [path for path in paths if store.head(path)]
+    assert texts(opened(uri, CLEANING)) == {1: "3"}
+    assert opened(uri, CLEANING).verify().ok
+
+
+@pytest.mark.parametrize("index", [None, "record_index"])
+def test_the_look_fails(index: str | None) -> None:
+    """The write is done all the same."""
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, CLEANING, index=index)
+    there: list[str] = []
+    failed: list[str] = []
+
+    def gate(operation: str, path: str) -> None:
+        if _is_commit(operation, path):
+            there.append(path)
+        elif there and operation in ("head", "list") and path.startswith(".hoodie/timeline"):
+            there.clear()
+            failed.append(path)
+            raise StorageError(path, "could not be read.", "Try again.")
+
+    table = _gated(uri, CLEANING, gate)
+    for number in range(8):
+        assert table.upsert(rows({1: f"{number}"}, number)).instant
+        assert texts(opened(uri, CLEANING)) == {1: f"{number}"}
+    assert len(failed) == 8
+    assert opened(uri, CLEANING).verify().ok
+
+
+@pytest.mark.parametrize("index", [None, "record_index"])
+def test_another_action_has_the_millisecond_of_its_clean(
+    monkeypatch: pytest.MonkeyPatch, index: str | None
+) -> None:
+    """The clean gives way, before anything bears its instant; the next one cleans."""
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, CLEANING, index=index)
+    table = opened(uri, CLEANING)
+    for number in range(6):
+        table.upsert(rows({1: f"{number}"}, number))
+    whole, taken = publish._whole, list[Instant]()
+
+    def decided(seen: Timeline, *more: Any) -> Any:
+        steps, action = whole(seen, *more)
+        if len(steps) == 1:  # not decided to its end: participants will write under it
+            taken.append(Instant(steps[0].requested, "commit", steps[0].state))
+            table.handle.storage.put_if_absent(seen.path(taken[-1]), b"")
+        return steps, action
+
+    monkeypatch.setattr(publish, "_whole", decided)
+    table.upsert(rows({1: "new"}, 9))
+    monkeypatch.undo()
+    assert bool(taken) == (index is not None)
+    for instant in taken:
+        found = [i for i in table.timeline().instants if i.requested == instant.requested]
+        assert [i.action for i in found] in ([], ["commit"]), found
+    for number in range(10, 14):
+        table.upsert(rows({1: f"{number}"}, number))
+    assert texts(opened(uri, CLEANING)) == {1: "13"}
+    assert not opened(uri, CLEANING).timeline().pending()
+    assert opened(uri, CLEANING).verify().ok
