@@ -27,7 +27,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import discard, together
+from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision, Whole, decided, locked
@@ -79,8 +79,7 @@ class Result(str, enum.Enum):
 class Outcome:
     """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says on the ledger that
     it is carried out; what nobody marks, the next writer does. ``seen``: the timeline right before the decision;
-    ``followed``: the steps of what was decided with it. ``mark`` answers those of them that stand, and raises
-    CommitConflictError where the instant was undone before its file was there."""
+    ``followed``: the steps of what was decided with it. ``mark`` answers those of them that stand."""
 
     result: Result
     instant: Instant
@@ -329,7 +328,7 @@ def complete(
         return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if mark is not None:
         seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
-        known_by = partial(_marked, storage, seen, mark, decision, instant, tuple(followed))
+        known_by = partial(_marked, storage, seen, mark, tuple(followed))
         if marks:
             known_by()
             return Outcome(Result.COMMITTED, made[-1][0])
@@ -345,35 +344,25 @@ def complete(
 
 
 def _marked(
-    storage: Storage, seen: Timeline, mark: Callable[[], None], decision: Decision, instant: Instant,
-    followed: tuple[Instant, ...],
-) -> tuple[Instant, ...]:  # fmt: skip
-    """Say on the ledger that it is carried out, and look once more; what ``followed`` and stands. Who slept before the
-    file of the decision was there may have been undone by whoever put it first: it goes again. A request that
-    followed gives way to another action that took its millisecond."""
-    asked = len(followed) == 1
-    held = _held(instant)[:1]
+    storage: Storage, seen: Timeline, mark: Callable[[], None], followed: tuple[Instant, ...]
+) -> tuple[Instant, ...]:
+    """Say on the ledger that it is carried out; what ``followed`` and stands: a request that did gives way to another
+    action that took its millisecond."""
+    if len(followed) != 1:
+        mark()
+        return followed
 
     def look() -> Timeline | None:
         with suppress(HoodooError):  # it is published, whatever becomes of this look
-            if asked or any(storage.head(seen.path(step)) is None for step in held):
-                return reload(storage, seen)
+            return reload(storage, seen)
         return None
 
     _none, now = together(storage, mark, look)
-    if now is None:
+    if now is None or not _rivals(now, followed[0]):
         return followed
-    if not all(map(now.has_file, held)):
-        discard(storage, [path for path, _ in (*decision.before, (decision.path, b""))])
-        raise CommitConflictError(
-            f"instant {instant.requested}", "was undone by another writer before it was published.",
-            "Repeat it.",
-        )  # fmt: skip
-    if asked and _rivals(now, followed[0]):
-        with suppress(StorageError):
-            withdraw(storage, now, followed[0])
-        return ()
-    return followed
+    with suppress(StorageError):
+        withdraw(storage, now, followed[0])
+    return ()
 
 
 def _whole(

@@ -147,7 +147,7 @@ def take_away(
     for pending in _pending_files(storage, timeline, instant):
         storage.delete(timeline.path(pending))
     if instant.is_completed and (back := _timeline_files(storage, timeline, instant)):
-        # Of its writer, which slept since its decision, and looks for the requested file after that of the commit.
+        # Of its writer, which slept since its decision, and put its file meanwhile.
         discard(storage, [timeline.path(found) for found in back])
         Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
