@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 from uuid import uuid4
 
@@ -24,8 +25,9 @@ def _is_commit(operation: str, path: str) -> bool:
     return operation == "put_if_absent" and path.endswith(".commit") and "metadata" not in path
 
 
-def test_its_file_comes_while_it_is_undone() -> None:
-    """Who undoes looks again after the requested file is gone."""
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_its_file_comes_while_it_is_undone(interrupted: bool) -> None:
+    """Who undoes looks again after it has deleted the requested file, also where another process began to undo."""
     uri = f"memory://b-{uuid4().hex}/t"
     created(uri, CLEANING, index="record_index")
     table = opened(uri, CLEANING)
@@ -41,6 +43,14 @@ def test_its_file_comes_while_it_is_undone() -> None:
     ]
     late = [(path, store.get(path)) for path in paths]
     assert len(late) == 2
+    if interrupted:
+
+        def broken(operation: str, path: str) -> None:
+            if operation == "delete" and path.endswith(f"{last}.commit.requested"):
+                raise StorageError(path, "could not be deleted.", "Try again.")
+
+        with pytest.raises(StorageError):
+            _gated(uri, CLEANING, broken).restore(point)
 
     def gate(operation: str, path: str) -> None:
         if operation == "delete" and late and path.endswith(f"{last}.commit.requested"):
@@ -59,22 +69,23 @@ def test_the_look_after_a_decision_fails() -> None:
     """The write is done all the same, and so is the clean that was requested with it."""
     uri = f"memory://b-{uuid4().hex}/t"
     created(uri, CLEANING, index="record_index")
-    table = opened(uri, CLEANING)
-    for number in range(6):
-        table.upsert(rows({1: f"{number}"}, number))
-    seen: list[str] = []
+    armed, requested = False, False
+    failed: list[str] = []
 
     def gate(operation: str, path: str) -> None:
-        if operation == "put_if_absent" and path.endswith(".clean.requested") and not seen:
-            seen.append(path)
-        elif len(seen) == 1 and (operation, path) == ("list", ".hoodie/timeline"):
-            seen.append(path)
+        nonlocal requested
+        requested |= armed and operation == "put_if_absent" and path.endswith(".clean.requested")
+        if requested and not failed and (operation, path) == ("list", ".hoodie/timeline"):
+            failed.append("".join(traceback.format_stack()))
             raise StorageError(path, "could not be read.", "Try again.")
 
     table = _gated(uri, CLEANING, gate)
+    for number in range(6):
+        table.upsert(rows({1: f"{number}"}, number))
+    armed = True
     table.upsert(rows({1: "first"}, 7))
     table.upsert(rows({1: "second"}, 8))
-    assert len(seen) == 2
+    assert "publish.py" in failed[0] and "in look" in failed[0], failed
     assert texts(opened(uri, CLEANING)) == {1: "second"}
     assert not opened(uri, CLEANING).timeline().pending()
     assert opened(uri, CLEANING).verify().ok

@@ -146,7 +146,7 @@ def take_away(
     # The inflight file first: without its requested file nobody could tell what it is.
     for pending in _pending_files(storage, timeline, instant):
         storage.delete(timeline.path(pending))
-    if instant.is_completed and (back := _timeline_files(storage, timeline, instant)):
+    if back := _timeline_files(storage, timeline, instant):
         # Of its writer, which slept since its decision, and put its file meanwhile.
         discard(storage, [timeline.path(found) for found in back])
         Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
