@@ -229,8 +229,8 @@ def _follow(
     storage: Storage, config: TableConfig, then: Whole, there: set[str], reads: bool
 ) -> None:
     """What can't be deleted, or what another engine's savepoint of since then may keep, is left pending."""
-    storage.put_if_absent(*then.files[0])
-    if reads or not kept(config, there) <= {*then.kept}:
+    if reads or not _kept(config, there) <= {*then.kept}:
+        storage.put_if_absent(*then.files[0])
         return
     try:
         _put_whole(storage, then)
@@ -238,7 +238,7 @@ def _follow(
         log.warning("ledger_left_pending", path=then.files[0][0], error=str(error))
 
 
-def kept(config: TableConfig, paths: Iterable[str]) -> set[str]:
+def _kept(config: TableConfig, paths: Iterable[str]) -> set[str]:
     """The files of savepoints among those of a timeline."""
     parse = layout_of(config).parse_instant
     named = ((path, parse(path.rpartition("/")[2])) for path in paths)

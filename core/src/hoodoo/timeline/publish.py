@@ -328,11 +328,11 @@ def complete(
         return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if mark is not None:
         seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
-        known_by = partial(_marked, storage, seen, mark, tuple(followed))
+        marked = partial(_marked, storage, seen, mark, tuple(followed))
         if marks:
-            known_by()
+            marked()
             return Outcome(Result.COMMITTED, made[-1][0])
-        return Outcome(Result.COMMITTED, made[-1][0], "", known_by, seen, tuple(followed))
+        return Outcome(Result.COMMITTED, made[-1][0], "", marked, seen, tuple(followed))
     found = _compare(storage, timeline, made[-1][0], instant, decision.content)
     if found.result is not Result.UNKNOWN:
         return found
@@ -376,9 +376,10 @@ def _whole(
     steps = (begun, begun.at(State.INFLIGHT), begun.at(State.COMPLETED, completed))
     contents = (found.plan, b"", found.done(requested))
     files = tuple(zip(map(seen.path, steps), contents, strict=True))
+    if not found.whole:
+        return steps[:1], Whole(files[:1], ())
     kept = tuple(sorted(seen.path(i) for i in seen.others() if i.traits.keeps))
-    whole = (steps, Whole(files, found.gone, kept))
-    return whole if found.whole else (steps[:1], Whole(files[:1], ()))
+    return steps, Whole(files, found.gone, kept)
 
 
 def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
