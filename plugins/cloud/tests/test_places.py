@@ -191,6 +191,14 @@ def test_a_spark_session_says_what_nobody_else_does(
     assert _settings("s3a://b/t") == {"skip_signature": "true"}
 
 
+def test_payloads_are_signed_unless_an_option_says_otherwise() -> None:
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "s"}
+    assert "unsigned_payload" not in _settings("s3://b/t", **keys)
+    for name in ("hoodoo.s3.unsigned_payload", "aws_unsigned_payload"):
+        assert _settings("s3://b/t", **keys, **{name: "true"})["unsigned_payload"] == "true"
+        assert "unsigned_payload" not in _settings("s3://b/t", **keys, **{name: "false"})
+
+
 def test_a_spark_session_of_other_clouds(monkeypatch: pytest.MonkeyPatch) -> None:
     uri = "abfss://c@acc.dfs.core.windows.net/t"
     _session(monkeypatch, fs_azure_account_key_acc_dfs_core_windows_net="a2V5")

@@ -36,6 +36,13 @@ S3_PATH_STYLE: Option[bool] = Option(
     kind=FLAG,
     aliases=("fs.s3a.path.style.access",),
 )
+S3_UNSIGNED: Option[bool] = Option(
+    "hoodoo.s3.unsigned_payload",
+    "Requests are signed without a hash of what they carry. It saves the hash of each written byte, here and on the "
+    "server; what detects a damaged transfer then is TLS alone, so use it with `https`.",
+    kind=FLAG,
+    aliases=("aws_unsigned_payload", "unsigned_payload"),
+)
 # Setting of obstore -> what says it.
 S3_SETTINGS = {
     "access_key_id": _text(
@@ -68,7 +75,7 @@ S3_SETTINGS = {
         "aws_sse_kms_key_id", "fs.s3a.encryption.key",
     ),
 }  # fmt: skip
-S3: tuple[Option, ...] = (*S3_SETTINGS.values(), S3_PROFILE, S3_PATH_STYLE)
+S3: tuple[Option, ...] = (*S3_SETTINGS.values(), S3_PROFILE, S3_PATH_STYLE, S3_UNSIGNED)
 
 GOOGLE_SETTINGS = {
     "application_credentials": _text(

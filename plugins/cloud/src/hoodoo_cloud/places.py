@@ -140,6 +140,8 @@ def _settings(cloud: str, settings: Settings, bucket: str = "", host: str = "") 
     style = options.S3_PATH_STYLE.given(given)
     if style is not None:
         said["virtual_hosted_style_request"] = "false" if style else "true"
+    if options.S3_UNSIGNED.given(given):
+        said["unsigned_payload"] = "true"
     wanted = options.S3_PROFILE.given(given)
     profile = profiles.read(wanted or os.environ.get("AWS_PROFILE"), bool(wanted))
     if wanted or os.environ.get("AWS_PROFILE") or told.keys() & set(_KEYS):

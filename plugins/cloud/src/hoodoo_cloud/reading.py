@@ -12,7 +12,7 @@ _AHEAD = 256 << 10  # bytes that a small read brings, at least
 _MOST_AHEAD = 8 << 20  # where reads go on from each other
 
 # (first byte, end) -> the bytes
-Ranges = Callable[[int, int], bytes]
+Ranges = Callable[[int, int], memoryview]
 
 
 class ObjectFile(io.RawIOBase):
@@ -21,7 +21,7 @@ class ObjectFile(io.RawIOBase):
     def __init__(self, size: int, ranges: Ranges) -> None:
         self._size, self._ranges = size, ranges
         self._place = 0
-        self._start, self._held = 0, b""
+        self._start, self._held = 0, memoryview(b"")
         self._ahead = _AHEAD
 
     def readable(self) -> bool:
@@ -41,18 +41,21 @@ class ObjectFile(io.RawIOBase):
         return self._place
 
     def read(self, size: int | None = -1) -> bytes:
+        return bytes(self._next(size))
+
+    def read_buffer(self, size: int | None = -1) -> pa.Buffer:
+        """:meth:`read`, without a copy: Arrow prefers it."""
+        return pa.py_buffer(self._next(size))
+
+    def _next(self, size: int | None) -> memoryview:
         left = max(0, self._size - self._place)
         wanted = left if size is None or size < 0 else min(size, left)
-        if not wanted:
-            return b""
         begin = self._place - self._start
-        if not (begin >= 0 and begin + wanted <= len(self._held)):
+        if wanted and not (begin >= 0 and begin + wanted <= len(self._held)):
             self._hold(wanted)
             begin = self._place - self._start
         self._place += wanted
-        if begin == 0 and wanted == len(self._held):
-            return self._held
-        return self._held[begin : begin + wanted]
+        return self._held[begin : begin + wanted] if wanted else memoryview(b"")
 
     def _hold(self, wanted: int) -> None:
         if self._size <= _WHOLE:

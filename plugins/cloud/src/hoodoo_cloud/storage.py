@@ -298,7 +298,7 @@ class _Ranges:
     key: str
     tag: str | None
 
-    def read(self, start: int, end: int) -> bytes:
+    def read(self, start: int, end: int) -> memoryview:
         uri, options = f"{self.storage.root}/{self.path}", {"range": (start, end)}
         if self.tag:
             options["if_match"] = self.tag  # type: ignore[assignment]
@@ -314,6 +314,6 @@ class _Ranges:
         except Exception as error:
             raise OSError(str(explained(error, self.storage.place, uri, "reading"))) from None
 
-    def _answered(self, options: Any) -> tuple[str | None, bytes]:
+    def _answered(self, options: Any) -> tuple[str | None, memoryview]:
         found = obstore.get(client(self.storage.place), self.key, options=options)
-        return found.meta["e_tag"], found.bytes().to_bytes()
+        return found.meta["e_tag"], memoryview(found.bytes())
