@@ -23,6 +23,7 @@ import pytest
 from hoodoo.storage.api import Storage
 from hoodoo.table import settings as tables
 from hoodoo.testing.stores import Delegating
+from hoodoo.timeline import ledger
 from hoodoo_cloud.remembering import remembering
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -114,6 +115,7 @@ def far(monkeypatch: pytest.MonkeyPatch) -> None:
         return remembering(Far(opened(*args, **named)))
 
     monkeypatch.setattr(tables, "open_storage", open_storage)
+    monkeypatch.setattr(ledger, "_ASLEEP", 60.0)  # a busy machine is no process that slept
     for module in POOLS:
         monkeypatch.setattr(module, "ThreadPoolExecutor", Pool)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ import pytest
 from hoodoo.errors import StorageError
 from hoodoo.model.instant import Instant
 from hoodoo.testing.stores import GatedStorage
-from hoodoo.timeline import publish
+from hoodoo.timeline import ledger, publish
 from hoodoo.timeline.timeline import Timeline
 from small_tables import created, opened, rows, texts
 
@@ -89,6 +90,47 @@ def test_the_look_after_a_decision_fails() -> None:
     assert texts(opened(uri, CLEANING)) == {1: "second"}
     assert not opened(uri, CLEANING).timeline().pending()
     assert opened(uri, CLEANING).verify().ok
+
+
+@pytest.mark.parametrize("index", [None, "record_index"])
+@pytest.mark.parametrize("then", ["nothing", "restored", "archived"])
+def test_it_sleeps_between_its_number_and_its_file(
+    monkeypatch: pytest.MonkeyPatch, index: str | None, then: str
+) -> None:
+    """Another process completes its write, and undoes it or archives it. What it puts afterwards does not stay."""
+    options = {**CLEANING, "hoodie.keep.min.commits": "4", "hoodie.keep.max.commits": "5"}
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, options, index=index)
+    table = opened(uri, options)
+    for number in range(3):
+        table.upsert(rows({1: f"{number}"}, number))
+    point = table.timeline().writes()[-1].requested
+    clock, late = [0.0], list[str]()
+    monkeypatch.setattr(ledger, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def gate(operation: str, path: str) -> None:
+        if late or not _is_commit(operation, path):
+            return
+        late.append(path)
+        other = opened(uri, options)
+        if then == "restored":
+            assert texts(other) == {1: "slept"}
+            other.restore(point)
+        for number in range(20 if then == "archived" else 0):
+            other.upsert(rows({2: f"{number}"}, number))
+        clock[0] += 3600.0
+
+    _gated(uri, options, gate).upsert(rows({1: "slept"}, 9))
+    seen = opened(uri, options)
+    there = {entry.path for entry in seen.handle.storage.list(".hoodie/timeline")}
+    assert (late[0] in there) == (then == "nothing")
+    assert texts(seen) == {
+        "nothing": {1: "slept"}, "restored": {1: "2"}, "archived": {1: "slept", 2: "19"}
+    }[then]  # fmt: skip
+    assert seen.verify().ok
+    seen.upsert(rows({3: "next"}, 10))
+    assert texts(opened(uri, options))[3] == "next"
+    assert opened(uri, options).verify().ok
 
 
 @pytest.mark.parametrize("index", [None, "record_index"])

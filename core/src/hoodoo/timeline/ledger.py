@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 
@@ -44,7 +45,9 @@ KEPT = 8
 # The lock, where one is configured, under which decisions are made.
 LOCK = "table"
 _NUMBER = re.compile(r"(\d{12})(\.done)?")
+_INSTANT = re.compile(r".*/\d+(?=[^/]*$)")  # a file of a timeline, up to its requested time
 _ATTEMPTS = 10_000
+_ASLEEP = 2.0  # seconds from a number to the files that it decides: then others may have gone far on meanwhile
 log = get_logger(__name__)
 File = tuple[str, bytes]  # path, content
 
@@ -233,7 +236,7 @@ def _follow(
         storage.put_if_absent(*then.files[0])
         return
     try:
-        _put_whole(storage, then)
+        _put_whole(storage, then, [])
     except StorageError as error:
         log.warning("ledger_left_pending", path=then.files[0][0], error=str(error))
 
@@ -337,17 +340,23 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
 def _carried_out(
     storage: Storage, number: int, decision: Decision, token: str, taken: _Taken
 ) -> Mark | None:
+    made, begun = list[str](), time.monotonic()
     try:
-        if decision.path and not _put_decided(storage, decision):
+        if decision.path and not _put_decided(storage, decision, made):
             log.warning("ledger_not_ours", path=decision.path)
             return None
     except StorageError as error:
         log.warning("ledger_left_to_next", path=decision.path, error=str(error))
         return None
-    return partial(_mark, storage, number, token, taken)
+    late = made if time.monotonic() - begun > _ASLEEP else ()
+    return partial(
+        _mark, storage, number, token, taken, partial(_discard_late, storage, decision, late)
+    )
 
 
-def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
+def _mark(
+    storage: Storage, number: int, token: str, taken: _Taken, late: Callable[[], None]
+) -> None:
     """Say that ``number`` is carried out, and take away what was old when it was taken."""
     past = [old for old in taken.numbers if old <= number - KEPT]
     marks = sorted(taken.done.difference(taken.numbers))
@@ -358,29 +367,44 @@ def _mark(storage: Storage, number: int, token: str, taken: _Taken) -> None:
         gone += map(_done, past)
     with suppress(StorageError):  # the next one finds the file and says so then
         mark = partial(storage.put, _done(number), token.encode())
-        together(storage, mark, partial(discard, storage, gone))
+        together(storage, mark, partial(discard, storage, gone), late)
 
 
-def _put_decided(storage: Storage, decision: Decision) -> bool:
+def _discard_late(storage: Storage, decision: Decision, made: Sequence[str]) -> None:
+    """Of a process that slept before it ``made`` files: another one may have carried out the decision meanwhile. If the
+    instant has been undone or archived since then, the requested and inflight files are not there any more."""
+    folders = {path.rpartition("/")[0] for path in made}
+    there = {e.path for folder in folders for e in storage.list(folder)}
+    if decision.path not in there or there.issuperset(decision.needs):
+        return
+    log.warning("ledger_late", path=decision.path)
+    instants = {_INSTANT.match(path) for path in there.difference(made)}
+    others = {found[0] for found in instants if found}
+    discard(storage, [p for p in made if (found := _INSTANT.match(p)) and found[0] not in others])
+
+
+def _put_decided(storage: Storage, decision: Decision, made: list[str]) -> bool:
     """False: a file of other bytes is there. (Of ours, an earlier answer was lost, or another writer
-    helped.)"""
+    helped.) Adds to ``made`` what was not there."""
     files = (*decision.before, (decision.path, decision.content))
-    if not all(_put_file(storage, *file) for file in files):
+    if not all(_put_file(storage, *file, made) for file in files):
         return False
-    return decision.then is None or _put_whole(storage, decision.then)
+    return decision.then is None or _put_whole(storage, decision.then, made)
 
 
-def _put_file(storage: Storage, path: str, content: bytes) -> bool:
+def _put_file(storage: Storage, path: str, content: bytes, made: list[str]) -> bool:
     try:
         created = storage.put_if_absent(path, content)
     except StorageUnknownError:
         created = storage.put_if_absent(path, content)
+    if created:
+        made.append(path)
     return created or storage.get(path) == content
 
 
-def _put_whole(storage: Storage, action: Whole) -> bool:
+def _put_whole(storage: Storage, action: Whole, made: list[str]) -> bool:
     """Its files one after another; what it deletes once it has been requested, which is all that others go by."""
-    requested, *others = (partial(_put_file, storage, *file) for file in action.files)
+    requested, *others = (partial(_put_file, storage, *file, made) for file in action.files)
     if not requested() or not others:
         return not others
     inflight, completed = others
