@@ -28,6 +28,7 @@ _DYNAMIC = struct.Struct(">iii")  # keys a row is made for, keys in the last row
 _MIN_KEYS = 1000
 # 16 MiB in a footer, i.e. 3.1 M keys at the default rate; more keys raise the rate of false
 # positives instead. Parquet readers refuse footers somewhere below 100 MB.
+_FEW = 20_000  # bits that are set in one call
 _MAX_BITS = 1 << 27
 
 
@@ -150,6 +151,11 @@ def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
     for chunk in chunks:
         for block in rounds(chunk):
             n = len(block.rows)
+            if n * hashes <= _FEW:  # each call of NumPy costs more than its work
+                chosen = np.concatenate([block.next(size).copy() for _ in range(hashes)])
+                bit_of = np.left_shift(np.uint8(1), (chosen & np.uint32(7)).astype(np.uint8))
+                np.bitwise_or.at(bits, chosen >> np.uint32(3), bit_of)
+                continue
             for _ in range(hashes):
                 _set(bits, block.next(size), places[:n], bit[:n], found[:n])
     return bits
