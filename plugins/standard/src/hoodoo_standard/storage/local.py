@@ -282,13 +282,14 @@ class LocalStorage:
             _unlink_quietly(temp)
 
     def _into_place(self, action: Callable[[], object], target: str) -> None:
-        """Run ``action``, which names ``target``, with the directories above ``target`` made.
+        """Run ``action``, which names ``target``; where it fails because of that, make the directories above ``target``.
 
         A directory may vanish in between, at any depth, when another process deletes its prefix.
         """
         for attempt in range(10):
             try:
-                self._make_directory(os.path.dirname(target))
+                if attempt:
+                    self._make_directory(os.path.dirname(target))
                 action()
             except FileNotFoundError:
                 if attempt == 9:
