@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import Factory, frozen
+from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.index import KEYS_SCHEMA
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET
@@ -24,21 +25,38 @@ SUMMARY_SCHEMA = pa.schema(
         ("key_bytes", pa.int64()),
     ]
 )
+# Of keys that come to the driver together with the summary: bytes in memory, of tasks that are alike.
+KEYS_BYTES = 32 << 20
+_KEYS = pa.field("keys", pa.binary())
 
 
 @frozen
 class Summarise:
-    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per batch, partition path and bucket (0 for
-    rows without one)."""
+    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows without one).
+
+    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, as far as all tasks together have about so
+    many bytes of them. Task n gives at most the n-th part, so that any number of tasks gives less than eight times as
+    much; who gives less than all is found out by :func:`arrivals`."""
+
+    keys: int = 0
 
     @property
     def out_schema(self) -> pa.Schema:
-        return SUMMARY_SCHEMA
+        return SUMMARY_SCHEMA.append(_KEYS)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        found = [self._one(batch) for batch in batches if batch.num_rows]
+        found: list[pa.Table] = []
+        left = self.keys // (task.number + 1) if self.keys else -1
+        for batch in (batch for batch in batches if batch.num_rows):
+            found.append(self._one(batch))
+            keys = [batch.column(RECORD_KEY), batch.column(PARTITION_PATH)]
+            left -= sum(column.nbytes for column in keys)
+            if left >= 0:
+                yield _packed(pa.RecordBatch.from_arrays(keys, schema=KEYS_SCHEMA))
         if found:
-            yield from _total(pa.concat_tables(found)).to_batches()
+            total = _total(pa.concat_tables(found))
+            empty = pa.nulls(total.num_rows, _KEYS.type)
+            yield from total.append_column(_KEYS, empty).combine_chunks().to_batches()
 
     def _one(self, batch: pa.RecordBatch) -> pa.Table:
         keys = batch.column(RECORD_KEY)
@@ -59,13 +77,15 @@ class Summarise:
 
 @frozen
 class Arrivals:
-    """The summary of a whole write. ``rows`` and ``puts``: partition path -> rows."""
+    """The summary of a whole write. ``rows`` and ``puts``: partition path -> rows. ``keys``: KEYS_SCHEMA of all rows,
+    where they came along and are few."""
 
     rows: Mapping[str, int] = Factory(dict)
     puts: Mapping[str, int] = Factory(dict)
     buckets: tuple[tuple[str, int, int, int], ...] = ()  # (partition path, bucket, rows, puts)
     bytes: int = 0
     key_bytes: int = 0
+    keys: pa.Table | None = field(default=None, eq=False, repr=False)
 
     @property
     def total(self) -> int:
@@ -78,6 +98,8 @@ def arrivals(table: pa.Table) -> Arrivals:
     puts: dict[str, int] = {}
     buckets = []
     size = key_size = 0
+    given = table.column(_KEYS.name).drop_null()
+    table = table.filter(pc.is_null(table.column(_KEYS.name))).select(SUMMARY_SCHEMA.names)
     for row in (
         _total(table)
         .sort_by([("partition_path", "ascending"), ("bucket", "ascending")])
@@ -89,7 +111,23 @@ def arrivals(table: pa.Table) -> Arrivals:
         buckets.append((path, row["bucket"], row["rows"], row["puts"]))
         size += row["bytes"]
         key_size += row["key_bytes"]
-    return Arrivals(rows, puts, tuple(buckets), size, key_size)
+    few = pa.concat_tables([KEYS_SCHEMA.empty_table(), *map(_unpacked, given)])
+    keys = few if few.num_rows == sum(rows.values()) else None
+    return Arrivals(rows, puts, tuple(buckets), size, key_size, keys)
+
+
+def _packed(keys: pa.RecordBatch) -> pa.RecordBatch:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, keys.schema, options=options) as writer:
+        writer.write_batch(keys)
+    columns = [pa.nulls(1, kind.type) for kind in SUMMARY_SCHEMA]
+    content = pa.array([sink.getvalue().to_pybytes()], _KEYS.type)
+    return pa.RecordBatch.from_arrays([*columns, content], schema=SUMMARY_SCHEMA.append(_KEYS))
+
+
+def _unpacked(keys: pa.BinaryScalar) -> pa.Table:
+    return pa.ipc.open_stream(keys.as_buffer()).read_all()
 
 
 def _total(table: pa.Table) -> pa.Table:
