@@ -27,7 +27,7 @@ SUMMARY_SCHEMA = pa.schema(
 )
 # Of keys that come to the driver together with the summary: bytes in memory, of tasks that are alike.
 KEYS_BYTES = 32 << 20
-_KEYS = pa.field("keys", pa.binary())
+_KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 
 
 @frozen
@@ -52,7 +52,10 @@ class Summarise:
             keys = [batch.column(RECORD_KEY), batch.column(PARTITION_PATH)]
             left -= sum(column.nbytes for column in keys)
             if left >= 0:
-                yield _packed(pa.RecordBatch.from_arrays(keys, schema=KEYS_SCHEMA))
+                pairs = pa.StructArray.from_arrays(keys, fields=list(KEYS_SCHEMA))
+                columns = [pa.nulls(1, kind.type) for kind in SUMMARY_SCHEMA]
+                whole = pa.ListArray.from_arrays([0, len(pairs)], pairs)
+                yield pa.RecordBatch.from_arrays([*columns, whole], schema=self.out_schema)
         if found:
             total = _total(pa.concat_tables(found))
             empty = pa.nulls(total.num_rows, _KEYS.type)
@@ -98,8 +101,8 @@ def arrivals(table: pa.Table) -> Arrivals:
     puts: dict[str, int] = {}
     buckets = []
     size = key_size = 0
-    given = table.column(_KEYS.name).drop_null()
-    table = table.filter(pc.is_null(table.column(_KEYS.name))).select(SUMMARY_SCHEMA.names)
+    given = table.column(_KEYS.name)
+    table = table.filter(pc.is_null(given)).select(SUMMARY_SCHEMA.names)
     for row in (
         _total(table)
         .sort_by([("partition_path", "ascending"), ("bucket", "ascending")])
@@ -111,23 +114,9 @@ def arrivals(table: pa.Table) -> Arrivals:
         buckets.append((path, row["bucket"], row["rows"], row["puts"]))
         size += row["bytes"]
         key_size += row["key_bytes"]
-    few = pa.concat_tables([KEYS_SCHEMA.empty_table(), *map(_unpacked, given)])
+    few = pa.Table.from_struct_array(given.combine_chunks().flatten())
     keys = few if few.num_rows == sum(rows.values()) else None
     return Arrivals(rows, puts, tuple(buckets), size, key_size, keys)
-
-
-def _packed(keys: pa.RecordBatch) -> pa.RecordBatch:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_stream(sink, keys.schema, options=options) as writer:
-        writer.write_batch(keys)
-    columns = [pa.nulls(1, kind.type) for kind in SUMMARY_SCHEMA]
-    content = pa.array([sink.getvalue().to_pybytes()], _KEYS.type)
-    return pa.RecordBatch.from_arrays([*columns, content], schema=SUMMARY_SCHEMA.append(_KEYS))
-
-
-def _unpacked(keys: pa.BinaryScalar) -> pa.Table:
-    return pa.ipc.open_stream(keys.as_buffer()).read_all()
 
 
 def _total(table: pa.Table) -> pa.Table:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task, Workspace
@@ -34,7 +33,7 @@ def one_row_per_key(
     engine, parts = target.engine, target.engine.parallelism
     if keys is not None:
         column = keys.column("record_key").combine_chunks()
-        if pc.count_distinct(column).as_py() == len(column):
+        if len(column.unique()) == len(column):
             return staged
         again = pa.chunked_array([_repeated(key_hash(column).view(np.int64), _MOST)])
     else:
