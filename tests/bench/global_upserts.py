@@ -32,7 +32,7 @@ from tests.bench.processor import ProcessorTime
 INDEXES = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 
 
-def meet_first(target: WriteTarget, stream: Stream, workspace: Workspace) -> Stream:
+def meet_first(target: WriteTarget, stream: Stream, keys: object, workspace: Workspace) -> Stream:
     """As it was: every row crosses by its key."""
     engine, parts = target.engine, target.engine.parallelism
     met = target.exchange(engine.map(stream, RouteRepeated(stream.schema, parts, None)), parts)

@@ -16,6 +16,7 @@ from hoodoo.model.instant import State
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
+from hoodoo.write import pipeline
 from hoodoo_standard.storage.local import LocalStorage
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -30,6 +31,13 @@ STAYING: list[tuple[str, int, dict[str, str]]] = [
     ("global_bloom", 6, {"hoodie.bloom.index.update.partition.path": "false"}),
 ]
 CITIES = ("a", "b", "c")
+
+
+@pytest.fixture(autouse=True, params=["few keys", "many keys"])
+def keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys of a write are with the driver, or its tasks are asked."""
+    if request.param == "many keys":
+        monkeypatch.setattr(pipeline, "KEYS_BYTES", 0)
 
 
 def rows(*found: tuple[int, str, int]) -> pa.Table:

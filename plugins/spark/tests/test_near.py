@@ -83,9 +83,8 @@ class Far:
             b"".join(
                 row for out in end(part(), number) for row in out.column("payload").to_pylist()
             )
-            for number, part in enumerate(self.local.source(self.collect(stream)).parts)
+            for number, part in enumerate(self.local.source(self.local.collect(stream.inner)).parts)
         ]
-        self.jobs.remove("collect")
         return payloads, sum(map(size_in, payloads))
 
     def meter(self) -> Any:
@@ -175,6 +174,30 @@ def test_many_rows_stay_in_tasks(tmp_path: Path) -> None:
     table.upsert(reader(rows(range(500))), engine=engine)
     assert len(engine.tasks_.jobs) > 1
     assert table.read().count() == 500
+
+
+@pytest.mark.parametrize(
+    ("index", "reads", "jobs"),
+    [
+        ("bucket", 0, ["stage", "collect", "collect"]),
+        ("simple", 0, ["stage", "collect", "collect", "collect"]),
+        ("global_simple", 0, ["stage", "collect", "collect", "collect"]),
+        # The stats of the files, which lie with the keys that came, and the keys: of a small write both are here.
+        ("record_index", 64 << 20, ["stage", "collect", "stage"]),
+        ("record_index", 0, ["stage", "collect", "collect", "stage"]),
+    ],
+)
+def test_jobs_of_an_upsert_of_many_rows(
+    tmp_path: Path, index: str, reads: int, jobs: list[str]
+) -> None:
+    """Staged, summed up together with its keys, looked up, written."""
+    table = made(tmp_path / "t", index)
+    table.insert(rows(range(1000)))
+    engine = engine_of(small=16_000, most=reads)
+    assert table.upsert(reader(rows(range(1000), 2.0)), engine=engine).updated == 1000
+    # What is written about files of a metadata table without rows is as small as the files.
+    assert engine.tasks_.jobs[: len(jobs)] == jobs
+    assert reads == 0 or engine.tasks_.jobs == jobs
 
 
 def test_rows_or_a_file_of_a_partition(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ class IndexContext:
     # Of the table, as ``slices`` were seen: for what lies beside its files.
     timeline: Timeline | None = None
     compares: bool = False  # what is said is only compared with what is: nobody goes by it
+    # KEYS_SCHEMA of the key stream, not made distinct, where they are with the driver already; else None.
+    keys: pa.Table | None = None
 
 
 @runtime_checkable

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import Factory, frozen
+from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.index import KEYS_SCHEMA
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET
@@ -24,21 +25,41 @@ SUMMARY_SCHEMA = pa.schema(
         ("key_bytes", pa.int64()),
     ]
 )
+# Of keys that come to the driver together with the summary: bytes in memory, of tasks that are alike.
+KEYS_BYTES = 32 << 20
+_KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 
 
 @frozen
 class Summarise:
-    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per batch, partition path and bucket (0 for
-    rows without one)."""
+    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows without one).
+
+    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, as far as all tasks together have about so
+    many bytes of them. Task n gives at most the n-th part, so that any number of tasks gives less than eight times as
+    much; who gives less than all is found out by :func:`arrivals`."""
+
+    keys: int = 0
 
     @property
     def out_schema(self) -> pa.Schema:
-        return SUMMARY_SCHEMA
+        return SUMMARY_SCHEMA.append(_KEYS)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        found = [self._one(batch) for batch in batches if batch.num_rows]
+        found: list[pa.Table] = []
+        left = self.keys // (task.number + 1) if self.keys else -1
+        for batch in (batch for batch in batches if batch.num_rows):
+            found.append(self._one(batch))
+            keys = [batch.column(RECORD_KEY), batch.column(PARTITION_PATH)]
+            left -= sum(column.nbytes for column in keys)
+            if left >= 0:
+                pairs = pa.StructArray.from_arrays(keys, fields=list(KEYS_SCHEMA))
+                columns = [pa.nulls(1, kind.type) for kind in SUMMARY_SCHEMA]
+                whole = pa.ListArray.from_arrays([0, len(pairs)], pairs)
+                yield pa.RecordBatch.from_arrays([*columns, whole], schema=self.out_schema)
         if found:
-            yield from _total(pa.concat_tables(found)).to_batches()
+            total = _total(pa.concat_tables(found))
+            empty = pa.nulls(total.num_rows, _KEYS.type)
+            yield from total.append_column(_KEYS, empty).combine_chunks().to_batches()
 
     def _one(self, batch: pa.RecordBatch) -> pa.Table:
         keys = batch.column(RECORD_KEY)
@@ -59,13 +80,15 @@ class Summarise:
 
 @frozen
 class Arrivals:
-    """The summary of a whole write. ``rows`` and ``puts``: partition path -> rows."""
+    """The summary of a whole write. ``rows`` and ``puts``: partition path -> rows. ``keys``: KEYS_SCHEMA of all rows,
+    where they came along and are few."""
 
     rows: Mapping[str, int] = Factory(dict)
     puts: Mapping[str, int] = Factory(dict)
     buckets: tuple[tuple[str, int, int, int], ...] = ()  # (partition path, bucket, rows, puts)
     bytes: int = 0
     key_bytes: int = 0
+    keys: pa.Table | None = field(default=None, eq=False, repr=False)
 
     @property
     def total(self) -> int:
@@ -78,6 +101,8 @@ def arrivals(table: pa.Table) -> Arrivals:
     puts: dict[str, int] = {}
     buckets = []
     size = key_size = 0
+    given = table.column(_KEYS.name)
+    table = table.filter(pc.is_null(given)).select(SUMMARY_SCHEMA.names)
     for row in (
         _total(table)
         .sort_by([("partition_path", "ascending"), ("bucket", "ascending")])
@@ -89,7 +114,9 @@ def arrivals(table: pa.Table) -> Arrivals:
         buckets.append((path, row["bucket"], row["rows"], row["puts"]))
         size += row["bytes"]
         key_size += row["key_bytes"]
-    return Arrivals(rows, puts, tuple(buckets), size, key_size)
+    few = pa.Table.from_struct_array(given.combine_chunks().flatten())
+    keys = few if few.num_rows == sum(rows.values()) else None
+    return Arrivals(rows, puts, tuple(buckets), size, key_size, keys)
 
 
 def _total(table: pa.Table) -> pa.Table:

@@ -83,6 +83,7 @@ def context_of(target: WriteTarget, arriving: Arrivals, compares: bool = False) 
         serializer=target.serializer,
         key_rows=arriving.total,
         key_bytes=arriving.key_bytes,
+        keys=arriving.keys,
         timeline=target.timeline,
         compares=compares,
     )

@@ -11,6 +11,7 @@ from hoodoo.model.meta import with_meta, without_meta
 from hoodoo.options.kinds import FLAG
 from hoodoo.produce.summary import Arrivals
 from hoodoo.timeline.placement import FOLLOWS
+from hoodoo.write.key_table import KeyTable
 from hoodoo.write.located import MovingKeys, different, living, own_columns
 from hoodoo.write.target import WriteTarget
 
@@ -20,12 +21,16 @@ def where_rows_stay(
 ) -> tuple[pa.Table, bool]:
     """``found`` (LOCATIONS_SCHEMA), where the keys of ``staged`` rows lie, without places in other partition paths than
     the row's whose row is gone: it goes to its own. And whether the write leaves a row in another one.
-    One pass over the keys; none where that can't be, or where the table has such rows already."""
+    One pass over the keys; none where they are with the driver and that can't be, or where the table has such rows
+    already."""
     if not index.is_global or index.moves_partitions or not found.num_rows:
         return found, False
     follows, paths = FLAG.stored(target.config.get(FOLLOWS) or ""), set(arriving.rows)
     if len(paths) == 1 and set(pc.unique(found.column("partition_path")).to_pylist()) == paths:
         return found, not follows
+    keys = arriving.keys
+    if keys is not None and not KeyTable(*keys.columns).places(*found.columns[:2]).null_count:
+        return found, not follows  # each place is one that a row names
     if target.logs is not None:
         step = MovingKeys(target.engine.side(found))
         moving = target.engine.collect(target.engine.map(staged, step))

@@ -30,7 +30,7 @@ from hoodoo.produce.markers import CREATE, MERGE, marker
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.produce.stats import read_stats
-from hoodoo.produce.summary import Arrivals, Summarise, arrivals
+from hoodoo.produce.summary import KEYS_BYTES, Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
 from hoodoo.write.clustered import doubles_rows
@@ -134,21 +134,27 @@ def prepare(
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
     if kind.direct and target.computed is None:
         return Prepared(kind, schema, keyed, False, Arrivals())
-    if kind.looks_up and target.index.is_global and target.computed is None:
-        staged = one_row_per_key(target, keyed, workspace)
-    else:
-        staged = target.engine.stage(keyed, workspace)
-    counted = target.engine.collect(target.engine.map(staged, Summarise()))
+    staged = target.engine.stage(keyed, workspace)
+    looks = kind.looks_up and (target.computed is None or anywhere is not None)
+    arriving = _summary(target, staged, looks)
+    if looks and target.index.is_global and target.computed is None:
+        single = one_row_per_key(target, staged, arriving.keys, workspace)
+        if single is not staged:
+            staged, arriving = single, _summary(target, single, looks)
     partial = len(travels) < len(schema)
-    return Prepared(kind.exchanged(), schema, staged, True, arrivals(counted), partial, anywhere)
+    return Prepared(kind.exchanged(), schema, staged, True, arriving, partial, anywhere)
+
+
+def _summary(target: WriteTarget, keyed: Stream, looks: bool = False) -> Arrivals:
+    step = Summarise(KEYS_BYTES if looks else 0)
+    return arrivals(target.engine.collect(target.engine.map(keyed, step)))
 
 
 def _prepare_changes(target: WriteTarget, kind: WriteKind, changes: RowChanges) -> Prepared:
     keyed = changes.rows
     if isinstance(target.computed, ComputedIndex):  # its key says where a row lies, too
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
-    counted = target.engine.collect(target.engine.map(keyed, Summarise()))
-    return Prepared(kind, target.schema, keyed, True, arrivals(counted), changes=changes)
+    return Prepared(kind, target.schema, keyed, True, _summary(target, keyed), changes=changes)
 
 
 def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
@@ -347,8 +353,7 @@ def _plan_places(
     begun: dict[tuple[str, str], BucketPlace],
 ) -> None:
     held = {(s.partition_path, s.file_id) for s in slices}
-    found = arrivals(target.engine.collect(target.engine.map(keyed, Summarise())))
-    for path, bucket, rows, puts in found.buckets:
+    for path, bucket, rows, puts in _summary(target, keyed).buckets:
         place = buckets.place(path, bucket)
         if place.begun is not None:
             begun[path, place.file_id] = place

@@ -1,7 +1,7 @@
 """Repeated: keys that come more than once become one row each, for a global index: one key may come with two paths.
 
-Hashes of the keys meet first, eight bytes each. A row is sent by its key only where the hash came again; all other
-rows cross once, to their file group.
+Keys that are few are with the driver. Else hashes of the keys meet first, eight bytes each. A row is sent by its key
+only where the hash came again; all other rows cross once, to their file group.
 """
 
 from __future__ import annotations
@@ -26,12 +26,19 @@ _HASH = pa.field("key_hash", pa.int64())
 _MOST = 1 << 20
 
 
-def one_row_per_key(target: WriteTarget, stream: Stream, workspace: Workspace) -> Stream:
-    """The rows of ``stream``, which is evaluated once, with one row per key; staged."""
+def one_row_per_key(
+    target: WriteTarget, staged: Stream, keys: pa.Table | None, workspace: Workspace
+) -> Stream:
+    """The rows of ``staged`` with one row per key; staged. ``keys``: theirs (KEYS_SCHEMA), where they are here."""
     engine, parts = target.engine, target.engine.parallelism
-    staged = engine.stage(stream, workspace)
-    hashes = target.exchange(engine.map(staged, HashKeys(parts)), parts)
-    again = engine.collect(engine.map(hashes, FindRepeated(-(-_MOST // parts)))).column(0)
+    if keys is not None:
+        column = keys.column("record_key").combine_chunks()
+        if len(column.unique()) == len(column):
+            return staged
+        again = pa.chunked_array([_repeated(key_hash(column).view(np.int64), _MOST)])
+    else:
+        hashes = target.exchange(engine.map(staged, HashKeys(parts)), parts)
+        again = engine.collect(engine.map(hashes, FindRepeated(-(-_MOST // parts)))).column(0)
     if not len(again):
         return staged
     sorted_hashes = pa.table({_HASH.name: np.sort(again.drop_null().to_numpy())})
@@ -73,10 +80,8 @@ class FindRepeated:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         held = [batch.column(_HASH.name).to_numpy() for batch in batches]
-        hashes = np.sort(np.concatenate(held)) if held else np.empty(0, np.int64)
-        again = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-        found = pa.array(again) if len(again) <= self.most else pa.nulls(1, pa.int64())
-        yield pa.record_batch([found], self.out_schema)
+        hashes = np.concatenate(held) if held else np.empty(0, np.int64)
+        yield pa.record_batch([_repeated(hashes, self.most)], self.out_schema)
 
 
 @frozen
@@ -129,6 +134,13 @@ class FoldByKey:
         if held:
             rows = pa.Table.from_batches(held).sort_by("__seq")
             yield from fold(rows, self.merger).combine_chunks().to_batches()
+
+
+def _repeated(hashes: npt.NDArray[np.int64], most: int) -> pa.Array:
+    """Those that come more than once; one null where these are more than ``most``."""
+    hashes = np.sort(hashes)
+    again = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    return pa.array(again) if len(again) <= most else pa.nulls(1, pa.int64())
 
 
 def _among(hashes: npt.NDArray[np.uint64], again: Side) -> npt.NDArray[np.bool_]:

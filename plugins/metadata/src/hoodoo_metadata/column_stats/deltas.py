@@ -37,6 +37,8 @@ from hoodoo_metadata.layout import COLUMN_STATS, PARTITION_STATS, group_id, grou
 # File groups of column_stats and partition_stats in a new metadata table: Hudi's defaults.
 RANGE_GROUPS = {COLUMN_STATS: 2, PARTITION_STATS: 1}
 _TASKS_PER_CORE = 2
+# Of a base file the footer is read; few have a larger one.
+_FOOTER = 1 << 20
 _TOLD = pa.schema([("partition", pa.string()), ("key", pa.string()), ("value", pa.binary())])
 
 
@@ -205,7 +207,8 @@ def _is_wide(found: ColumnRange) -> bool:
 
 
 def _payload(files: Sequence[tuple[str, str, int]]) -> Payload:
-    return Payload.of(json.dumps(files).encode(), sum(size for _path, _name, size in files))
+    reads = sum(size if name.startswith(".") else min(size, _FOOTER) for _path, name, size in files)
+    return Payload.of(json.dumps(files).encode(), reads)
 
 
 def _dealt(

@@ -52,7 +52,12 @@ class RecordLevelIndex:
         if self.is_global:
             refuse_doubled(context, self._own(context) or RECORD_INDEX, "record_index")
         return self._opened(context).locate(
-            context.engine, keys, context.slices, context.key_bytes, context.serializer
+            context.engine,
+            keys,
+            context.slices,
+            context.key_bytes,
+            context.serializer,
+            context.keys,
         )
 
     def entries(self, context: IndexContext) -> Stream:

@@ -38,6 +38,11 @@ from hoodoo_metadata.table import MetadataTable
 # Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
 _SIDE_BYTES = 64 << 20
 _TASKS_PER_CORE = 2
+# Opening the files of a bucket costs about as much as reading so many bytes of them.
+_OPENING = 64 << 10
+# What is read of an index makes so many times the work that as many bytes of a base file make: they inflate more, and
+# every entry is looked at. An engine compares both with the same limit.
+_INFLATED = 4
 # Buckets that one process looks into at the same time: their reading waits for the store.
 _BUCKETS_AT_ONCE = 4
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
@@ -101,9 +106,10 @@ class RecordIndex:
         slices: Sequence[FileSlice],
         key_bytes: int = 0,
         serializer: Serializer | None = None,
+        here: pa.Table | None = None,
     ) -> Stream:
         """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). ``slices`` are those of the data table: an entry
-        that names another file group is an error."""
+        that names another file group is an error. ``here``: the rows of ``keys``, where the driver has them."""
         there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
         side = engine.side(there)
         if key_bytes > _SIDE_BYTES:
@@ -113,20 +119,17 @@ class RecordIndex:
             parts = max(1, min(len(groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
             met = engine.exchange(engine.map(keys, _Route(groups, parts)), parts, serializer)
             return engine.map(met, _LookUpSlots(self._ordered(groups), side))
-        asked = engine.collect(keys).group_by(KEYS_SCHEMA.names).aggregate([])
-        if not self.partitioned:
-            asked = asked.group_by("record_key").aggregate([("partition_path", "min")])
-            asked = asked.rename_columns(KEYS_SCHEMA.names)
+        asked = engine.collect(keys) if here is None else here
+        if self.partitioned:
+            asked = asked.group_by(KEYS_SCHEMA.names).aggregate([])
+        else:  # nobody looks at the paths
+            distinct = asked.column("record_key").unique()
+            asked = pa.table([distinct, pa.nulls(len(distinct), pa.string())], schema=KEYS_SCHEMA)
         groups, slots, wanted = self._asked(asked)
         ordered = self._ordered(groups)
-        payloads: list[bytes] = []
-        needed: list[FileSlice] = []
-        for number in np.unique(slots).tolist():
-            found = slice_json.pack(ordered.buckets[number])
-            content = json.dumps([number, found.decode()]).encode()
-            payloads.append(Payload.of(content, found.reads))
-            needed += ordered.buckets[number]
-        open_ahead(self.storage, needed)
+        numbers = np.unique(slots).tolist()
+        open_ahead(self.storage, [s for number in numbers for s in ordered.buckets[number]])
+        payloads = _dealt(ordered.buckets, numbers, engine.parallelism * _TASKS_PER_CORE)
         step = _LookUp(self.storage, self.how, engine.side(wanted), side, self.growing)
         return engine.map(engine.tasks(payloads), step)
 
@@ -213,6 +216,27 @@ class RecordIndex:
         return evolve(self, buckets=tuple(by_id[i] for i in groups.file_ids))
 
 
+def _dealt(
+    buckets: Sequence[tuple[FileSlice, ...]], numbers: Sequence[int], tasks: int
+) -> list[Payload]:
+    """The buckets of these ``numbers`` in at most ``tasks`` payloads of about equal bytes: a task costs a tenth of a second
+    before it reads anything, which is as much as many buckets take."""
+    sizes = {number: sum(s.size for s in buckets[number]) for number in numbers}
+    dealt: list[list[int]] = [[] for _ in range(min(tasks, len(numbers)))]
+    loads = [0] * len(dealt)
+    for number in sorted(numbers, key=lambda n: (-sizes[n], n)):
+        lightest = loads.index(min(loads))
+        dealt[lightest].append(number)
+        loads[lightest] += sizes[number] + _OPENING
+    return [
+        Payload.of(
+            json.dumps([[n, slice_json.pack(buckets[n]).decode()] for n in mine]).encode(),
+            _INFLATED * sum(sizes[n] for n in mine),
+        )
+        for mine in dealt
+    ]
+
+
 @frozen
 class _Entries:
     """Step: payloads of the slices of a bucket in, its entries out."""
@@ -296,9 +320,8 @@ class _LookUp:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         wanted = self.wanted.table()
-        for batch in batches:
-            for payload in batch.column("payload").to_pylist():
-                number, slices = json.loads(payload)
+        for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
+            for number, slices in json.loads(payload):
                 mine = wanted.filter(pc.equal(wanted.column("slot"), number))
                 keys = mine.column("record_key").combine_chunks()
                 groups = tuple(slice_json.unpack(slices.encode()))

@@ -25,7 +25,8 @@ def located(
     if context.key_bytes > side_bytes:
         paths = distinct_paths(keys, context) if by_partition else None
         return exchanged(keys, base_files(context, paths), context, by_partition)
-    asked = asked_table(engine.collect(keys), by_partition)
+    given = engine.collect(keys) if context.keys is None else context.keys
+    asked = asked_table(given, by_partition)
     paths = pc.unique(asked.column("partition_path")).to_pylist() if by_partition else None
     files = base_files(context, paths) if asked.num_rows else []
     step = MatchKeys(engine.side(asked), KeyReader.of(context), by_partition, sieve)
