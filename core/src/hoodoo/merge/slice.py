@@ -19,7 +19,7 @@ from hoodoo.merge.meet import Counts, KeyJoin
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.widen import widened
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.storage.api import Storage
@@ -75,16 +75,16 @@ def _merged_base(
         places, left = None, 0
         if waiting is not None:
             places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
-        for batch in reader.batches(there, where):
+        for batch in reader.batches(there, where, encoded=waiting is not None):
             left += batch.num_rows
-            stored = widened(batch, rule.out_schema, base.path)
-            if waiting is None:
-                yield stored
+            if places is None or waiting is None:
+                yield widened(batch, rule.out_schema, base.path)
                 continue
-            assert places is not None
+            # Dictionaries become text after the choice of rows: numbers are chosen faster than text.
+            stored = widened(batch, encoded_as(rule.out_schema, batch.schema), base.path)
             met = waiting.meet(stored, places.take(stored.num_rows))
             if met.kept.num_rows:
-                yield met.kept
+                yield widened(met.kept, rule.out_schema, base.path)
             if met.winners is not None:
                 yield from _batches(met.winners, rule.out_schema)
         if waiting is not None and places is not None and left < reader.num_rows:
