@@ -74,7 +74,7 @@ def _merged_base(
         there = [name for name in rule.out_schema.names if name in known]
         places, left = None, 0
         if waiting is not None:
-            places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
+            places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
         for batch in reader.batches(there, where, encoded=waiting is not None):
             left += batch.num_rows
             if places is None or waiting is None:
@@ -121,7 +121,7 @@ def _keyed(reader: BaseFileReader, keys: KeyGenerator, path: str) -> BaseFileRea
 
 
 @define
-class _Places:
+class Places:
     """The places of a file's record keys among the waiting rows, for batch after batch.
 
     The keys are read ahead of the other columns, many at a time: looking up means to hash all that
