@@ -311,6 +311,22 @@ def test_dictionaries_of_the_base_file_become_text(tmp_path: Path, partly: bool)
         assert batch.schema.equals(rule.out_schema)
 
 
+@pytest.mark.parametrize("room", [100, 9000])
+def test_long_text_that_repeats_gets_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """A dictionary has a long value once; as text, the rows of a batch may need more than a column can have."""
+    long = "long text " * 9
+    base = rows(range(1000), 5).set_column(2, "a", pa.array([long] * 1000))
+    made = Slice(tmp_path, group_rows=1000).stored(base).log(rows(range(0, 1000, 9), 6, "new"))
+    monkeypatch.setattr(merging, "_TEXT_BYTES", room)
+    found = list(merged_rows(made.storage, ParquetFormat(), made.rule(Later()), made.slice))
+    assert max(b.num_rows for b in found if b["a"][0].as_py() == long) <= max(1, room // len(long))
+    assert {row["n"]: row["a"] for b in found for row in b.to_pylist()} == {
+        n: "new" if n % 9 == 0 else long for n in range(1000)
+    }
+
+
 @pytest.mark.parametrize("push", [True, False])
 @pytest.mark.parametrize("merger", [Later(), Higher()], ids=["later", "higher"])
 @pytest.mark.parametrize(
