@@ -164,6 +164,10 @@ def reads(report: Report, folder: str, scale: float, runs: int) -> None:
     beside = "plain Parquet of the same rows"
     report.time(beside, runs, parquet)
     report.time("snapshot read after ten upserts of 3 %", runs, snapshot, beside, 2.0)
+    for name, read in (("plain Parquet", parquet), ("snapshot read", snapshot)):
+        begun = time.process_time()  # of all threads
+        read(0)
+        print(f"{name}: {time.process_time() - begun:.2f} s of processor time", flush=True)
     assert made.compact().instant
     report.time("snapshot read after compaction", runs, snapshot, beside, 1.1)
     _all_agree(_rows(path), expected)

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, HoodooWarning, PluginError, UnsupportedTableError
+from hoodoo.merge.meet import KeyJoin
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.timeline.plans import pending_compactions, read_plan
+from hoodoo_formats.parquet import reader as parquet_reader
 from hoodoo_services.compaction import run as compaction
 from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_standard.storage.local import LocalStorage
@@ -94,6 +96,30 @@ def waiting(table: hoodoo.Table) -> list[str]:
 
 
 # --- what it does ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("virtual", [False, True])
+def test_the_keys_of_many_batches_are_looked_up_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, virtual: bool
+) -> None:
+    """A look-up hashes all log rows; batches of a base file are short here, and still meet their own rows."""
+    options = {"hoodie.populate.meta.fields": "false"} if virtual else None
+    table = create(tmp_path, options=options, partition_by=None)
+    base = pa.concat_tables([data(range(n, n + 40), f"old {n}", 1) for n in range(0, 2000, 40)])
+    table.bulk_insert(base)
+    table.upsert(data(range(0, 2000, 7), "new", 2))
+    table.delete([5, 6])
+    expected = {n: ("new", 2) if n % 7 == 0 else (f"old {n - n % 40}", 1) for n in range(2000)}
+    del expected[5], expected[6]
+    monkeypatch.setattr(parquet_reader, "_MAX_BATCH", 300)
+    asked, places = [], KeyJoin.places
+    monkeypatch.setattr(
+        KeyJoin, "places", lambda self, keys: asked.append(len(keys)) or places(self, keys)
+    )
+    table.compact()
+    monkeypatch.undo()
+    assert asked == [2000]
+    assert seen(table.read()) == expected and not days_with_logs(table)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("index", ["simple", "bucket"])
 def test_no_row_changes(tmp_path: Path, version: int, index: str) -> None:

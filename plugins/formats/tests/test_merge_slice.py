@@ -25,7 +25,7 @@ from hoodoo.merge.slice import merged_rows
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind
-from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.meta import RECORD_KEY, REPEATED, with_meta
 from hoodoo.read.project import pushed_filter, shaped
 from hoodoo.read.spec import row_spec
 from hoodoo_formats.log.writer import LogWriter
@@ -78,6 +78,7 @@ class Watched(ParquetFormat):
     key_rows: int | None = None
     other_rows: int | None = None
     read: list[tuple[tuple[str, ...], int]] = field(factory=list)
+    kinds: dict[str, pa.DataType] = field(factory=dict)
 
     def reader(self, storage: Any, path: str) -> Any:
         return WatchedReader(super().reader(storage, path), self)
@@ -96,10 +97,13 @@ class WatchedReader:
     def num_rows(self) -> int:
         return int(self.inner.num_rows)
 
-    def batches(self, columns: Any = None, where: Any = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Any = None, where: Any = None, encoded: bool = False
+    ) -> Iterator[pa.RecordBatch]:
         size = self.told.key_rows if columns == [RECORD_KEY] else self.told.other_rows
-        for batch in self.inner.batches(columns, where, size):
+        for batch in self.inner.batches(columns, where, size, encoded=encoded):
             self.told.read.append((tuple(columns), batch.num_rows))
+            self.told.kinds.update((f.name, f.type) for f in batch.schema)
             yield batch
 
     def __enter__(self) -> WatchedReader:
@@ -269,6 +273,58 @@ def test_windows_of_keys_do_not_shift(
     found = made.read(file_format=Watched(key_rows=keys, other_rows=others))
     assert sorted(found) == [(n, 6 if n in newer else 5, f"a{n}") for n in ids]
     assert len(asked) == -(-25 // (keys * ahead)) and sum(asked) == 25
+
+
+@frozen
+class LongerText:
+    """The row with the longer `a` wins; the later one if they are equal."""
+
+    merge_mode: str = "CUSTOM"
+    strategy_id: str = str(uuid.UUID(int=7))
+    columns: tuple[str, ...] | None = ("a",)
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> Merged:
+        assert older.schema.field("a").type == newer.schema.field("a").type == pa.string()
+        old, new = (pc.fill_null(pc.binary_length(t["a"]), 0) for t in (older, newer))
+        return Merged(newer_wins=pc.greater_equal(new, old).combine_chunks())
+
+
+@pytest.mark.parametrize("partly", [False, True])
+def test_dictionaries_of_the_base_file_become_text(tmp_path: Path, partly: bool) -> None:
+    """Of a column that repeats, numbers are read; the merger and the reader see text, nulls included."""
+    text = {n: (None, "short", "some longer text")[n % 3] for n in range(300)}
+    base = rows(range(300), 5).set_column(2, "a", pa.array(text.values(), pa.string()))
+    made, watched = Slice(tmp_path, group_rows=100).stored(base), Watched(other_rows=70)
+    if partly:
+        made.log(rows(range(0, 300, 7), 6).drop_columns(["a"]), partial=True)
+        expected, merger = {n: (5 if n % 7 else 6, a) for n, a in text.items()}, Later()
+    else:
+        made.log(rows(range(0, 300, 7), 6, "middle"))
+        wins = {n for n in range(0, 300, 7) if n % 3 < 2}
+        expected = {n: (6, "middle") if n in wins else (5, a) for n, a in text.items()}
+        merger = LongerText()
+    found = made.read(merger, file_format=watched)
+    assert watched.kinds["a"] == REPEATED
+    assert {n: (ts, a) for n, ts, a in found} == expected and len(found) == 300
+    rule = made.rule(merger)
+    for batch in merged_rows(made.storage, ParquetFormat(), rule, made.slice):
+        assert batch.schema.equals(rule.out_schema)
+
+
+@pytest.mark.parametrize("room", [100, 9000])
+def test_long_text_that_repeats_gets_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """A dictionary has a long value once; as text, the rows of a batch may need more than a column can have."""
+    long = "long text " * 9
+    base = rows(range(1000), 5).set_column(2, "a", pa.array([long] * 1000))
+    made = Slice(tmp_path, group_rows=1000).stored(base).log(rows(range(0, 1000, 9), 6, "new"))
+    monkeypatch.setattr(merging, "_TEXT_BYTES", room)
+    found = list(merged_rows(made.storage, ParquetFormat(), made.rule(Later()), made.slice))
+    assert max(b.num_rows for b in found if b["a"][0].as_py() == long) <= max(1, room // len(long))
+    assert {row["n"]: row["a"] for b in found for row in b.to_pylist()} == {
+        n: "new" if n % 9 == 0 else long for n in range(1000)
+    }
 
 
 @pytest.mark.parametrize("push", [True, False])

@@ -20,7 +20,7 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import KeyJoin, Mask
 from hoodoo.merge.ops import OP, PUT
-from hoodoo.merge.pairs import codes, merge_pairs, needed_columns
+from hoodoo.merge.pairs import codes, merge_pairs, narrow, needed_columns
 from hoodoo.model.meta import RECORD_KEY
 
 _Places = npt.NDArray[np.int64]
@@ -52,7 +52,7 @@ def fold_pieces(
     for newer in turns[1:]:
         group = groups[newer]
         answer = merge_pairs(
-            _narrow(pool, current[group], merger), _narrow(pool, newer, merger), merger
+            narrow(pool, current[group], merger), narrow(pool, newer, merger), merger
         )
         if answer.newer_wins is not None:
             current[group] = np.where(np.asarray(answer.newer_wins), newer, current[group])
@@ -69,10 +69,6 @@ def _turns(groups: npt.NDArray[Any], count: int) -> list[_Places]:
     starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
     rank = np.arange(len(groups)) - starts[groups[order]]
     return [order[rank == turn] for turn in range(int(rank.max(initial=-1)) + 1)]
-
-
-def _narrow(pool: pa.Table, places: _Places, merger: Merger) -> pa.Table:
-    return pool.select(needed_columns(merger, pool.schema)).take(pa.array(places))
 
 
 def _fold_partial(
@@ -104,7 +100,7 @@ def _fold_partial(
         group = groups[newer]
         current = {n: s[group] for n, s in sources.items()}
         older = _gathered(pool, op[group], current, needed_columns(merger, pool.schema))
-        answer = merge_pairs(older, _narrow(pool, newer, merger), merger)
+        answer = merge_pairs(older, narrow(pool, newer, merger), merger)
         if answer.newer_wins is None:
             raise PluginError(
                 f"merger {merger.__class__.__qualname__}",

@@ -69,8 +69,8 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
         first = np.maximum.accumulate(np.where(np.concatenate(([True], ~same)), place, 0))
         older = np.flatnonzero(((place - first) % 2 == 0)[:-1] & same)
         newer = older + 1
-        answer = merge_pairs(_narrow(pool, current[older], merger),
-                             _narrow(pool, current[newer], merger), merger)  # fmt: skip
+        answer = merge_pairs(narrow(pool, current[older], merger),
+                             narrow(pool, current[newer], merger), merger)  # fmt: skip
         if answer.newer_wins is not None:
             wins = np.asarray(answer.newer_wins)
             current[older] = np.where(wins, current[newer], current[older])
@@ -91,7 +91,7 @@ def needed_columns(merger: Merger, schema: pa.Schema) -> list[str]:
     return [OP, *filter(({*columns} - {OP}).__contains__, schema.names)]
 
 
-def _narrow(pool: pa.Table, index: npt.NDArray[Any], merger: Merger) -> pa.Table:
+def narrow(pool: pa.Table, index: npt.NDArray[Any], merger: Merger) -> pa.Table:
     return pool.select(needed_columns(merger, pool.schema)).take(pa.array(index))
 
 

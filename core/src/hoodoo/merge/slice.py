@@ -13,19 +13,20 @@ from attrs import define, field
 
 from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
-from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import Counts, KeyJoin
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.widen import widened
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.storage.api import Storage
 
 # Batches of keys that are looked up together.
 _AHEAD = 8
+# Of one column of text, in one batch: Arrow has room for twice as much.
+_TEXT_BYTES = 1 << 30
 # A column of places, beside the columns of rows.
 _AT = "__at"
 
@@ -45,18 +46,14 @@ def merged_rows(
     found = read_log_rows(storage, slice_.log_files, rule)
     for damage in found.damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
-    if found.waiting is not None and not _stands_alone(rule, found.waiting):
+    # Where log rows are what they are, whatever is stored, row groups that the filter rules out need not be read.
+    stands_alone = rule.merger.merge_mode == BY_ARRIVAL
+    if found.waiting is not None and (found.waiting.absent or not stands_alone):
         pushed = None
     if slice_.base_file is not None:
         yield from _merged_base(storage, file_format, rule, slice_.base_file, found.waiting, pushed)
     if found.waiting is not None:
         yield from _batches(found.waiting.rest(), rule.out_schema)
-
-
-def _stands_alone(rule: MergeRule, waiting: KeyJoin) -> bool:
-    """Whether log rows are what they are, whatever is stored: then row groups of the base file that
-    the filter rules out need not be read."""
-    return rule.merger.merge_mode == BY_ARRIVAL and not waiting.absent
 
 
 def _merged_base(
@@ -68,23 +65,25 @@ def _merged_base(
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
     with file_format.reader(storage, base.path) as opened:
-        reader = opened if rule.keys is None else _keyed(opened, rule.keys, base.path)
+        reader: BaseFileReader = opened
+        if rule.keys is not None and not isinstance(opened, KeyedReader):
+            reader = KeyedReader(opened, rule.keys, base.path)
         where = pushed and pushed(reader.schema)
         known = frozenset(reader.schema.names)
         there = [name for name in rule.out_schema.names if name in known]
         places, left = None, 0
         if waiting is not None:
-            places = _Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
-        for batch in reader.batches(there, where):
+            places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
+        for batch in _with_room(reader.batches(there, where, encoded=waiting is not None)):
             left += batch.num_rows
-            stored = widened(batch, rule.out_schema, base.path)
-            if waiting is None:
-                yield stored
+            if places is None or waiting is None:
+                yield widened(batch, rule.out_schema, base.path)
                 continue
-            assert places is not None
+            # Dictionaries become text after the choice of rows: numbers are chosen faster than text.
+            stored = widened(batch, encoded_as(rule.out_schema, batch.schema), base.path)
             met = waiting.meet(stored, places.take(stored.num_rows))
             if met.kept.num_rows:
-                yield met.kept
+                yield widened(met.kept, rule.out_schema, base.path)
             if met.winners is not None:
                 yield from _batches(met.winners, rule.out_schema)
         if waiting is not None and places is not None and left < reader.num_rows:
@@ -116,12 +115,17 @@ def _stored_rows(
     return counts
 
 
-def _keyed(reader: BaseFileReader, keys: KeyGenerator, path: str) -> BaseFileReader:
-    return reader if isinstance(reader, KeyedReader) else KeyedReader(reader, keys, path)
+def _with_room(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``batches``, in pieces if their dictionaries have long values that repeat: text of all rows has to fit."""
+    for batch in batches:
+        coded = [c.dictionary for c in batch.columns if pa.types.is_dictionary(c.type)]
+        longest = max((pc.max(pc.binary_length(d)).as_py() or 0 for d in coded), default=0)
+        step = max(1, _TEXT_BYTES // max(1, longest))
+        yield from (batch.slice(at, step) for at in range(0, batch.num_rows, step))
 
 
 @define
-class _Places:
+class Places:
     """The places of a file's record keys among the waiting rows, for batch after batch.
 
     The keys are read ahead of the other columns, many at a time: looking up means to hash all that

@@ -14,11 +14,13 @@ from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFil
 from hoodoo.merge.log_rows import LogRows, read_log_rows
 from hoodoo.merge.meet import KeyJoin
 from hoodoo.merge.rule import MergeRule
+from hoodoo.merge.slice import Places
+from hoodoo.merge.virtual import key_columns
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.log_block import Damage
-from hoodoo.model.meta import FILE_NAME, repeated
+from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated
 from hoodoo.produce.markers import CREATE, MERGE
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.rows import read_stored, renamed
@@ -119,10 +121,13 @@ class CompactSlices:
         name: str,
     ) -> _Counts:
         counts = _Counts()
+        places = None
+        if waiting is not None and reader is not None:
+            places = Places(waiting, self._keys(reader))
         for batch in () if reader is None else read_stored(reader, self.rule.schema):
             stays = batch
-            if waiting is not None:
-                met = waiting.meet(batch, waiting.places(self.rule.record_keys(batch)))
+            if waiting is not None and places is not None:
+                met = waiting.meet(batch, places.take(batch.num_rows))
                 stays = met.kept
                 counts.deletes += met.deleted
                 if met.winners is not None and met.winners.num_rows:
@@ -136,6 +141,13 @@ class CompactSlices:
             counts.inserts += rest.num_rows
             writer.write(self._named(rest, name))
         return counts
+
+    def _keys(self, reader: BaseFileReader) -> Iterator[pa.Array]:
+        """The record keys of a base file, made from the types that its rows get."""
+        keys = self.rule.keys
+        names = {RECORD_KEY} if keys is None else {*key_columns(keys, self.rule.schema)}
+        schema = pa.schema([field for field in self.rule.schema if field.name in names])
+        return map(self.rule.record_keys, read_stored(reader, schema))
 
     def _named(self, rows: pa.Table, name: str) -> pa.Table:
         names = self.rule.schema.names
