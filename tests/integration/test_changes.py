@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.errors import ConfigError, CorruptTableError, SchemaError
 from hoodoo.kernel.log_files import log_files
 from hoodoo_history.changes import plan as changes_plan
 from hoodoo_standard.storage.local import LocalStorage
@@ -135,8 +135,10 @@ def test_a_filter_is_asked_of_both_images(tmp_path: Path) -> None:
         return [(row["op"], (row["after"] or row["before"])["id"]) for row in rows]
 
     high = [("insert", 4), ("update", 1), ("update", 1), ("delete", 4)]
-    assert found(pc.field("fare") > 5) == high
-    assert found(pc.field("city") == "rome") == [("insert", 3)]
+    assert found(pc.field("fare") > 5) == found("fare > 5") == high
+    assert found(pc.field("city") == "rome") == found("city = 'rome'") == [("insert", 3)]
+    with pytest.raises(SchemaError, match="Did you mean city"):
+        table.changes("earliest", where="cty = 'rome'")
     assert all(
         unit.partition_path == "rome"
         for unit in table.changes("earliest", where=pc.field("city") == "rome").plan.units

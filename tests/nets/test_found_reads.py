@@ -43,6 +43,31 @@ def test_a_row_group_with_nan_is_left_out_by_no_filter(
     assert table.read(["id"], where).to_arrow()["id"].to_pylist() == expected
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        C.isin([0.0]), C.isin([0.0, 7.0]), ~C.isin([-0.0]), C.cast("string") == "0", N.isin([0.0]),
+        pc.divide(pc.scalar(1.0), C) > 0, C.isin([0.0]) & (pc.field("id") < 9),
+    ],
+    ids=[f"case{n}" for n in range(7)],
+)  # fmt: skip
+def test_a_row_group_of_zeros_is_left_out_by_no_filter(
+    tmp_path: Path, where: pc.Expression
+) -> None:
+    """Statistics of Parquet say of zeros that they are from -0.0 to 0.0, and Arrow made -0.0 of all of them."""
+    schema = pa.schema(
+        [("id", pa.int64()), ("x", pa.float64()), ("inner", pa.struct([("y", pa.float32())]))]
+    )
+    rows = pa.table({"id": [1, 2], "x": [0.0, 0.0], "inner": [{"y": 0.0}, None]}, schema)
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    table.upsert(rows)
+    expected = ds.dataset(rows).to_table(filter=where)["id"].to_pylist()
+    assert 1 in expected
+    assert table.read(["id"], where).to_arrow()["id"].to_pylist() == expected
+    assert table.read().to_dataset().to_table(["id"], where)["id"].to_pylist() == expected
+    assert "0 in row groups that can match" in table.read(where=C > 5).explain()  # as before
+
+
 def test_what_nan_can_not_match_is_left_out_as_before(tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.int64()), ("x", pa.float64())])
     table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")

@@ -101,6 +101,17 @@ def test_files_whose_columns_differ(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_a_number_that_the_wider_type_lacks(tmp_path: Path) -> None:
+    """It was a bare ArrowInvalid."""
+    home = tmp_path / "old"
+    home.mkdir()
+    pq.write_table(pa.table({"id": [1], "a": [2**53 + 1]}), home / "1.parquet")
+    pq.write_table(pa.table({"id": [2], "a": [0.5]}), home / "2.parquet")
+    with pytest.raises(UnsupportedTableError, match="9007199254740993.*Convert them apart"):
+        hoodoo.convert(str(home), tmp_path / "new", record_key="id")
+    assert not hoodoo.open(tmp_path / "new").read().count()
+
+
 def test_keys(tmp_path: Path) -> None:
     home = tmp_path / "old"
     home.mkdir()

@@ -60,6 +60,31 @@ def test_plain_files_are_read_by_duckdb(tmp_path: Path) -> None:
     assert table.read(["id"]).to_duckdb().aggregate("sum(id)").fetchall() == [(15,)]
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["isnan(x)", "x = 'nan'::double", "abs(x) > 100", "isnan(p.y)", "isnan(l[1])", "isnan(m['a'])", "not x <= 1.5", "x > 1"],
+)  # fmt: skip
+def test_rows_with_nan_are_found_in_plain_files(tmp_path: Path, condition: str) -> None:
+    """DuckDB's own reader takes statistics, which leave NaN out, to be of all values."""
+    nan = float("nan")
+    found = pa.table(
+        {
+            "id": [1, 2, 3],
+            "x": [1.5, nan, None],
+            "p": pa.array([{"y": 1.5}, {"y": nan}, None], pa.struct([("y", pa.float32())])),
+            "l": pa.array([[1.5], [nan], None], pa.list_(pa.float64())),
+            "m": pa.array([[("a", 1.5)], [("a", nan)], None], pa.map_(pa.string(), pa.float64())),
+        }
+    )
+    table = hoodoo.create(str(tmp_path / "t"), found.schema, record_key="id")
+    table.upsert(found)
+    with duckdb.connect() as connection:
+        own = table.read().to_duckdb(connection)
+        assert reads_files(own) and own.types == connection.from_arrow(found).types
+        expected = by_id(connection.from_arrow(found).filter(condition).project("id"))
+        assert (2,) in expected and by_id(own.filter(condition).project("id")) == expected
+
+
 @pytest.mark.parametrize("why", ["filter", "logs", "virtual", "grown", "name"])
 def test_other_rows_come_through_arrow(tmp_path: Path, why: str) -> None:
     day = "m[o]n" if why == "name" else "mon"

@@ -13,7 +13,6 @@ from attrs import evolve, field, frozen
 
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.kernel.functions import function
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
@@ -166,12 +165,10 @@ def plan_scan(
         view = view_as_of(source, bound)
     newest, stored = stored_schema(source, file_format, bound, _every(source, bound, view))
     null = hidden(config)
-    if isinstance(where, str) or type(where).__name__ == "Column":  # of Spark
-        spoken = function("where")
-        where = spoken and spoken(where, pa.schema([*stored, *null]), f"table {config.name}")
-    spec = row_spec(stored, columns if meta is None else shown(stored, columns, meta), where, null)
+    wanted = columns if meta is None else shown(stored, columns, meta)
+    spec = row_spec(stored, wanted, where, null, f"table {config.name}")
     if rows is not None:  # after the user's own has been checked, whose errors name only that
-        spec = row_spec(stored, spec.columns, rows if where is None else where & rows, null)
+        spec = row_spec(stored, spec.columns, rows if spec.where is None else spec.where & rows, null)  # fmt: skip
     if source.key_generator is not None and not config.populate_meta_fields:
         check_columns(source.key_generator, stored, f"table {config.name}")
         spec = evolve(spec, keys=source.key_generator)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.kernel.functions import function
 from hoodoo.model.meta import META_COLUMNS
 
 _MISSING = re.compile(r"No match for FieldRef\.(?P<ref>.+?) in ", re.DOTALL)
@@ -49,11 +50,11 @@ class RowSpec:
 
 
 def row_spec(
-    stored: pa.Schema, columns: Sequence[str] | None, where: Any, hidden: Sequence[pa.Field] = ()
-) -> RowSpec:
+    stored: pa.Schema, columns: Sequence[str] | None, where: Any, hidden: Sequence[pa.Field] = (), table: str = "table"
+) -> RowSpec:  # fmt: skip
     """The spec for a projection and a filter over the stored schema.
 
-    ``columns`` None means all of it; ``hidden`` ones are there for who names them, and null. Raises SchemaError for a column that the table doesn't have or a
+    ``columns`` None means all of it; ``hidden`` ones are there for who names them, and null; ``table``: its name, for errors. Raises SchemaError for a column that the table doesn't have or a
     filter that doesn't fit the columns' types, ConfigError for a filter that is no expression.
     """
     if isinstance(columns, str):
@@ -64,11 +65,13 @@ def row_spec(
     check_columns(stored, wanted)
     if where is None:
         return RowSpec(pa.schema([stored.field(name) for name in wanted]), wanted, hidden=names)
+    if isinstance(where, str) or type(where).__name__ == "Column":  # of Spark
+        where = cast(Callable[..., Any], function("where"))(where, stored, table)
     if not isinstance(where, pc.Expression):
         raise ConfigError(
             f"where={where!r}",
             f"is a {type(where).__name__}, not a pyarrow compute expression",
-            'write for example pyarrow.compute.field("city") == "paris".',
+            """write for example pyarrow.compute.field("city") == "paris", or "city = 'paris'".""",
         )
     _check_filter(stored, where)
     read = referenced(where, stored)

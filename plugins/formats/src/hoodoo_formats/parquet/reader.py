@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, reduce
 from itertools import combinations
@@ -45,6 +45,9 @@ _NAN = float("nan")
 # As Arrow prints a question for null of a column with a plain name.
 _IS_NULL = re.compile(r"is_null\((\w+)(?:, \{nan_is_null=false\})?\)")
 _MOST_FLOATS = 4
+# What tells no zero of floating point numbers from the other one, beside comparisons.
+_CALLED = re.compile(r"\b(\w+)\(")
+_BLIND_TO_SIGNS = frozenset({"is_null", "is_valid", "is_nan", "invert", "and", "or"})
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 # What pyarrow raises where bytes are not what they should be; the last one for damaged names.
 _BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
@@ -378,6 +381,8 @@ class ParquetReader:
             for number in range(len(floats) + 1):
                 for some in combinations(floats, number):
                     left |= self._groups_left(where, [pc.field(*path) == _NAN for path in some])
+            if floats and not _BLIND_TO_SIGNS.issuperset(_CALLED.findall(str(where))):
+                left |= self._groups_of_zeros({".".join(path) for path in floats})
             return sorted(left)
         except (*_BROKEN, TypeError):
             return every  # what can't be compared prunes nothing; reading will tell if it is broken
@@ -402,6 +407,21 @@ class ParquetReader:
             for number, found in enumerate(counted)
             if any(s is None or not s.has_null_count or s.null_count for s in found)
         ]
+
+    def _groups_of_zeros(self, columns: Collection[str]) -> set[int]:
+        """The row groups that have no number but zero in one of ``columns``. Statistics of Parquet are then from -0.0
+        to 0.0, whichever of the two there is, and Arrow takes such a column for one of -0.0 alone."""
+        metadata = self._parquet.metadata
+        first = metadata.row_group(0)
+        at = [n for n in range(first.num_columns) if first.column(n).path_in_schema in columns]
+        return {
+            number
+            for number in range(metadata.num_row_groups)
+            for n in at
+            if (s := metadata.row_group(number).column(n).statistics) is not None
+            and s.has_min_max
+            and s.min == s.max == 0.0
+        }
 
     def _groups_left(self, where: pc.Expression, promised: Sequence[pc.Expression]) -> set[int]:
         """The row groups that can have rows of which both ``where`` and all of ``promised`` are true."""

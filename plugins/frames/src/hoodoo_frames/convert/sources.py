@@ -112,7 +112,17 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
     if not keys:
         raise NotATableError(path, "there are no Parquet files in it.", "Check the path.")
     parts = dict.fromkeys(name for one in keys for name in one)
-    return Source("Parquet", path, found.schema, found.to_batches, tuple(parts))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from found.to_batches()
+        except pa.ArrowInvalid as error:  # a long that no double is, for example
+            raise UnsupportedTableError(
+                path, f"its files can't be read as columns of the types that they have together ({error}).",
+                "Convert them apart, or give pyarrow.dataset.dataset(path, schema=...), which casts.",
+            ) from error  # fmt: skip
+
+    return Source("Parquet", path, found.schema, batches, tuple(parts))
 
 
 def _delta(path: str, as_of: int | str | None) -> Source:

@@ -136,7 +136,7 @@ def plan_changes(
     if RECORD_KEY not in stored.names:  # virtual: made where rows before and after are compared
         stored = pa.schema([pa.field(RECORD_KEY, pa.string()), *stored])
     images = tuple(without_meta(stored).names) if columns is None else tuple(columns)
-    asked = row_spec(stored, images, where)
+    asked = row_spec(stored, images, where, table=f"table {source.config.name}")
     timed = not source.config.populate_meta_fields
     spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
     history = CleanedFiles.of(evolve(source, timeline=window.timeline))

@@ -20,11 +20,13 @@ DIALECT = HoodooSpark
 _KINDS = exp.DataType.Type
 _WHOLE = (_KINDS.TINYINT, _KINDS.SMALLINT, _KINDS.INT, _KINDS.BIGINT)
 _DAY_OF_WEEK = ("dow", "dayofweek")
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
 def for_duckdb(tree: Any) -> Any:
     """``tree``, of which DuckDB computes what Spark would: a backslash escapes in patterns, numbers lose their fraction
-    where they become whole, days of the week and positions in a text are counted from 1."""
+    where they become whole, days of the week and positions in a text are counted from 1, and a 32 bit float is
+    compared with a number that has a fraction as the double that it is."""
     holder = exp.Paren(this=tree.copy())
     for node in reversed(list(holder.walk())):  # what is within others first
         made = _made(node)
@@ -34,6 +36,8 @@ def for_duckdb(tree: Any) -> Any:
 
 
 def _made(node: Any) -> Any:
+    if isinstance(node, (*_COMPARISONS, exp.Between, exp.In)):
+        return _as_doubles(node)
     if isinstance(node, (exp.Like, exp.ILike)) and not isinstance(node.parent, exp.Escape):
         return _escaped(node)
     if isinstance(node, exp.Cast) and node.to.this in _WHOLE:
@@ -50,6 +54,25 @@ def _made(node: Any) -> Any:
     if _is_called(node, "weekday"):  # from Monday on
         return _plus(_call("isodow", *node.expressions), -1)
     return None
+
+
+def _as_doubles(node: Any) -> Any:
+    """DuckDB makes a 32 bit float of the number, which then equals what is only near it."""
+    sides = [*node.iter_expressions()]
+    of = [side for side in sides if not _is_literal(side)]
+    if len(of) != 1 or not any(_is_literal(s) and "." in s.sql() for s in sides):
+        return None
+    wide = node.copy()
+    for side in [*wide.iter_expressions()]:
+        if not _is_literal(side):
+            side.replace(exp.Cast(this=side.copy(), to=exp.DataType.build("DOUBLE")))
+    return exp.Paren(this=exp.Case().when(_is_of(of[0], "FLOAT"), wide).else_(node.copy()))
+
+
+def _is_literal(node: Any) -> bool:
+    node = node.unnest()
+    node = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(node, exp.Literal) and not node.is_string
 
 
 def _escaped(node: Any) -> Any:

@@ -112,7 +112,10 @@ def _one_of(tree: exp.In, schema: pa.Schema) -> pc.Expression | None:
     values = [v for v in (_value(n, column.type) for n in tree.expressions) if v is not None]
     if len(values) < len(tree.expressions):
         return None
-    return pc.field(column.name).isin(pa.array([v.as_py() for v in values], column.type))
+    found = [v.as_py() for v in values]
+    if pa.types.is_floating(column.type) and 0.0 in found:
+        found += [0.0, -0.0]  # one number in SQL, and two values for Arrow's sets
+    return pc.field(column.name).isin(pa.array(found, column.type))
 
 
 def _value(node: exp.Expression, kind: pa.DataType) -> pa.Scalar | None:
