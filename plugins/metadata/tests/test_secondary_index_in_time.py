@@ -112,7 +112,9 @@ def test_a_process_that_ends_anywhere(
     for number in at if MORE else [random.Random(act + kind).choice(at)]:
         shutil.copytree(begun, path := tmp_path / f"{number}")
         died = crash(path, ACTS[act], number, when)
-        assert died or number > steps - 3  # a run may need a step less than the one that was counted
+        assert (
+            died or number > steps - 3
+        )  # a run may need a step less than the one that was counted
         check(path, (act, when, number, "died"), died=True)
         for plan in opened(path).clusterings():  # updates are refused until it is done
             opened(path).run_clustering(plan.instant)
