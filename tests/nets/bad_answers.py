@@ -492,6 +492,7 @@ ELSEWHERE = {
     "DoublesRows": "a flag: see ClusteringUpdatesContract",
     "PathBuckets": "see PathIndexContract",
     "PathIndex": "see PathIndexContract",
+    "RoutesGroups": "a step is core's, or the index's: see locate",
     "KeysCheck": "what a participant's verify makes: its findings are text for people",
     **dict.fromkeys(
         (
