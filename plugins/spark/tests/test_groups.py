@@ -140,9 +140,10 @@ def test_each_part_reads_its_groups(storage: LocalStorage) -> None:
     payloads = [
         stage(storage, 0, rows(0, 100)),
         stage(storage, 1, rows(100, 100)),
-        stage(storage, 2, rows(200, 10), small=1 << 20),
+        stage(storage, 2),
+        stage(storage, 3, rows(200, 10), small=1 << 20),
     ]
-    assert [path_in(payload) is None for payload in payloads] == [False, False, True]
+    assert [path_in(payload) is None for payload in payloads] == [False, False, False, True]
     assert all(map(has_index, payloads))
     by = route(*ALL)
     parts = [gathered(storage, payloads, by, part) for part in range(3)]

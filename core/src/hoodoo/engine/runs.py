@@ -18,13 +18,13 @@ Run = tuple[int, int, int, int]  # part, slot, first row, rows
 
 
 def buffers(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, limit: int = BUFFER_BYTES
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, limit: int = BUFFER_BYTES, most: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of ``batches`` in batches of about ``limit`` bytes; none is empty."""
+    """The rows of ``batches`` in batches of about ``limit`` bytes, or up to ``most`` where they came so; none is empty."""
     held: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
-        for rows in cut(batch, limit):
+        for rows in cut(batch, most or limit):
             held.append(rows)
             held_bytes += rows.nbytes
             if held_bytes >= limit:

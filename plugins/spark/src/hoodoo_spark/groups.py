@@ -50,7 +50,7 @@ class Grouped:
         """All of ``batches`` as a stream with its index; the bytes of the rows."""
         size, at = 0, _schema_bytes(self.schema)
         with pa.ipc.new_stream(sink, self.schema, options=options) as writer:
-            for buffer in buffers(iter(batches), self.schema, self.limit):
+            for buffer in buffers(iter(batches), self.schema, self.limit, 4 * self.limit):
                 size += buffer.nbytes
                 ends = [at]
                 rows, starts = self._sorted(buffer)
