@@ -71,6 +71,32 @@ def test_a_task_fails_twice(
     check_files(path, commits)
 
 
+@pytest.mark.trial
+def test_tasks_that_fail_twice_over_staged_buckets(spark: Any, gates: None, tmp_path: Path) -> None:
+    """They read their buckets where these are staged; of rows that differ each time, those that were staged."""
+    from pyspark.sql import functions as F
+
+    path = tmp_path / "t"
+    table = create(
+        f"gated://{path}", index="bucket", options={"hoodie.bucket.index.num.buckets": "2"}
+    )
+    source = spark.createDataFrame(rows(range(2000), ""), DDL).withColumn("v", F.expr("uuid()"))
+    asked = tmp_path / "t.gates" / "fail-before"
+    asked.touch()
+    commits = [table.bulk_insert(source.repartition(3))]
+    asked.unlink()
+    tried = marks(tmp_path / "t.gates")
+    files = base_files(path)
+    assert len(files) == 4  # one for each task
+    assert {tried[f"begin {file.replace('/', '!')}"] for file in files} == {3}
+    found = seen(path)
+    assert sorted(id for _city, id in found) == list(range(2000))
+    assert len(set(found.values())) == 2000
+    commits.append(table.upsert(spark.createDataFrame(rows(range(10), "second"), DDL)))
+    assert [v for (_city, id), v in sorted(seen(path).items()) if id < 10] == ["second"] * 10
+    check_files(path, commits)
+
+
 KILL = "spark.python.task.killTimeout"
 
 

@@ -405,6 +405,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         engine_family.Engine,
         engine_family.KnowsStorage,
         engine_family.Step,
+        engine_family.RoutesGroups,
         engine_family.Stream,
         engine_family.Side,
         engine_family.Meter,

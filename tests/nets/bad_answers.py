@@ -478,6 +478,8 @@ NO_ANSWER = {
     ("LogFileReader", "close"): "readers are closed as context managers",
     ("Held", "release"): "comes after the decision: a warning names the plugin",
     ("Step", "out_schema"): "a step is core's, or the index's: see locate",
+    ("RoutesGroups", "routes_by"): "core's own steps alone are asked",
+    ("RoutesGroups", "route"): "core's own steps alone are asked",
     ("StoreTraits", "sweep"): "answers nothing",
     ("StoreTraits", "recall"): "asked as a truth: any answer is one",
     ("StoreTraits", "forget"): "answers nothing",

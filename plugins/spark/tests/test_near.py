@@ -72,6 +72,9 @@ class Far:
         self.jobs.append("collect")
         return self.local.collect(stream.inner)
 
+    def read_staged(self, payloads: Sequence[bytes], storage: Any, schema: pa.Schema) -> FarStream:
+        return self.map(self.tasks(payloads), ReadStaged(storage, schema))
+
     def staged(
         self, stream: FarStream, workspace: Workspace, small: int
     ) -> tuple[list[bytes], int]:

@@ -18,13 +18,13 @@ Run = tuple[int, int, int, int]  # part, slot, first row, rows
 
 
 def buffers(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, limit: int = BUFFER_BYTES
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, limit: int = BUFFER_BYTES, most: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of ``batches`` in batches of about ``limit`` bytes; none is empty."""
+    """The rows of ``batches`` in batches of about ``limit`` bytes, or up to ``most`` where they came so; none is empty."""
     held: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
-        for rows in cut(batch, limit):
+        for rows in cut(batch, most or limit):
             held.append(rows)
             held_bytes += rows.nbytes
             if held_bytes >= limit:
@@ -69,7 +69,9 @@ def routed(rows: pa.RecordBatch, parts: int) -> tuple[pa.RecordBatch, list[Run]]
     key = (part << 32) + (slot - _SLOT_LOW)
     steps = np.diff(key)
     if (steps < 0).any():
-        order = np.argsort(key, kind="stable")
+        first = int(slot.min())
+        span = int(slot.max()) - first + 1
+        order = stable_order(part * span + (slot - first), (high + 1) * span)
         rows, key = rows.take(pa.array(order)), key[order]
         steps = np.diff(key)
     starts = [0, *(np.flatnonzero(steps) + 1).tolist(), rows.num_rows]
@@ -78,6 +80,12 @@ def routed(rows: pa.RecordBatch, parts: int) -> tuple[pa.RecordBatch, list[Run]]
         value = int(key[start])
         runs.append((value >> 32, (value & 0xFFFFFFFF) + _SLOT_LOW, start, stop - start))
     return rows, runs
+
+
+def stable_order(keys: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.intp]:
+    """The places of ``keys`` (0 to ``most`` - 1) in their order; equal ones stay as they are. Short integers NumPy sorts by
+    radix, in a tenth of the time."""
+    return np.argsort(keys.astype(np.uint16) if most <= 1 << 16 else keys, kind="stable")
 
 
 def _numbers(rows: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:

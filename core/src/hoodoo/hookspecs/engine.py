@@ -46,6 +46,19 @@ class Step(Protocol):
     ) -> Iterator[pa.RecordBatch]: ...
 
 
+@runtime_checkable
+class RoutesGroups(Protocol):
+    """What the :class:`Step` before an exchange has where rows that are equal in some columns have one place: an engine
+    that staged them together reads each such group where it lies."""
+
+    @property
+    def routes_by(self) -> tuple[str, ...]:
+        """The columns, of text or integers without nulls."""
+
+    def route(self, groups: pa.RecordBatch) -> tuple[Any, Any]:
+        """Parts and slots as NumPy arrays of integers, -1 for rows that end here. ``groups`` has the columns ``routes_by``."""
+
+
 class Stream(Protocol):
     """Engine-owned; other code looks at the schema and hands the stream back to its engine."""
 

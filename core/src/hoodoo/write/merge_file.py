@@ -86,7 +86,8 @@ class MergeFile:
             if target["base_path"] is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
                 output = self._output(writer, target, counts)
-                output.insert(rows.filter(pc.equal(rows.column(OP), PUT)))
+                live = pc.equal(rows.column(OP), PUT)
+                output.insert(rows if pc.all(live).as_py() else rows.filter(live))
                 size = writer.close()
             else:
                 log, noted = self._log(stack)

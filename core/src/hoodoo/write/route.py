@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET, FILE_ID, append_columns, routed
 from hoodoo.produce.spread import fraction
+
+_Numbers = npt.NDArray[Any]
 
 
 @frozen
@@ -42,15 +44,18 @@ class RouteToSlots:
             if new.any():
                 fresh = batch.filter(pa.array(new))
                 slots[new] = inserts.of(fresh.column(PARTITION_PATH), fresh.column(RECORD_KEY))
-            yield _routed(batch, self.out_schema, slots, parts)
+            yield _routed(batch, self.out_schema, slots, parts[slots])
 
 
 @frozen
 class RouteToBuckets:
-    """Step: rows go to the slot of their bucket; rows of buckets outside the plan end here.
+    """Step: rows go to the slot of their bucket; rows of buckets outside the plan end here. Implements
+    :class:`~hoodoo.hookspecs.engine.RoutesGroups`.
 
     (Only deletes can be outside: their bucket holds nothing.)
     """
+
+    routes_by: ClassVar[tuple[str, ...]] = (PARTITION_PATH, BUCKET)
 
     schema: pa.Schema
     plan: Side
@@ -61,23 +66,33 @@ class RouteToBuckets:
         return routed(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        plan = self.plan.table().combine_chunks()
-        parts = plan.column("part").to_numpy()
-        paths = pc.unique(plan.column("partition_path"))
-        slot_of = np.full((max(1, len(paths)), self.buckets), -1, np.int64)
-        rows = np.asarray(pc.index_in(plan.column("partition_path"), value_set=paths))
-        slot_of[rows, plan.column("bucket").to_numpy()] = plan.column("slot").to_numpy()
+        route = self._of_plan()
         for batch in batches:
             if not batch.num_rows:
                 continue
-            bucket = np.asarray(batch.column(BUCKET))
-            at = pc.fill_null(pc.index_in(batch.column(PARTITION_PATH), value_set=paths), -1)
-            path = np.asarray(at)
-            slots = np.where(path >= 0, slot_of[path, bucket], -1)
+            parts, slots = route(batch)
             if (slots < 0).any():
                 kept = slots >= 0
-                batch, slots = batch.filter(pa.array(kept)), slots[kept]
+                batch, parts, slots = batch.filter(pa.array(kept)), parts[kept], slots[kept]
             yield _routed(batch, self.out_schema, slots, parts)
+
+    def route(self, groups: pa.RecordBatch) -> tuple[_Numbers, _Numbers]:
+        return self._of_plan()(groups)
+
+    def _of_plan(self) -> Callable[[pa.RecordBatch], tuple[_Numbers, _Numbers]]:
+        plan = self.plan.table().combine_chunks()
+        part_of = np.append(plan.column("part").to_numpy(), -1)
+        paths = pc.unique(plan.column("partition_path"))
+        slot_of = np.full((len(paths) + 1, self.buckets), -1, np.int64)  # the last: of other paths
+        rows = np.asarray(pc.index_in(plan.column("partition_path"), value_set=paths))
+        slot_of[rows, plan.column("bucket").to_numpy()] = plan.column("slot").to_numpy()
+
+        def route(batch: pa.RecordBatch) -> tuple[_Numbers, _Numbers]:
+            at = pc.fill_null(pc.index_in(batch.column(PARTITION_PATH), value_set=paths), -1)
+            slots = slot_of[np.asarray(at), np.asarray(batch.column(BUCKET))]
+            return part_of[slots], slots
+
+        return route
 
 
 class _InsertSlots:
@@ -108,7 +123,7 @@ class _InsertSlots:
 
 
 def _routed(
-    batch: pa.RecordBatch, schema: pa.Schema, slots: npt.NDArray[Any], parts: npt.NDArray[Any]
+    batch: pa.RecordBatch, schema: pa.Schema, slots: _Numbers, parts: _Numbers
 ) -> pa.RecordBatch:
-    more = {PART: pa.array(parts[slots], pa.int32()), SLOT: pa.array(slots.astype(np.int32))}
+    more = {PART: pa.array(parts, pa.int32()), SLOT: pa.array(slots.astype(np.int32))}
     return append_columns(batch, schema, **more)

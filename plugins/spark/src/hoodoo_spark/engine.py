@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.engine.crossing import Crossing, usual_serializer
 from hoodoo.errors import EngineError, HoodooError
 from hoodoo.hookspecs.engine import Step, Stream, Workspace
@@ -27,6 +27,7 @@ from hoodoo_spark.memory import of_executors
 from hoodoo_spark.meter import SparkMeter
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
+from hoodoo_spark.read_groups import Lying, ReadGroups, lying
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked
 from hoodoo_spark.session import is_connect, parallelism, refuse_unshared
@@ -95,6 +96,9 @@ class SparkEngine:
         self, stream: Stream, parts: int, serializer: Serializer | None = None
     ) -> SparkStream:
         upstream = own(stream)
+        found = lying(upstream, parts, serializer)
+        if found is not None:
+            return self._gathered(found, parts)
         crossing = Crossing.of(upstream.schema, parts, serializer)
         df = upstream.legs[0].df
         end = PackRouted(crossing, piece_bytes(self.spark), routes(df, parts))
@@ -103,10 +107,21 @@ class SparkEngine:
         leg = Leg(ordered, ReadPacked(crossing), parts, held=upstream)
         return SparkStream(upstream.schema, (leg,))
 
+    def _gathered(self, found: Lying, parts: int) -> SparkStream:
+        staged = self.side(pa.table({"payload": pa.array(found.payloads, pa.binary())}))
+        read = ReadGroups(found.read.storage, found.read.out_schema, staged, found.route)
+        return mapped(self._tasks([b""] * parts), read)
+
     def stage(self, stream: Stream, workspace: Workspace) -> SparkStream:
         payloads, _size = self.staged(stream, workspace)
-        read = staging.ReadStaged(workspace.storage, stream.schema)
-        return mapped(self._tasks(payloads), read)
+        return self.read_staged(payloads, workspace.storage, stream.schema)
+
+    def read_staged(
+        self, payloads: Sequence[bytes], storage: Storage, schema: pa.Schema
+    ) -> SparkStream:
+        """The rows of ``schema`` that :meth:`staged` returned payloads of."""
+        leg = evolve(of_payloads(self.spark, payloads), staged=tuple(payloads))
+        return mapped(SparkStream(PAYLOAD, (leg,)), staging.ReadStaged(storage, schema))
 
     def staged(
         self, stream: Stream, workspace: Workspace, small: int = 0

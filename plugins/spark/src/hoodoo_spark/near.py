@@ -169,13 +169,13 @@ class NearEngine:
             found.made[self.local.name] = staged
             return found
         payloads, size = self.tasks_.staged(from_.on(self.tasks_), workspace, self.small)
-        step = ReadStaged(workspace.storage, from_.schema)
 
         def make(engine: Engine) -> Stream:
-            read = engine.map(engine.tasks(payloads), step)
+            if engine.name == self.tasks_.name:
+                return self.tasks_.read_staged(payloads, workspace.storage, from_.schema)
             # Here they are read again and again: once from the store.
-            far = engine.name == self.tasks_.name
-            return read if far else engine.stage(read, workspace)
+            step = ReadStaged(workspace.storage, from_.schema)
+            return engine.stage(engine.map(engine.tasks(payloads), step), workspace)
 
         return NearStream(from_.schema, make, 0 if size <= self.small else None)
 

@@ -13,13 +13,15 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import Task
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, has_plain_files
 
+from hoodoo_spark.groups import FAR, NEAR, Grouped, has_groups, read_index
 from hoodoo_spark.packed import Out
 
 # What a payload begins with: what follows, a path or rows, and how many bytes the rows have in memory.
 _HEAD = struct.Struct(">8sq")
 _PATH, _ROWS = b"path", b"rows"
+_GROUPS = b"groups"  # the path of a file with an index
 # Of how many partitions the driver takes rows, and how many bytes of each in any case: it may have thousands.
 _PARTITIONS = 1024
 _LEAST = 16 << 10
@@ -59,29 +61,44 @@ class WriteStaged:
             self._write(sink, held)
             content = _HEAD.pack(_ROWS, size) + sink.getvalue().to_pybytes()
         else:
-            size = self._put(self.path(origin), chain(held, batches))
-            content = _HEAD.pack(_PATH, size) + self.path(origin).encode()
+            kind, size = self._put(self.path(origin), chain(held, batches))
+            content = _HEAD.pack(kind, size) + self.path(origin).encode()
         out = Out(origin, 1 << 20)
         yield from out.message(0, 0, None, pa.py_buffer(content))
         if out.rows:
             yield out.flush()
 
-    def _put(self, path: str, batches: Iterable[pa.RecordBatch]) -> int:
+    def _put(self, path: str, batches: Iterable[pa.RecordBatch]) -> tuple[bytes, int]:
+        """What the file is, and the bytes of its rows."""
         handle, local = tempfile.mkstemp(suffix=".arrow", dir=self.storage.scratch())
         os.close(handle)
+        grouped = None
+        if has_groups(self.schema):
+            grouped = Grouped(self.schema, NEAR if has_plain_files(self.storage) else FAR)
         try:
             with pa.OSFile(local, "wb") as sink:
-                size = self._write(sink, batches)
-            self.storage.put_file_if_absent(path, local)
+                size = self._write(sink, batches, grouped)
+            mine = self.storage.put_file_if_absent(path, local)
         finally:
             if os.path.exists(local):
                 os.unlink(local)
-        return size
+        whole = grouped is not None and grouped.whole
+        if grouped is not None and not mine:  # the rows of an attempt before may lie otherwise
+            with self.storage.open(path) as found:
+                whole = read_index(found) is not None
+        return _GROUPS if whole else _PATH, size
 
-    def _write(self, sink: pa.NativeFile, batches: Iterable[pa.RecordBatch]) -> int:
+    def _write(
+        self,
+        sink: pa.NativeFile,
+        batches: Iterable[pa.RecordBatch],
+        grouped: Grouped | None = None,
+    ) -> int:
         """The bytes of the rows."""
         size = 0
         options = pa.ipc.IpcWriteOptions(compression="lz4")
+        if grouped is not None:
+            return grouped.write(sink, batches, options)
         with pa.ipc.new_stream(sink, self.schema, options=options) as writer:
             for batch in batches:
                 if batch.num_rows:
@@ -110,26 +127,43 @@ class ReadStaged:
             for payload in batch.column("payload").to_pylist():
                 path = path_in(payload)
                 if path is None:
-                    rows = pa.py_buffer(payload).slice(_HEAD.size)
-                    with pa.ipc.open_stream(rows) as reader:
+                    with rows_in(payload) as reader:
                         yield from reader
                     continue
-                try:
-                    source = self.storage.open(path)
-                except FileNotFoundError as error:
-                    raise EngineError(
-                        f"staged file {path}",
-                        "is gone.",
-                        "A staged stream is read within the action that made it.",
-                    ) from error
-                with source, pa.ipc.open_stream(source) as reader:
+                with opened(self.storage, path) as source, pa.ipc.open_stream(source) as reader:
                     yield from reader
+
+
+def opened(storage: Storage, path: str) -> pa.NativeFile:
+    """The staged file ``path``."""
+    try:
+        return storage.open(path)
+    except FileNotFoundError as error:
+        raise EngineError(
+            f"staged file {path}",
+            "is gone.",
+            "A staged stream is read within the action that made it.",
+        ) from error
+
+
+def _kind(payload: bytes) -> bytes:
+    kind: bytes = _HEAD.unpack_from(payload)[0]
+    return kind.rstrip(b"\0")
 
 
 def path_in(payload: bytes) -> str | None:
     """The file that the payload names; None where it has the rows."""
-    kind, _size = _HEAD.unpack_from(payload)
-    return payload[_HEAD.size :].decode() if kind.rstrip(b"\0") == _PATH else None
+    return None if _kind(payload) == _ROWS else payload[_HEAD.size :].decode()
+
+
+def rows_in(payload: bytes) -> pa.RecordBatchStreamReader:
+    """The rows of a payload that names no file."""
+    return pa.ipc.open_stream(pa.py_buffer(payload).slice(_HEAD.size))
+
+
+def has_index(payload: bytes) -> bool:
+    """Whether rows of one group can be read alone: they have an index, or are at hand."""
+    return _kind(payload) != _PATH
 
 
 def size_in(payload: bytes) -> int:

@@ -35,7 +35,7 @@ class Leg:
 
     ``count`` is the number of partitions, None for a user's DataFrame (asking would run a part of
     its query). Partition i of the leg is partition ``i * times + plus`` of the stream. ``held``: what
-    the tasks behind ``df`` read, of :mod:`hoodoo_spark.side`.
+    the tasks behind ``df`` read, of :mod:`hoodoo_spark.side`. ``staged``: the payloads, where they are of a stage.
     """
 
     df: Any
@@ -45,6 +45,7 @@ class Leg:
     times: int = 1
     plus: int = 0
     held: Any = None
+    staged: tuple[bytes, ...] = ()
 
 
 @frozen
