@@ -40,9 +40,6 @@ _SIDE_BYTES = 64 << 20
 _TASKS_PER_CORE = 2
 # Opening the files of a bucket costs about as much as reading so many bytes of them.
 _OPENING = 64 << 10
-# What is read of an index makes so many times the work that as many bytes of a base file make: they inflate more, and
-# every entry is looked at. An engine compares both with the same limit.
-_INFLATED = 4
 # Buckets that one process looks into at the same time: their reading waits for the store.
 _BUCKETS_AT_ONCE = 4
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
@@ -231,7 +228,7 @@ def _dealt(
     return [
         Payload.of(
             json.dumps([[n, slice_json.pack(buckets[n]).decode()] for n in mine]).encode(),
-            _INFLATED * sum(sizes[n] for n in mine),
+            sum(sizes[n] for n in mine),
         )
         for mine in dealt
     ]
