@@ -171,6 +171,17 @@ def test_what_reads_much_or_does_not_say_runs_in_tasks() -> None:
         engine.collect(LocalEngine().source(rows([1])))
 
 
+@pytest.mark.parametrize(("most", "jobs"), [(64 << 20, ["stage"]), (1000, ["stage", "collect"])])
+def test_few_rows_of_large_files_are_written_by_tasks(
+    tmp_path: Path, most: int, jobs: list[str]
+) -> None:
+    table = made(tmp_path / "t", "bucket")
+    table.insert(rows(range(1000)))
+    engine = engine_of(most=most)
+    assert table.upsert(reader(rows(range(3), 2.0)), engine=engine).updated == 3
+    assert engine.tasks_.jobs == jobs
+
+
 def test_many_rows_stay_in_tasks(tmp_path: Path) -> None:
     table = made(tmp_path / "t", "simple")
     engine = engine_of(small=1000)

@@ -33,6 +33,11 @@ class Watched:
     def out_schema(self) -> pa.Schema:
         return self.step.out_schema
 
+    @property
+    def reads(self) -> int | None:
+        found: int | None = getattr(self.step, "reads", 0)
+        return found
+
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         # Of a generator a traceback shows whether it was at work: it needs nothing around it.
         above = getattr(batches, "source", batches)
