@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from hoodoo.errors import StorageError
+from hoodoo.errors import HoodooError, StorageError
 from hoodoo.model.instant import Instant
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import ledger, publish
@@ -94,10 +95,12 @@ def test_the_look_after_a_decision_fails() -> None:
 
 @pytest.mark.parametrize("index", [None, "record_index"])
 @pytest.mark.parametrize("then", ["nothing", "restored", "archived"])
-def test_it_sleeps_between_its_number_and_its_file(
-    monkeypatch: pytest.MonkeyPatch, index: str | None, then: str
+@pytest.mark.parametrize("before", ["its look", "its file"])
+def test_it_sleeps_after_it_took_a_number(
+    monkeypatch: pytest.MonkeyPatch, index: str | None, then: str, before: str
 ) -> None:
-    """Another process completes its write, and undoes it or archives it. What it puts afterwards does not stay."""
+    """Another process completes its write, and undoes it or archives it. What it puts afterwards does not stay. Its clock
+    matters only where others have decided so much that its mark is deleted."""
     options = {**CLEANING, "hoodie.keep.min.commits": "4", "hoodie.keep.max.commits": "5"}
     uri = f"memory://b-{uuid4().hex}/t"
     created(uri, options, index=index)
@@ -105,12 +108,20 @@ def test_it_sleeps_between_its_number_and_its_file(
     for number in range(3):
         table.upsert(rows({1: f"{number}"}, number))
     point = table.timeline().writes()[-1].requested
-    clock, late = [0.0], list[str]()
-    monkeypatch.setattr(ledger, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    clock, taken, late = [0.0], list[str](), list[str]()
+    monkeypatch.setattr(ledger, "time", SimpleNamespace(time=lambda: clock[0]))
 
     def gate(operation: str, path: str) -> None:
-        if late or not _is_commit(operation, path):
+        if operation == "put_if_absent" and path.startswith(ledger.FOLDER):
+            taken.append(path)
+        decided = bool(taken) and (operation, path) == ("list", ledger.FOLDER)
+        if late or not (_is_commit(operation, path) if before == "its file" else decided):
             return
+        if before == "its look":
+            decision = ledger._decode(table.handle.storage, int(taken[-1][-12:]))[1]
+            if not decision.path.endswith(".commit"):
+                return
+            path = decision.path
         late.append(path)
         other = opened(uri, options)
         if then == "restored":
@@ -118,9 +129,10 @@ def test_it_sleeps_between_its_number_and_its_file(
             other.restore(point)
         for number in range(20 if then == "archived" else 0):
             other.upsert(rows({2: f"{number}"}, number))
-        clock[0] += 3600.0
+        clock[0] += 3600.0 if then == "archived" else 0.1
 
-    _gated(uri, options, gate).upsert(rows({1: "slept"}, 9))
+    with suppress(HoodooError):  # where its number is deleted, it does not know what became of it
+        _gated(uri, options, gate).upsert(rows({1: "slept"}, 9))
     seen = opened(uri, options)
     there = {entry.path for entry in seen.handle.storage.list(".hoodie/timeline")}
     assert (late[0] in there) == (then == "nothing")
@@ -131,6 +143,38 @@ def test_it_sleeps_between_its_number_and_its_file(
     seen.upsert(rows({3: "next"}, 10))
     assert texts(opened(uri, options))[3] == "next"
     assert opened(uri, options).verify().ok
+
+
+@pytest.mark.parametrize("index", [None, "record_index"])
+def test_who_carries_out_for_a_dead_writer_sleeps(index: str | None) -> None:
+    """A third process does it meanwhile, and restores."""
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, CLEANING, index=index)
+    table = opened(uri, CLEANING)
+    for number in range(3):
+        table.upsert(rows({1: f"{number}"}, number))
+    point = table.timeline().writes()[-1].requested
+
+    def dies(operation: str, path: str) -> None:
+        if _is_commit(operation, path):
+            raise StorageError(path, "was not put.", "Try again.")
+
+    with suppress(HoodooError):
+        _gated(uri, CLEANING, dies).upsert(rows({1: "dead"}, 9))
+    late: list[str] = []
+
+    def gate(operation: str, path: str) -> None:
+        if not late and _is_commit(operation, path):
+            late.append(path)
+            other = opened(uri, CLEANING)
+            assert texts(other) == {1: "dead"}
+            other.restore(point)
+
+    assert texts(_gated(uri, CLEANING, gate)) == {1: "2"}
+    there = {e.path for e in table.handle.storage.list(".hoodie/timeline")}
+    assert late and late[0] not in there
+    assert texts(opened(uri, CLEANING)) == {1: "2"}
+    assert opened(uri, CLEANING).verify().ok
 
 
 @pytest.mark.parametrize("index", [None, "record_index"])

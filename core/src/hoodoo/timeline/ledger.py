@@ -47,7 +47,7 @@ LOCK = "table"
 _NUMBER = re.compile(r"(\d{12})(\.done)?")
 _INSTANT = re.compile(r".*/\d+(?=[^/]*$)")  # a file of a timeline, up to its requested time
 _ATTEMPTS = 10_000
-_ASLEEP = 2.0  # seconds from a number to the files that it decides: then others may have gone far on meanwhile
+_ASLEEP = 2.0  # seconds from a number to its files, in which others may have gone so far that its mark is deleted
 log = get_logger(__name__)
 File = tuple[str, bytes]  # path, content
 
@@ -172,10 +172,10 @@ def _decide(
         else:
             last, fresh = settle(storage, timeline.config), reload(storage, timeline)
         decision = make(evolve(fresh, decided=last))
-        token = uuid.uuid4().hex
+        token, begun = uuid.uuid4().hex, time.time()
         taken = _claim(storage, last, decision, token)
         if taken is not None:
-            return decision, _carried_out(storage, last + 1, decision, token, taken)
+            return decision, _carried_out(storage, last + 1, decision, token, taken, begun)
         log.debug("ledger_number_lost", root=storage.root, number=last + 1)
     raise CommitConflictError(
         f"{storage.root}: ledger", f"{_ATTEMPTS} others were faster", "Try again."
@@ -218,8 +218,9 @@ def settle(
     stands = there.issuperset(decision.needs)
     if decision.path and stands and not _is_there(decision.path, there):
         log.info("ledger_helps", root=storage.root, number=last, path=decision.path)
-        for path, content in (*decision.before, (decision.path, decision.content)):
-            storage.put_if_absent(path, content)
+        files = (*decision.before, (decision.path, decision.content))
+        if _discard_late(storage, decision, [p for p, c in files if storage.put_if_absent(p, c)]):
+            return last
     if decision.then is not None and stands and not _is_there(decision.then.files[-1][0], there):
         _follow(storage, config, decision.then, there, reads)
         if reads:
@@ -338,9 +339,9 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
 
 
 def _carried_out(
-    storage: Storage, number: int, decision: Decision, token: str, taken: _Taken
+    storage: Storage, number: int, decision: Decision, token: str, taken: _Taken, begun: float
 ) -> Mark | None:
-    made, begun = list[str](), time.monotonic()
+    made: list[str] = []
     try:
         if decision.path and not _put_decided(storage, decision, made):
             log.warning("ledger_not_ours", path=decision.path)
@@ -348,15 +349,14 @@ def _carried_out(
     except StorageError as error:
         log.warning("ledger_left_to_next", path=decision.path, error=str(error))
         return None
-    late = made if time.monotonic() - begun > _ASLEEP else ()
-    return partial(
-        _mark, storage, number, token, taken, partial(_discard_late, storage, decision, late)
-    )
+    slept = time.time() - begun > _ASLEEP
+    return partial(_mark, storage, number, decision, token, taken, made, slept)
 
 
 def _mark(
-    storage: Storage, number: int, token: str, taken: _Taken, late: Callable[[], None]
-) -> None:
+    storage: Storage, number: int, decision: Decision, token: str, taken: _Taken,
+    made: Sequence[str], slept: bool,
+) -> None:  # fmt: skip
     """Say that ``number`` is carried out, and take away what was old when it was taken."""
     past = [old for old in taken.numbers if old <= number - KEPT]
     marks = sorted(taken.done.difference(taken.numbers))
@@ -365,22 +365,28 @@ def _mark(
         at_once(storage) < 2
     ):  # a mark goes after its number: across a network with the next decision
         gone += map(_done, past)
+
+    def mark() -> None:
+        # Where the mark is there already, another process has carried out the decision, and may have gone on since.
+        if not storage.put_if_absent(_done(number), token.encode()) or slept:
+            _discard_late(storage, decision, made)
+
     with suppress(StorageError):  # the next one finds the file and says so then
-        mark = partial(storage.put, _done(number), token.encode())
-        together(storage, mark, partial(discard, storage, gone), late)
+        together(storage, mark, partial(discard, storage, gone))
 
 
-def _discard_late(storage: Storage, decision: Decision, made: Sequence[str]) -> None:
-    """Of a process that slept before it ``made`` files: another one may have carried out the decision meanwhile. If the
-    instant has been undone or archived since then, the requested and inflight files are not there any more."""
+def _discard_late(storage: Storage, decision: Decision, made: Sequence[str]) -> bool:
+    """Remove the files that this process ``made`` too late: another one had carried out the decision, and its instant has
+    been undone or archived since, so that its requested and inflight files do not exist any more. Whether it was so."""
     folders = {path.rpartition("/")[0] for path in made}
     there = {e.path for folder in folders for e in storage.list(folder)}
     if decision.path not in there or there.issuperset(decision.needs):
-        return
+        return False
     log.warning("ledger_late", path=decision.path)
     instants = {_INSTANT.match(path) for path in there.difference(made)}
     others = {found[0] for found in instants if found}
     discard(storage, [p for p in made if (found := _INSTANT.match(p)) and found[0] not in others])
+    return True
 
 
 def _put_decided(storage: Storage, decision: Decision, made: list[str]) -> bool:
