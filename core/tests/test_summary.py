@@ -48,6 +48,14 @@ def test_keys_do_not_come_where_one_task_has_more_than_its_share() -> None:
     assert found.keys is None and found.total == 3
 
 
+def test_a_task_with_too_many_keys_gives_none() -> None:
+    size = sum(batch("a", "b").column(n).nbytes for n in (0, 1))
+    given = [batch("a", "b"), batch("c", "d"), batch("e", "f")]
+    found = list(Summarise(2 * size)(iter(given), Task(0)))
+    assert [out.column("keys").null_count for out in found] == [1]
+    assert arrivals(pa.Table.from_batches(found)).total == 6
+
+
 def test_a_write_without_rows_has_no_keys_to_look_for() -> None:
     found = told(Summarise(10), [], [])
     assert found.total == 0 and found.keys is not None and not found.keys.num_rows

@@ -8,12 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import evolve, frozen
+from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import PART, SLOT, Task, Workspace
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.produce.columns import BUCKET
 from hoodoo.produce.slots import PLAN_SCHEMA
 from hoodoo.write.route import RouteToBuckets
-from hoodoo_spark.groups import AT, SIZE, Grouped, read_index
+from hoodoo_spark.groups import AT, FAR, NEAR, SIZE, Grouped, has_groups, read_index
 from hoodoo_spark.read_groups import ReadGroups
 from hoodoo_spark.stage import ReadStaged, WriteStaged, has_index, path_in
 from hoodoo_standard.storage.local import LocalStorage
@@ -125,9 +126,9 @@ def stage(storage: Any, number: int, *batches: pa.RecordBatch, small: int = 0) -
     return found
 
 
-def gathered(storage: Any, payloads: list[bytes], by: Any, part: int) -> pa.Table:
+def gathered(storage: Any, payloads: list[bytes], by: Any, part: int, parts: int = 3) -> pa.Table:
     staged = Here(pa.table({"payload": pa.array(payloads, pa.binary())}))
-    step = ReadGroups(storage, SCHEMA, staged, by)
+    step = ReadGroups(storage, SCHEMA, staged, by, parts)
     found = list(step(iter(()), Task(part)))
     slots = [set(batch.column(SLOT).to_pylist()) for batch in found]
     assert all(len(of_one) == 1 for of_one in slots)
@@ -163,6 +164,26 @@ def test_groups_outside_the_plan_end_here(storage: LocalStorage) -> None:
     found = gathered(storage, payloads, route(("a", 1, 0, 0)), 0)
     wanted = [n for n in range(120) if n % 2 == 0 and n * 5 % 3 == 1]
     assert sorted(found.column("n").to_pylist()) == wanted
+
+
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_a_part_that_no_task_has_is_an_error(storage: LocalStorage, small: int) -> None:
+    payloads = [stage(storage, 0, rows(0, 60), small=small)]
+    with pytest.raises(EngineError, match="part 1: is not one of the 1 parts"):
+        gathered(storage, payloads, route(*ALL), 0, parts=1)
+
+
+def test_across_a_network_groups_are_not_small(tmp_path: Path) -> None:
+    """A read of one is a request."""
+    narrow = rows(0, 200_000, "abcdefghij", 37)
+    for limit, groups in ((NEAR, True), (FAR, False)):
+        assert written(tmp_path, [narrow], limit)[0].whole == groups
+    assert written(tmp_path, [rows(0, 200_000, "ab", 20)], FAR)[0].whole
+
+
+def test_rows_with_dictionaries_have_no_groups() -> None:
+    assert has_groups(SCHEMA)
+    assert not has_groups(SCHEMA.append(pa.field("d", pa.dictionary(pa.int32(), pa.string()))))
 
 
 def test_of_two_attempts_the_first_ones_groups_count(storage: LocalStorage) -> None:

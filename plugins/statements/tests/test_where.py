@@ -111,6 +111,8 @@ def test_it_lets_the_rows_through_that_duckdb_does(seed: int) -> None:
         ("g = 0.1", []),
         ("g > 0.1", [0, 3]),
         ("g not in (0.1, 0.5)", [0, 1, 2]),
+        ("g in (0.1, null)", []),
+        ("g in (0.5, null)", [3]),
     ],
 )
 def test_a_read_a_query_and_a_statement_find_the_same_rows(

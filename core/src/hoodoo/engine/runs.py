@@ -60,12 +60,7 @@ def routed(rows: pa.RecordBatch, parts: int) -> tuple[pa.RecordBatch, list[Run]]
     """
     part, slot = _numbers(rows, PART), _numbers(rows, SLOT)
     low, high = int(part.min()), int(part.max())
-    if low < 0 or high >= parts:
-        raise EngineError(
-            f"part {low if low < 0 else high}",
-            f"is not one of the {parts} parts of the exchange.",
-            "The step before the exchange used a plan with another number of parts: compute __part from the plan of this exchange.",
-        )
+    refuse_other_parts(low, high, parts)
     key = (part << 32) + (slot - _SLOT_LOW)
     steps = np.diff(key)
     if (steps < 0).any():
@@ -80,6 +75,16 @@ def routed(rows: pa.RecordBatch, parts: int) -> tuple[pa.RecordBatch, list[Run]]
         value = int(key[start])
         runs.append((value >> 32, (value & 0xFFFFFFFF) + _SLOT_LOW, start, stop - start))
     return rows, runs
+
+
+def refuse_other_parts(low: int, high: int, parts: int) -> None:
+    """EngineError where rows from part ``low`` to part ``high`` go to a part that is none of ``parts``."""
+    if low < 0 or high >= parts:
+        raise EngineError(
+            f"part {low if low < 0 else high}",
+            f"is not one of the {parts} parts of the exchange.",
+            "The step before the exchange used a plan with another number of parts: compute __part from the plan of this exchange.",
+        )
 
 
 def stable_order(keys: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.intp]:

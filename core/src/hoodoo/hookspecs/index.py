@@ -50,7 +50,7 @@ class IndexContext:
     # Of the table, as ``slices`` were seen: for what lies beside its files.
     timeline: Timeline | None = None
     compares: bool = False  # what is said is only compared with what is: nobody goes by it
-    # KEYS_SCHEMA of the key stream, not made distinct, where they are with the driver already; else None.
+    # KEYS_SCHEMA: the rows of the key stream, perhaps more than once, where the driver has them already; else None.
     keys: pa.Table | None = None
 
 

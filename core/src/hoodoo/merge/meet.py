@@ -74,7 +74,7 @@ class KeyJoin:
         hit, incoming = np.asarray(pc.is_valid(at)), np.asarray(at.drop_null())
         self._seen[incoming] = True
         places = np.flatnonzero(hit)
-        # Of what is met, few columns are looked at.
+        # Mergers look at few columns of the stored rows.
         looked = {*needed_columns(self.merger, self._shown), *self.absent}
         met = stored.select([n for n in stored.schema.names if n in looked]).take(pa.array(places))
         answer = self._answer(met, incoming)

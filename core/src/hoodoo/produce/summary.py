@@ -34,9 +34,9 @@ _KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 class Summarise:
     """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows without one).
 
-    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, as far as all tasks together have about so
-    many bytes of them. Task n gives at most the n-th part, so that any number of tasks gives less than eight times as
-    much; who gives less than all is found out by :func:`arrivals`."""
+    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, if all tasks together have about so many
+    bytes of them. Task n gives its keys if they are at most the n-th part, so that any number of tasks gives less than
+    eight times as much. :func:`arrivals` notices if a task gave none."""
 
     keys: int = 0
 
@@ -45,17 +45,20 @@ class Summarise:
         return SUMMARY_SCHEMA.append(_KEYS)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        found: list[pa.Table] = []
+        found, held = list[pa.Table](), list[pa.RecordBatch]()
         left = self.keys // (task.number + 1) if self.keys else -1
         for batch in (batch for batch in batches if batch.num_rows):
             found.append(self._one(batch))
             keys = [batch.column(RECORD_KEY), batch.column(PARTITION_PATH)]
             left -= sum(column.nbytes for column in keys)
-            if left >= 0:
+            if left < 0:
+                held.clear()
+            else:
                 pairs = pa.StructArray.from_arrays(keys, fields=list(KEYS_SCHEMA))
                 columns = [pa.nulls(1, kind.type) for kind in SUMMARY_SCHEMA]
                 whole = pa.ListArray.from_arrays([0, len(pairs)], pairs)
-                yield pa.RecordBatch.from_arrays([*columns, whole], schema=self.out_schema)
+                held.append(pa.RecordBatch.from_arrays([*columns, whole], schema=self.out_schema))
+        yield from held
         if found:
             total = _total(pa.concat_tables(found))
             empty = pa.nulls(total.num_rows, _KEYS.type)

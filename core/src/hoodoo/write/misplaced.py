@@ -21,8 +21,8 @@ def where_rows_stay(
 ) -> tuple[pa.Table, bool]:
     """``found`` (LOCATIONS_SCHEMA), where the keys of ``staged`` rows lie, without places in other partition paths than
     the row's whose row is gone: it goes to its own. And whether the write leaves a row in another one.
-    One pass over the keys; none where they are with the driver and that can't be, or where the table has such rows
-    already."""
+    One pass over the keys; none if the driver has them and each place is one that a row names, or if the table has such
+    rows already."""
     if not index.is_global or index.moves_partitions or not found.num_rows:
         return found, False
     follows, paths = FLAG.stored(target.config.get(FOLLOWS) or ""), set(arriving.rows)

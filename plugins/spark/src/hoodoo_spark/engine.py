@@ -31,7 +31,17 @@ from hoodoo_spark.read_groups import Lying, ReadGroups, lying
 from hoodoo_spark.route import empty_rows, has_ids, repartitioned, routes
 from hoodoo_spark.runner import PAYLOAD, End, ReadFrame, ReadPacked
 from hoodoo_spark.session import is_connect, parallelism, refuse_unshared
-from hoodoo_spark.stream import Leg, SparkStream, mapped, of_payloads, own, piece_bytes, run, united
+from hoodoo_spark.stream import (
+    ENCLOSED_BYTES,
+    Leg,
+    SparkStream,
+    mapped,
+    of_payloads,
+    own,
+    piece_bytes,
+    run,
+    united,
+)
 from hoodoo_spark.types import arrow_schema, frame_schema
 
 
@@ -97,7 +107,9 @@ class SparkEngine:
     ) -> SparkStream:
         upstream = own(stream)
         found = lying(upstream, parts, serializer)
-        if found is not None:
+        if found is not None and (
+            sum(map(len, found.payloads)) <= ENCLOSED_BYTES or not is_connect(self.spark)
+        ):
             return self._gathered(found, parts)
         crossing = Crossing.of(upstream.schema, parts, serializer)
         df = upstream.legs[0].df
@@ -109,7 +121,7 @@ class SparkEngine:
 
     def _gathered(self, found: Lying, parts: int) -> SparkStream:
         staged = self.side(pa.table({"payload": pa.array(found.payloads, pa.binary())}))
-        read = ReadGroups(found.read.storage, found.read.out_schema, staged, found.route)
+        read = ReadGroups(found.read.storage, found.read.out_schema, staged, found.route, parts)
         return mapped(self._tasks([b""] * parts), read)
 
     def stage(self, stream: Stream, workspace: Workspace) -> SparkStream:

@@ -23,6 +23,8 @@ from hoodoo.produce.columns import BUCKET
 BY = (PARTITION_PATH, BUCKET)
 # Rows of a batch for each group, on the average: of fewer, a batch for each costs more than an exchange.
 _LEAST_ROWS = 512
+# Bytes of rows of a group, on the average, where a read is a request.
+_LEAST_BYTES = 256 << 10
 # Bytes of rows that are sorted at once. On a disk the batches of a source are sorted as they come: joining them took a
 # fifth of the time of this step. From any other store a read should bring more.
 NEAR, FAR = 8 << 20, 32 << 20
@@ -33,7 +35,10 @@ _MARK = b"HOODOOGR"
 
 
 def has_groups(schema: pa.Schema) -> bool:
-    return all(name in schema.names for name in BY)
+    """Whether rows of ``schema`` can lie in groups. A batch is read alone: without the dictionaries of its stream."""
+    return all(name in schema.names for name in BY) and not any(
+        pa.types.is_dictionary(field.type) for field in schema
+    )
 
 
 @define
@@ -74,7 +79,10 @@ class Grouped:
             order = stable_order(key, len(paths.dictionary) * width)
             key = key[order]
             starts = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), rows.num_rows]
-            self.most = max(self.most, rows.num_rows // _LEAST_ROWS)
+            most = rows.num_rows // _LEAST_ROWS
+            if self.limit >= FAR:
+                most = min(most, rows.nbytes // _LEAST_BYTES)
+            self.most = max(self.most, most)
             if len(starts) - 1 <= self.most:
                 return rows.take(pa.array(order)), starts
             self.whole = False

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field, frozen
 from hoodoo.engine.crossing import usual_serializer
-from hoodoo.engine.runs import routed
+from hoodoo.engine.runs import refuse_other_parts, routed
 from hoodoo.hookspecs.engine import PART, SLOT, RoutesGroups, Side, Task
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.answers.engines import Watched
@@ -67,6 +67,7 @@ class ReadGroups:
     schema: pa.Schema  # of the rows there
     staged: Side
     route: Any  # a step that RoutesGroups
+    parts: int
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -94,6 +95,7 @@ class ReadGroups:
         assert index is not None, path  # its payload says so
         for batch in index.to_batches():
             parts, slots = self.route.route(batch.select(BY))
+            refuse_other_parts(0, int(parts.max(initial=0)), self.parts)
             mine = batch.append_column(SLOT, pa.array(slots, pa.int32())).filter(
                 pa.array(parts == task.number)
             )
@@ -117,6 +119,7 @@ class ReadGroups:
         with rows_in(payload) as reader:
             found = list(self.route(iter(reader), task))
         for batch in found:
+            refuse_other_parts(0, pc.max(batch.column(PART)).as_py() or 0, self.parts)
             mine = batch.filter(pc.equal(batch.column(PART), task.number))
             if mine.num_rows:
                 rows, runs = routed(mine, task.number + 1)

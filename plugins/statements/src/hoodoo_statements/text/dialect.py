@@ -72,7 +72,7 @@ def _as_doubles(node: Any) -> Any:
 def _is_literal(node: Any) -> bool:
     node = node.unnest()
     node = node.this if isinstance(node, exp.Neg) else node
-    return isinstance(node, exp.Literal) and not node.is_string
+    return isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and not node.is_string)
 
 
 def _escaped(node: Any) -> Any:
