@@ -221,22 +221,23 @@ def test_hfiles_of_a_bucket_are_looked_into_at_the_same_time(
     assert located.num_rows >= 30
 
 
-@pytest.mark.parametrize("buckets", [4, 10])
-def test_each_bucket_has_a_task(
-    tmp_path: Path, buckets: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("buckets", "dealt"), [(3, 3), (10, 4)])
+def test_buckets_are_dealt_to_two_tasks_for_each_core(
+    tmp_path: Path, buckets: int, dealt: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    tasks = LocalEngine.tasks
+    deal = record_index._dealt
 
-    def counted(self: LocalEngine, payloads: Any) -> Any:
+    def counted(*given: Any) -> Any:
+        payloads = deal(*given)
         asked.append(len(payloads))
-        return tasks(self, payloads)
+        return payloads
 
     table = create(tmp_path / "t", options={f"{GLOBAL}min.filegroup.count": str(buckets)})
     table.upsert(rows(range(200), 1))
-    monkeypatch.setattr(LocalEngine, "tasks", counted)
-    assert table.upsert(rows(range(200), 2)).updated == 200
-    assert [n for n in (4, 10) if n in asked] == [buckets]
+    monkeypatch.setattr(record_index, "_dealt", counted)
+    assert table.upsert(rows(range(200), 2), engine=LocalEngine(2)).updated == 200
+    assert asked == [dealt]
 
 
 @pytest.mark.parametrize("index", ["record_index", "partitioned_record_index"])
