@@ -23,6 +23,16 @@ def _gated(uri: str, options: dict[str, str], gate: Any) -> Any:
     return opened(uri, options, lambda store: GatedStorage(store, gate))
 
 
+def _written(count: int, index: str | None, options: dict[str, str] = CLEANING) -> tuple[str, Any]:
+    """A table, and where it is: the row 1 was written ``count`` times, and has the number of the last one."""
+    uri = f"memory://b-{uuid4().hex}/t"
+    created(uri, options, index=index)
+    table = opened(uri, options)
+    for number in range(count):
+        table.upsert(rows({1: f"{number}"}, number))
+    return uri, table
+
+
 def _is_commit(operation: str, path: str) -> bool:
     return operation == "put_if_absent" and path.endswith(".commit") and "metadata" not in path
 
@@ -30,11 +40,7 @@ def _is_commit(operation: str, path: str) -> bool:
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_its_file_comes_while_it_is_undone(interrupted: bool) -> None:
     """Who undoes looks again after it has deleted the requested file, also where another process began to undo."""
-    uri = f"memory://b-{uuid4().hex}/t"
-    created(uri, CLEANING, index="record_index")
-    table = opened(uri, CLEANING)
-    for number in range(5):
-        table.upsert(rows({1: f"{number}"}, number))
+    uri, table = _written(5, "record_index")
     point, last = (i.requested for i in table.timeline().writes()[-2:])
     store = table.handle.storage
     paths = [
@@ -102,11 +108,7 @@ def test_it_sleeps_after_it_took_a_number(
     """Another process completes its write, and undoes it or archives it. What it puts afterwards does not stay. Its clock
     matters only where others have decided so much that its mark is deleted."""
     options = {**CLEANING, "hoodie.keep.min.commits": "4", "hoodie.keep.max.commits": "5"}
-    uri = f"memory://b-{uuid4().hex}/t"
-    created(uri, options, index=index)
-    table = opened(uri, options)
-    for number in range(3):
-        table.upsert(rows({1: f"{number}"}, number))
+    uri, table = _written(3, index, options)
     point = table.timeline().writes()[-1].requested
     clock, taken, late = [0.0], list[str](), list[str]()
     monkeypatch.setattr(ledger, "time", SimpleNamespace(time=lambda: clock[0]))
@@ -148,11 +150,7 @@ def test_it_sleeps_after_it_took_a_number(
 @pytest.mark.parametrize("index", [None, "record_index"])
 def test_who_carries_out_for_a_dead_writer_sleeps(index: str | None) -> None:
     """A third process does it meanwhile, and restores."""
-    uri = f"memory://b-{uuid4().hex}/t"
-    created(uri, CLEANING, index=index)
-    table = opened(uri, CLEANING)
-    for number in range(3):
-        table.upsert(rows({1: f"{number}"}, number))
+    uri, table = _written(3, index)
     point = table.timeline().writes()[-1].requested
 
     def dies(operation: str, path: str) -> None:
@@ -182,11 +180,7 @@ def test_another_action_has_the_millisecond_of_its_clean(
     monkeypatch: pytest.MonkeyPatch, index: str | None
 ) -> None:
     """The clean gives way, before anything bears its instant; the next one cleans."""
-    uri = f"memory://b-{uuid4().hex}/t"
-    created(uri, CLEANING, index=index)
-    table = opened(uri, CLEANING)
-    for number in range(6):
-        table.upsert(rows({1: f"{number}"}, number))
+    uri, table = _written(6, index)
     whole, taken = publish._whole, list[Instant]()
 
     def decided(seen: Timeline, *more: Any) -> Any:

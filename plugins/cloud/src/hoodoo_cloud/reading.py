@@ -50,12 +50,14 @@ class ObjectFile(io.RawIOBase):
     def _next(self, size: int | None) -> memoryview:
         left = max(0, self._size - self._place)
         wanted = left if size is None or size < 0 else min(size, left)
+        if not wanted:
+            return memoryview(b"")
         begin = self._place - self._start
-        if wanted and not (begin >= 0 and begin + wanted <= len(self._held)):
+        if not (begin >= 0 and begin + wanted <= len(self._held)):
             self._hold(wanted)
             begin = self._place - self._start
         self._place += wanted
-        return self._held[begin : begin + wanted] if wanted else memoryview(b"")
+        return self._held[begin : begin + wanted]
 
     def _hold(self, wanted: int) -> None:
         if self._size <= _WHOLE:

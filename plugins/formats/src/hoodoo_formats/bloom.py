@@ -28,8 +28,8 @@ _DYNAMIC = struct.Struct(">iii")  # keys a row is made for, keys in the last row
 _MIN_KEYS = 1000
 # 16 MiB in a footer, i.e. 3.1 M keys at the default rate; more keys raise the rate of false
 # positives instead. Parquet readers refuse footers somewhere below 100 MB.
-_FEW = 20_000  # bits that are set in one call
 _MAX_BITS = 1 << 27
+_FEW = 20_000  # bits that are set in one call
 
 
 @frozen

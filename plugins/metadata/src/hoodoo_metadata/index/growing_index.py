@@ -52,14 +52,7 @@ class GrowingIndex:
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         refuse_doubled(context, GROWING_INDEX, "growing_record_index")
-        return self._opened(context).locate(
-            context.engine,
-            keys,
-            context.slices,
-            context.key_bytes,
-            context.serializer,
-            context.keys,
-        )
+        return self._opened(context).locate(keys, context)
 
     def entries(self, context: IndexContext) -> Stream:
         return self._opened(context).entries(context.engine)

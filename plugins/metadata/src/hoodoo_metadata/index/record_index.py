@@ -51,14 +51,7 @@ class RecordLevelIndex:
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         if self.is_global:
             refuse_doubled(context, self._own(context) or RECORD_INDEX, "record_index")
-        return self._opened(context).locate(
-            context.engine,
-            keys,
-            context.slices,
-            context.key_bytes,
-            context.serializer,
-            context.keys,
-        )
+        return self._opened(context).locate(keys, context)
 
     def entries(self, context: IndexContext) -> Stream:
         return self._opened(context).entries(context.engine)

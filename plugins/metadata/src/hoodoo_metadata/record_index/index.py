@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
-from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA
-from hoodoo.hookspecs.serializer import Serializer
+from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
@@ -96,27 +95,22 @@ class RecordIndex:
             return cls(table.storage, found, how, growing=growing)
         return cls(table.storage, tuple((s,) for s in slices), how, partitioned)
 
-    def locate(
-        self,
-        engine: Engine,
-        keys: Stream,
-        slices: Sequence[FileSlice],
-        key_bytes: int = 0,
-        serializer: Serializer | None = None,
-        here: pa.Table | None = None,
-    ) -> Stream:
-        """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). ``slices`` are those of the data table: an entry
-        that names another file group is an error. ``here``: the rows of ``keys``, where the driver has them."""
+    def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). An entry that names a file group which is none of the slices of
+        ``context``, those of the data table, is an error."""
+        engine, slices = context.engine, context.slices
         there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
         side = engine.side(there)
-        if key_bytes > _SIDE_BYTES:
+        if context.key_bytes > _SIDE_BYTES:
             groups = self._groups({s.partition_path for s in slices})
             if not groups.file_ids:
                 return engine.source(LOCATIONS_SCHEMA.empty_table())
             parts = max(1, min(len(groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
-            met = engine.exchange(engine.map(keys, _Route(groups, parts)), parts, serializer)
+            met = engine.exchange(
+                engine.map(keys, _Route(groups, parts)), parts, context.serializer
+            )
             return engine.map(met, _LookUpSlots(self._ordered(groups), side))
-        asked = engine.collect(keys) if here is None else here
+        asked = engine.collect(keys) if context.keys is None else context.keys
         if self.partitioned:
             asked = asked.group_by(KEYS_SCHEMA.names).aggregate([])
         else:  # nobody looks at the paths
