@@ -11,8 +11,9 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
+from hoodoo.hookspecs import engine as engine_family
 from hoodoo.testing.metered import MeteredEngine
-from hoodoo.write import pipeline, repeated
+from hoodoo.write import repeated
 from hoodoo_standard.engine.local import LocalEngine
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -59,7 +60,7 @@ def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
     """Whether the keys of a write are more than the driver takes."""
     found: bool = request.param == "many keys"
     if found:
-        monkeypatch.setattr(pipeline, "KEYS_BYTES", 0)
+        monkeypatch.setattr(engine_family, "RESULT_BYTES", 0)
     return found
 
 
@@ -75,6 +76,10 @@ def test_rows_cross_once_and_hashes_of_their_keys_before(
         if many:
             hashes, size = found.pop(0)
             assert hashes == 3000 and size < 3000 * 9
+            # What lies in the table: its places and the rows meet by key, once the index has found them.
+            lying = [rows for rows, _size in found if rows == 6000]
+            assert len(lying) == add * (2 if "record_index" in index else 1)
+            found = [one for one in found if one[0] != 6000]
         (rows, more), *entries = found
         assert rows == 3000 and more > 3000 * 24
         assert not entries or "record_index" in index  # which learns by an exchange of its own
@@ -86,8 +91,9 @@ def test_only_repeated_keys_meet_before(tmp_path: Path, many: bool) -> None:
     table.upsert(whole(3000))
     again = whole(10, 2).set_column(1, "city", pa.array(["c"] * 10))
     found = crossed(table, pa.concat_tables([whole(3000, 1), again]))
-    # Seven move: a delete each, where they lay.
-    assert [rows for rows, _ in found] == [3010, 20, 3007][not many :]
+    # Seven move: a delete each, where they lay. Many rows meet with their places before.
+    rows_crossed = [3010, 20, 3000 + 3000, 3007] if many else [20, 3007]
+    assert [rows for rows, _ in found] == rows_crossed
     rows = table.read().to_arrow().sort_by("id")
     assert rows.column("v").to_pylist() == [i + (2 if i < 10 else 1) for i in range(3000)]
     assert set(rows.slice(0, 10).column("city").to_pylist()) == {"c"}
@@ -173,6 +179,6 @@ def test_on_spark(spark: Any, tmp_path: Path, many: bool) -> None:
     theirs.upsert(drawn, engine=engine)
     rows = theirs.read().to_arrow()
     assert sorted(rows.column("id").to_pylist()) == list(range(200))
-    *hashes, apart, sent = (exchange.read() for exchange in engine.exchanges)
-    assert [found.rows for found in hashes] == [400] * many
-    assert apart.rows == 400 and 200 <= sent.rows <= 400
+    found = [exchange.read().rows for exchange in engine.exchanges]
+    hashes, apart, meeting, sent = found if many else [400, found[0], 400, found[1]]
+    assert hashes == 400 == apart and 200 <= sent <= 400 and 200 <= meeting <= 400

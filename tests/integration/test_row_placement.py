@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from attrs import evolve
+from hoodoo.hookspecs import engine as engine_family
 from hoodoo.model.instant import State
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
-from hoodoo.write import pipeline
 from hoodoo_standard.storage.local import LocalStorage
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -37,7 +37,7 @@ CITIES = ("a", "b", "c")
 def keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The keys of a write are with the driver, or its tasks are asked."""
     if request.param == "many keys":
-        monkeypatch.setattr(pipeline, "KEYS_BYTES", 0)
+        monkeypatch.setattr(engine_family, "RESULT_BYTES", 0)
 
 
 def rows(*found: tuple[int, str, int]) -> pa.Table:

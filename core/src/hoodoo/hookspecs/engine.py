@@ -8,7 +8,7 @@ number. Steps never generate names, times or random numbers (see docs/architectu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from hoodoo.storage.api import Storage
 # file groups that one task handles; rows of a slot arrive together.
 PART = "__part"
 SLOT = "__slot"
+RESULT_BYTES = 32 << 20  # see result_bytes
 
 
 @frozen
@@ -67,7 +68,8 @@ class Stream(Protocol):
 
 
 class Side(Protocol):
-    """A small table that every task can read. Pickles as a handle, not as the rows."""
+    """A table that every task can read. Pickles as a handle, not as the rows. ``reads``, where it has such an attribute:
+    as of a :class:`Step`, None where that is much; a step that reads it passes it on."""
 
     def table(self) -> pa.Table: ...
 
@@ -175,6 +177,29 @@ class KnowsStorage(Protocol):
         process go into ``storage.scratch()``. EngineError where it can't work on that store."""
 
 
+@runtime_checkable
+class Spreads(Protocol):
+    """Optional for an :class:`Engine`: its tasks can read a table that its driver does not hold."""
+
+    def spread(
+        self, stream: Stream, workspace: Workspace, made: Callable[[pa.Table], pa.Table]
+    ) -> Side:
+        """A side table: what ``made``, which is pickled, makes of all rows of ``stream`` in each process that asks."""
+
+
+def spread(
+    engine: Engine,
+    stream: Stream,
+    workspace: Workspace | None,
+    made: Callable[[pa.Table], pa.Table],
+) -> Side:
+    """What ``made`` makes of the rows of ``stream``, for every task; past the driver where the engine can do that, and
+    rows may wait in a ``workspace``."""
+    if workspace is not None and isinstance(engine, Spreads):
+        return engine.spread(stream, workspace, made)
+    return engine.side(made(engine.collect(stream)))
+
+
 def uses_workspace(engine: Engine) -> bool:
     """Whether the engine stages rows in the workspace that it is given: yes, unless it has an attribute
     ``uses_workspace`` that is False, as one has whose rows stay in its process or its scratch."""
@@ -191,6 +216,12 @@ def task_memory(engine: Engine, options: Mapping[str, str]) -> int:
     """Bytes that one task of the engine may take for rows, open files and sorts: what ``options`` say, else its
     attribute ``task_memory``, where it has one; else 256 MiB. Beyond it rows wait on local disk."""
     return MEMORY.given(options) or int(getattr(engine, "task_memory", 256 << 20))
+
+
+def result_bytes(engine: Engine) -> int:
+    """How many bytes of rows the driver of the engine takes without trouble, in memory, however many tasks they come
+    from: at most 32 MiB; fewer if it has an attribute ``result_bytes`` that says so. What may be more stays with tasks."""
+    return min(RESULT_BYTES, int(getattr(engine, "result_bytes", RESULT_BYTES)))
 
 
 def memory_share(available: int, tasks: int) -> int:
@@ -222,6 +253,6 @@ FAMILY = Family(
     ``source:<package>`` says that data whose class comes from that Python package is for this
     engine unless the user names another one.""",
     (Engine,),
-    optional=(KnowsStorage,),
+    optional=(KnowsStorage, Spreads),
     more=EngineHooks,
 )

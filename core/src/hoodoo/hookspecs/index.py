@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.hookspecs.answers import Column, Rows, Whole, answers
-from hoodoo.hookspecs.engine import Engine, Stream
+from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -52,6 +52,7 @@ class IndexContext:
     compares: bool = False  # what is said is only compared with what is: nobody goes by it
     # KEYS_SCHEMA: the rows of the key stream, perhaps more than once, where the driver has them already; else None.
     keys: pa.Table | None = None
+    workspace: Workspace | None = None  # where rows may be staged; None: nowhere
 
 
 @runtime_checkable

@@ -25,8 +25,6 @@ SUMMARY_SCHEMA = pa.schema(
         ("key_bytes", pa.int64()),
     ]
 )
-# Of keys that come to the driver together with the summary: bytes in memory, of tasks that are alike.
-KEYS_BYTES = 32 << 20
 _KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 
 
@@ -34,8 +32,8 @@ _KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 class Summarise:
     """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows without one).
 
-    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, if all tasks together have about so many
-    bytes of them. Task n gives its keys if they are at most the n-th part, so that any number of tasks gives less than
+    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, if all tasks together, which are alike, have
+    about so many bytes of them in memory. Task n gives its keys if they are at most the n-th part, so that any number of tasks gives less than
     eight times as much. :func:`arrivals` notices if a task gave none."""
 
     keys: int = 0

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, warn
-from hoodoo.hookspecs.engine import Side, Stream, Task
+from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
@@ -31,15 +31,14 @@ from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema.conform import conform
-from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.log_keys import living_keys, with_log_keys
-from hoodoo.write.tag import TagGlobal, TagLocal
+from hoodoo.write.tag import NOWHERE
 from hoodoo.write.target import WriteTarget
 
 
@@ -72,7 +71,9 @@ def locate(
     return with_log_keys(target, keys, found, index.is_global)
 
 
-def context_of(target: WriteTarget, arriving: Arrivals, compares: bool = False) -> IndexContext:
+def context_of(
+    target: WriteTarget, arriving: Arrivals, compares: bool = False, workspace: Workspace | None = None
+) -> IndexContext:  # fmt: skip
     """What an index may use of ``target``."""
     return IndexContext(
         engine=target.engine,
@@ -86,6 +87,7 @@ def context_of(target: WriteTarget, arriving: Arrivals, compares: bool = False) 
         keys=arriving.keys,
         timeline=target.timeline,
         compares=compares,
+        workspace=workspace,
     )
 
 
@@ -175,44 +177,12 @@ def different(one: pa.Table, other: pa.Table) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def tag(
-    target: WriteTarget, index: LookupIndex, staged: Stream, found: pa.Table, moves: bool = True
-) -> Stream:
-    """Staged rows with the file id that holds their key. ``moves``: a key may go to another partition path."""
-    side = target.engine.side(found)
-    if not index.is_global:
-        return target.engine.map(staged, TagLocal(staged.schema, side))
-    if not moves:
-        return target.engine.map(staged, TagGlobal(staged.schema, side, moves))
-    if index.moves_partitions and target.merger.merge_mode != BY_ARRIVAL:
-        staged = _settle_moves(target, staged, found)
-    return target.engine.map(staged, TagGlobal(staged.schema, side, index.moves_partitions))
-
-
-def _settle_moves(target: WriteTarget, staged: Stream, found: pa.Table) -> Stream:
-    """Where the order of rows is not the order of commits, a row that would move its key to another
-    partition path first has to win over the stored row. The stored rows of such keys are fetched."""
-    engine = target.engine
-    moving = engine.collect(engine.map(staged, MovingKeys(engine.side(found))))
-    if not moving.num_rows:
-        return staged
-    lying = set(pc.unique(moving.column("file_id")).to_pylist())
-    wanted = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
-    table_schema = own_columns(staged)
-    fetch = FetchRows(
-        table_schema, engine.side(moving), target.storage, target.file_format,
-        target.merge_rule(with_meta(without_meta(table_schema))),
-    )  # fmt: skip
-    stored = engine.collect(engine.map(engine.tasks(wanted), fetch))
-    return engine.map(staged, SettleMoves(staged.schema, engine.side(stored), target.merger))
-
-
 @frozen
 class MovingKeys:
     """Step: the locations of keys that arrive with another partition path; with ``puts``, in rows that stay."""
 
-    found: Side
     puts: bool = False
+    found: Side = NOWHERE
 
     @property
     def out_schema(self) -> pa.Schema:

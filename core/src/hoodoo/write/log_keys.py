@@ -39,25 +39,32 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
     found more than once, where it is alive. ``anywhere``: whatever partition path a key came with."""
     if target.logs is None:
         return found
-    engine = target.engine
+    engine, stream = target.engine, logged(target)
+    if stream is not None:
+        there = engine.collect(stream)
+        if there.num_rows:
+            step = KnownKeys(engine.side(there), anywhere)
+            more = engine.collect(engine.map(keys, step))
+            found = pa.concat_tables([found, more]).group_by(LOCATIONS_SCHEMA.names)
+            found = found.aggregate([]).select(LOCATIONS_SCHEMA.names)
+    return alive(target, found, anywhere)
+
+
+def logged(target: WriteTarget) -> Stream | None:
+    """LOCATIONS_SCHEMA of the keys that perhaps only log files have; None: there are no such files."""
     pieces = [
         evolve(s, base_file=None, log_files=logs)
         for s in target.slices
         if (logs := _doubtful(target, s))
     ]
-    if pieces:
-        step: ReadLogKeys | LiveKeys | KnownKeys = ReadLogKeys(target.storage, target.virtual)
-        tasks = engine.tasks([slice_json.pack([piece]) for piece in pieces])
-        logged = engine.collect(engine.map(tasks, step))
-        if logged.num_rows:
-            step = KnownKeys(engine.side(logged), anywhere)
-            more = engine.collect(engine.map(keys, step))
-            found = pa.concat_tables([found, more]).group_by(LOCATIONS_SCHEMA.names)
-            found = found.aggregate([]).select(LOCATIONS_SCHEMA.names)
-    return _alive(target, found, anywhere)
+    if not pieces:
+        return None
+    tasks = target.engine.tasks([slice_json.pack([piece]) for piece in pieces])
+    return target.engine.map(tasks, ReadLogKeys(target.storage, target.virtual))
 
 
-def _alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
+def alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
+    """Of places (LOCATIONS_SCHEMA) those of keys at one place, and of others where they are alive."""
     by = ["record_key"] if anywhere else ["record_key", "partition_path"]
     counted = found.group_by(by).aggregate([("file_id", "count")])
     twice = counted.filter(pc.greater(counted.column("file_id_count"), 1))

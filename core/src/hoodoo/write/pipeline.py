@@ -14,10 +14,10 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
-from hoodoo.hookspecs.engine import Stream, Workspace, runs_once
+from hoodoo.hookspecs.engine import Stream, Workspace, result_bytes, runs_once
 from hoodoo.hookspecs.index import BucketPlace, ComputedIndex, LookupIndex, PathBuckets, PathIndex
 from hoodoo.hookspecs.merger import keeps_absent
-from hoodoo.kernel.answers import check_asked, check_groups
+from hoodoo.kernel.answers import check_groups
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
@@ -30,20 +30,21 @@ from hoodoo.produce.markers import CREATE, MERGE, marker
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo.produce.stats import read_stats
-from hoodoo.produce.summary import KEYS_BYTES, Arrivals, Summarise, arrivals
+from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
 from hoodoo.write.clustered import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
-from hoodoo.write.located import compare_computed, context_of, living, locate, tag
+from hoodoo.write.located import compare_computed, context_of
 from hoodoo.write.misplaced import where_rows_stay
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
+from hoodoo.write.places import Places, places, tag
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.repeated import one_row_per_key
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
 from hoodoo.write.row_changes import ChangesRows, RowChanges
-from hoodoo.write.tag import AskedRows, LocatedDeletes, OnlyUntagged, UntaggedInserts
+from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo.write.target import LogSettings, WriteTarget
 from hoodoo.write.write_slots import WriteSlots
 
@@ -68,6 +69,8 @@ class Prepared:
     anywhere: LookupIndex | None = None
     # What somebody who has read the table makes of its rows.
     changes: RowChanges | None = None
+    # Where what is found out about the rows may wait.
+    workspace: Workspace | None = None
 
     @property
     def places(self) -> Mapping[Group, int] | None:
@@ -99,7 +102,8 @@ def prepare(
     Raises the errors of bad input; the table has not been touched when it does.
     """
     if isinstance(data, ChangesRows):
-        return _prepare_changes(target, kind, data.changes(target, workspace, instant))
+        changes = data.changes(target, workspace, instant)
+        return evolve(_prepare_changes(target, kind, changes), workspace=workspace)
     source = target.engine.source(data)
     anywhere = None
     needed = [*target.generator.record_key_fields]
@@ -142,11 +146,13 @@ def prepare(
         if single is not staged:
             staged, arriving = single, _summary(target, single, looks)
     partial = len(travels) < len(schema)
-    return Prepared(kind.exchanged(), schema, staged, True, arriving, partial, anywhere)
+    return Prepared(
+        kind.exchanged(), schema, staged, True, arriving, partial, anywhere, workspace=workspace
+    )
 
 
 def _summary(target: WriteTarget, keyed: Stream, looks: bool = False) -> Arrivals:
-    step = Summarise(KEYS_BYTES if looks else 0)
+    step = Summarise(result_bytes(target.engine) if looks else 0)
     return arrivals(target.engine.collect(target.engine.map(keyed, step)))
 
 
@@ -170,9 +176,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
         if prepared.kind.looks_up and not prepared.kind.matches:
-            index = target.plugins.by_path()
-            found = locate(target, index, keyed, prepared.arriving)
-            keyed = _only_new(target, prepared, index, found)
+            keyed = _only_new(target, prepared, _places(target, prepared, target.plugins.by_path()))
         buckets: ComputedIndex | PathBuckets
         if isinstance(target.computed, PathIndex):
             buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
@@ -184,10 +188,9 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    looked: tuple[LookupIndex, pa.Table] | None = None
+    looked: Places | None = None
     if prepared.kind.looks_up and prepared.places is None:
-        by = prepared.anywhere or target.lookup()
-        looked = (by, locate(target, by, prepared.keyed, prepared.arriving))
+        looked = _places(target, prepared, prepared.anywhere or target.lookup())
     tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
@@ -367,10 +370,10 @@ def _tagged(
     prepared: Prepared,
     slices: tuple[FileSlice, ...],
     slots: SlotPlan,
-    looked: tuple[LookupIndex, pa.Table] | None,
+    looked: Places | None,
 ) -> tuple[Stream, bool]:
-    """The tagged rows; and whether some of them stay where their columns do not say. ``looked``: which index
-    says where keys lie, and what it says (None: nobody looks)."""
+    """The tagged rows; and whether some of them stay where their columns do not say. ``looked``: where their keys lie
+    (None: nobody looks)."""
     arriving = prepared.arriving
     new = dict(arriving.puts)
     misplaced = False
@@ -382,10 +385,10 @@ def _tagged(
     elif looked is None:
         stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
-        index, found = looked
+        index = looked.index
         if prepared.kind.matches and not prepared.kind.deletes:
-            found, misplaced = where_rows_stay(target, index, prepared.keyed, found, arriving)
-        groups = _found_by_group(found)
+            looked, misplaced = where_rows_stay(target, looked, prepared.keyed, arriving)
+        groups = looked.groups()
         check_groups(
             index,
             ((row["partition_path"], row["file_id"]) for row in groups),
@@ -393,14 +396,11 @@ def _tagged(
         )
         if prepared.kind.deletes:
             # The locations are the deletes: one row for each place where the key lies.
-            _check_asked(target, index, prepared.keyed, found)
-            stream = target.engine.map(
-                target.engine.source(found), LocatedDeletes(prepared.keyed.schema)
-            )
+            stream = target.engine.map(looked.stream(), LocatedDeletes(prepared.keyed.schema))
         elif not prepared.kind.matches:
-            stream = _only_new(target, prepared, index, found)
+            stream = _only_new(target, prepared, looked)
         else:
-            stream = tag(target, index, prepared.keyed, found)
+            stream = tag(target, looked, prepared.keyed)
         for row in groups:
             if prepared.kind.matches:
                 slots.existing(row["partition_path"], row["file_id"])
@@ -422,38 +422,26 @@ def _tagged(
     return stream, misplaced
 
 
-def _check_asked(target: WriteTarget, index: LookupIndex, keyed: Stream, found: pa.Table) -> None:
-    if found.num_rows:
-        step = AskedRows(target.engine.side(found), index.is_global)
-        asked = target.engine.collect(target.engine.map(keyed, step))
-        check_asked(index, found, asked.column("row"))
+def _places(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places:
+    kind = prepared.kind
+    stored = None if kind.matches else with_meta(prepared.schema)
+    return places(
+        target, index, prepared.keyed, prepared.arriving, prepared.workspace, kind.deletes, stored
+    )
 
 
-def _only_new(
-    target: WriteTarget, prepared: Prepared, index: LookupIndex, found: pa.Table
-) -> Stream:
+def _only_new(target: WriteTarget, prepared: Prepared, known: Places) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
-    policy = duplicates(target.options)
-    found = living(target, index, found, with_meta(prepared.schema))
-    if policy == "fail" and found.num_rows:
-        example = found.column("record_key")[0].as_py()
-        raise DuplicateKeyError(
-            f"record key {example!r}",
-            f"is in the table already (of the keys to insert, {found.num_rows} are).",
-            f"use upsert, or {DUPLICATES.key}=drop.",
-        )
-    tagged = tag(target, index, prepared.keyed, found, moves=False)
+    if duplicates(target.options) == "fail":
+        rows = sum(group["rows"] for group in known.groups())
+        if rows:
+            raise DuplicateKeyError(
+                f"record key {known.first()!r}",
+                f"is in the table already (of the keys to insert, {rows} are).",
+                f"use upsert, or {DUPLICATES.key}=drop.",
+            )
+    tagged = tag(target, known, prepared.keyed, moves=False)
     return target.engine.map(tagged, OnlyUntagged(tagged.schema))
-
-
-def _found_by_group(found: pa.Table) -> list[dict[str, Any]]:
-    counted = found.group_by(["partition_path", "file_id"]).aggregate([("record_key", "count")])
-    return [
-        {**row, "rows": row["record_key_count"]}
-        for row in counted.sort_by(
-            [("partition_path", "ascending"), ("file_id", "ascending")]
-        ).to_pylist()
-    ]
 
 
 def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:

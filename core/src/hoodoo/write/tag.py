@@ -10,11 +10,26 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.engine import Side, Task
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import FILE_ID, SEQ, append_columns, tagged
 from hoodoo.write.key_table import KeyTable
+
+
+@frozen
+class Here:
+    """A :class:`~hoodoo.hookspecs.engine.Side` that lies where it is used."""
+
+    rows: pa.Table
+
+    def table(self) -> pa.Table:
+        return self.rows
+
+
+# For steps that are given their places later.
+NOWHERE = Here(LOCATIONS_SCHEMA.empty_table())
 
 
 @frozen
@@ -25,7 +40,7 @@ class TagLocal:
     """
 
     schema: pa.Schema
-    found: Side
+    found: Side = NOWHERE
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -50,8 +65,8 @@ class TagGlobal:
     """
 
     schema: pa.Schema
-    found: Side
     moves: bool
+    found: Side = NOWHERE
 
     @property
     def out_schema(self) -> pa.Schema:

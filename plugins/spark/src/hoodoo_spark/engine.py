@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -23,7 +23,7 @@ from hoodoo.storage.api import Storage
 from hoodoo_spark import plain, probe, side, sources
 from hoodoo_spark import stage as staging
 from hoodoo_spark.failures import failure
-from hoodoo_spark.memory import of_executors
+from hoodoo_spark.memory import of_driver, of_executors
 from hoodoo_spark.meter import SparkMeter
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, LAST, MORE, SORT
@@ -75,6 +75,10 @@ class SparkEngine:
     @property
     def task_memory(self) -> int:
         return of_executors(self.spark) or self.memory
+
+    @property
+    def result_bytes(self) -> int:
+        return of_driver(self.spark)
 
     def accepts(self, data: Any) -> bool:
         return is_dataframe(data)
@@ -162,6 +166,13 @@ class SparkEngine:
 
     def union(self, streams: Sequence[Stream]) -> SparkStream:
         return united(own(stream) for stream in streams)
+
+    def spread(
+        self, stream: Stream, workspace: Workspace, made: Callable[[pa.Table], pa.Table]
+    ) -> side.StagedSide:
+        payloads, _size = self.staged(stream, workspace)
+        read = staging.ReadStaged(workspace.storage, stream.schema)
+        return side.StagedSide(uuid.uuid4().hex, tuple(payloads), read, made)
 
     def side(self, table: pa.Table) -> side.SparkSide:
         return side.side(self.spark, table)

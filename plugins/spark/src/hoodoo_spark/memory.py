@@ -1,10 +1,10 @@
-"""How much memory a Python task of an executor may take, by the settings of the session."""
+"""How much memory a Python task of an executor may take, and a result of all tasks, by the settings of the session."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hoodoo.hookspecs.engine import memory_share
+from hoodoo.hookspecs.engine import RESULT_BYTES, memory_share
 from hoodoo.options import Number, Size, Whole
 from hoodoo.options.kinds import BadValueError, Kind
 
@@ -32,6 +32,13 @@ def of_executors(spark: Any) -> int | None:
     if python is None:
         python = _value(spark, "spark.executor.memoryOverhead", mib) or _overhead(spark, mib)
     return memory_share(python * _MIB, slots)
+
+
+def of_driver(spark: Any) -> int:
+    """Bytes of rows that the driver takes from all tasks: an eighth of ``spark.driver.maxResultSize``, as what tasks
+    send of them may be a few times as much."""
+    most = _value(spark, "spark.driver.maxResultSize", Size())
+    return most // 8 if most else RESULT_BYTES  # 0: without a limit
 
 
 def _overhead(spark: Any, mib: Kind[int]) -> int:

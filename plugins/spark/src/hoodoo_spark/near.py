@@ -121,6 +121,10 @@ class NearEngine:
     def task_memory(self) -> int:
         return self.tasks_.task_memory
 
+    @property
+    def result_bytes(self) -> int:
+        return self.tasks_.result_bytes
+
     def accepts(self, data: Any) -> bool:
         return self.tasks_.accepts(data)
 
@@ -184,6 +188,11 @@ class NearEngine:
 
     def side(self, table: pa.Table) -> NearSide:
         return NearSide(self.tasks_, table)
+
+    def spread(
+        self, stream: Stream, workspace: Workspace, made: Callable[[pa.Table], pa.Table]
+    ) -> Side:
+        return self.tasks_.spread(_own(stream).on(self.tasks_), workspace, made)
 
     def collect(self, stream: Stream) -> pa.Table:
         wanted = _own(stream)

@@ -13,14 +13,16 @@ import uuid
 import weakref
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.hookspecs.engine import Task
 
 from hoodoo_spark.session import is_connect
+from hoodoo_spark.stage import ReadStaged
 
 BLOCK_BYTES = 16 << 20  # payloads that travel in one broadcast
 ENCLOSED_BYTES = 256 << 10  # what travels within functions
@@ -39,13 +41,39 @@ class SparkSide:
 
     def table(self) -> pa.Table:
         """The rows; decoded once in each process."""
-        with _lock:
-            if self.key not in _tables:
-                _tables[self.key] = pa.ipc.open_stream(self.broadcast.value).read_all()
-                while len(_tables) > KEPT:
-                    _tables.popitem(last=False)
-            _tables.move_to_end(self.key)
-            return _tables[self.key]
+        return _once(self.key, lambda: pa.ipc.open_stream(self.broadcast.value).read_all())
+
+
+@frozen
+class StagedSide:
+    """A table made of staged rows, by each process that asks: the driver does not hold it. ``payloads``: of
+    :class:`~hoodoo_spark.stage.ReadStaged`."""
+
+    reads: ClassVar[int | None] = None  # many rows: no work for the driver
+
+    key: str
+    payloads: tuple[bytes, ...]
+    read: ReadStaged
+    made: Callable[[pa.Table], pa.Table]
+
+    def table(self) -> pa.Table:
+        """What is made of the rows; once in each process."""
+        return _once(self.key, self._make)
+
+    def _make(self) -> pa.Table:
+        asked = pa.record_batch([pa.array(self.payloads, pa.binary())], names=["payload"])
+        batches = self.read(iter([asked]), Task())
+        return self.made(pa.Table.from_batches(batches, self.read.out_schema))
+
+
+def _once(key: str, make: Callable[[], pa.Table]) -> pa.Table:
+    with _lock:
+        if key not in _tables:
+            _tables[key] = make()
+            while len(_tables) > KEPT:
+                _tables.popitem(last=False)
+        _tables.move_to_end(key)
+        return _tables[key]
 
 
 @frozen

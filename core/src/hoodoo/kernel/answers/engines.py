@@ -112,6 +112,12 @@ def _side(answer: Any, ask: Ask, table: pa.Table) -> Any:
     return wrapped(SIDE, answer, ask.who, (table.schema, table.num_rows))
 
 
+def _spread(answer: Any, ask: Ask, stream: Stream, workspace: Any, made: Any) -> Any:
+    if not hasattr(answer, "table"):
+        raise Wrong(says(answer), "a Side, which has a table()")
+    return answer
+
+
 def _side_table(answer: Any, ask: Ask) -> pa.Table:
     schema, rows = ask.terms
     if not isinstance(answer, pa.Table) or answer.num_rows != rows:
@@ -160,6 +166,7 @@ ENGINE = Kind(
         "stage": lambda answer, ask, stream, workspace: _streamed(answer, stream.schema),
         "union": _union,
         "side": _side,
+        "spread": _spread,
         "collect": _collect,
         "meter": _meter,
         "check": None,

@@ -6,8 +6,10 @@ Above a number of bytes, both sides meet in an exchange instead.
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow.compute as pc
-from hoodoo.hookspecs.engine import Stream
+from hoodoo.hookspecs.engine import Stream, result_bytes, spread
 from hoodoo.hookspecs.index import IndexContext
 
 from hoodoo_standard.index.exchanged import distinct_paths, exchanged
@@ -25,9 +27,17 @@ def located(
     if context.key_bytes > side_bytes:
         paths = distinct_paths(keys, context) if by_partition else None
         return exchanged(keys, base_files(context, paths), context, by_partition)
-    given = engine.collect(keys) if context.keys is None else context.keys
-    asked = asked_table(given, by_partition)
-    paths = pc.unique(asked.column("partition_path")).to_pylist() if by_partition else None
-    files = base_files(context, paths) if asked.num_rows else []
-    step = MatchKeys(engine.side(asked), KeyReader.of(context), by_partition, sieve)
+    if context.key_bytes > result_bytes(engine):  # past the driver
+        paths = distinct_paths(keys, context) if by_partition else None
+        files = base_files(context, paths)
+        side = spread(
+            engine, keys, context.workspace, partial(asked_table, by_partition=by_partition)
+        )
+    else:
+        given = engine.collect(keys) if context.keys is None else context.keys
+        asked = asked_table(given, by_partition)
+        paths = pc.unique(asked.column("partition_path")).to_pylist() if by_partition else None
+        files = base_files(context, paths) if asked.num_rows else []
+        side = engine.side(asked)
+    step = MatchKeys(side, KeyReader.of(context), by_partition, sieve)
     return engine.map(file_tasks(engine, files), step)

@@ -36,6 +36,11 @@ class MatchKeys:
     sieve: Sieve = Sieve()
 
     @property
+    def reads(self) -> int | None:
+        found: int | None = getattr(self.asked, "reads", 0)
+        return found
+
+    @property
     def out_schema(self) -> pa.Schema:
         return LOCATIONS_SCHEMA
 

@@ -1,0 +1,250 @@
+"""Places: where the keys of a write lie, as its index says; on the driver if they are few, else in tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+
+from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
+from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, LookupIndex, Tees
+from hoodoo.kernel.answers import check_asked
+from hoodoo.model import slice_json
+from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.options.table import BY_ARRIVAL
+from hoodoo.produce.columns import keyed
+from hoodoo.produce.summary import Arrivals
+from hoodoo.write.key import KeysOnly
+from hoodoo.write.key_table import KeyTable
+from hoodoo.write.located import (
+    FetchRows,
+    MovingKeys,
+    SettleMoves,
+    context_of,
+    different,
+    living,
+    locate,
+    own_columns,
+    unsure,
+)
+from hoodoo.write.log_keys import alive, logged
+from hoodoo.write.meet import AskedPlaces, are_many, counted, meet, total
+from hoodoo.write.tag import AskedRows, TagGlobal, TagLocal
+from hoodoo.write.target import WriteTarget
+
+
+class Places(Protocol):
+    """LOCATIONS_SCHEMA of the keys of keyed rows, as ``index`` says."""
+
+    @property
+    def index(self) -> LookupIndex: ...
+
+    def groups(self) -> list[dict[str, Any]]:
+        """``partition_path``, ``file_id`` and ``rows``, the number of keys, of each file group, in order."""
+
+    def through(self, step: Any, rows: Stream) -> Stream:
+        """What ``step`` makes of ``rows``: its ``found`` is the places of their keys."""
+
+    def stream(self) -> Stream:
+        """All of them. PluginError if ``index`` found one that no row has."""
+
+    def first(self) -> str:
+        """One of the keys."""
+
+    def without(self, gone: pa.Table) -> Places:
+        """All but those of ``gone`` (LOCATIONS_SCHEMA)."""
+
+
+@frozen
+class OnDriver:
+    """``found``: LOCATIONS_SCHEMA. ``rows``: whose keys they are."""
+
+    target: WriteTarget
+    index: LookupIndex
+    rows: Stream
+    found: pa.Table
+
+    def groups(self) -> list[dict[str, Any]]:
+        ones = pa.repeat(pa.scalar(1, pa.int64()), self.found.num_rows)
+        found: list[dict[str, Any]] = total(self.found.append_column("rows", ones)).to_pylist()
+        return found
+
+    def through(self, step: Any, rows: Stream) -> Stream:
+        engine = self.target.engine
+        return engine.map(rows, evolve(step, found=engine.side(self.found)))
+
+    def stream(self) -> Stream:
+        engine = self.target.engine
+        if self.found.num_rows:
+            step = AskedRows(engine.side(self.found), self.index.is_global)
+            asked = engine.collect(engine.map(self.rows, step))
+            check_asked(self.index, self.found, asked.column("row"))
+        return engine.source(self.found)
+
+    def first(self) -> str:
+        return str(self.found.column("record_key")[0].as_py())
+
+    def without(self, gone: pa.Table) -> OnDriver:
+        names = LOCATIONS_SCHEMA.names
+        left = self.found.join(gone, names, join_type="left anti", use_threads=False)
+        return evolve(self, found=left)
+
+
+@frozen
+class InTasks:
+    """``staged``: LOCATIONS_SCHEMA."""
+
+    target: WriteTarget
+    index: LookupIndex
+    arriving: Arrivals
+    staged: Stream
+
+    def groups(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = counted(self.target, self.staged).to_pylist()
+        return found
+
+    def through(self, step: Any, rows: Stream) -> Stream:
+        return meet(self.target, self.arriving, rows, self.staged, step, self.index)
+
+    def stream(self) -> Stream:
+        return self.staged
+
+    def first(self) -> str:
+        engine = self.target.engine
+        found = engine.collect(engine.map(self.staged, First(LOCATIONS_SCHEMA)))
+        return str(found.column("record_key")[0].as_py())
+
+    def without(self, gone: pa.Table) -> InTasks:
+        if not gone.num_rows:
+            return self
+        engine = self.target.engine
+        return evolve(self, staged=engine.map(self.staged, Without(engine.side(gone))))
+
+
+def places(
+    target: WriteTarget, index: LookupIndex, rows: Stream, arriving: Arrivals, workspace: Workspace | None,
+    deletes: bool = False, stored: pa.Schema | None = None,
+) -> Places:  # fmt: skip
+    """Where the keys of keyed ``rows`` lie. ``deletes``: the places are all that is looked at. ``stored``: only keys that
+    have a row, of this schema, count."""
+    many = workspace is not None and target.slices and are_many(target, arriving)
+    if not many or isinstance(index, Tees) or (stored and unsure(target, index)):
+        found = locate(target, index, rows, arriving)
+        if stored is not None:
+            found = living(target, index, found, stored)
+        return OnDriver(target, index, rows, found)
+    assert workspace is not None
+    engine = target.engine
+    context = context_of(target, arriving, workspace=workspace)
+    asked: LookupIndex = getattr(index, "stands_in", lambda context: None)(context) or index
+    found = asked.locate(engine.map(rows, KeysOnly(KEYS_SCHEMA)), context)
+    with_logs = not getattr(asked, "knows_logs", False) and any(s.log_files for s in target.slices)
+    if deletes or with_logs:
+        more = logged(target) if with_logs else None
+        found = found if more is None else engine.union([found, more])
+        judged = None if with_logs else asked
+        step = AskedPlaces(judged, asked.is_global)
+        found = meet(target, arriving, narrow(target, rows), found, step, judged)
+    whole = InTasks(target, index, arriving, engine.stage(found, workspace))
+    if not with_logs:
+        return whole
+    # All places of a key are in one task.
+    twice = engine.collect(engine.map(whole.staged, Twice(asked.is_global)))
+    return whole.without(different(twice, alive(target, twice, asked.is_global)))
+
+
+def tag(target: WriteTarget, places: Places, rows: Stream, moves: bool = True) -> Stream:
+    """Keyed ``rows`` with the file id that holds their key. ``moves``: a key may go to another partition path."""
+    index = places.index
+    if not index.is_global:
+        return places.through(TagLocal(rows.schema), rows)
+    moves = moves and index.moves_partitions
+    if moves and target.merger.merge_mode != BY_ARRIVAL:
+        rows = _settle_moves(target, places, rows)
+    return places.through(TagGlobal(rows.schema, moves), rows)
+
+
+def _settle_moves(target: WriteTarget, places: Places, rows: Stream) -> Stream:
+    """Where the order of rows is not the order of commits, a row that would move its key to another
+    partition path first has to win over the stored row. The stored rows of such keys are fetched."""
+    engine = target.engine
+    moving = engine.collect(places.through(MovingKeys(), narrow(target, rows)))
+    if not moving.num_rows:
+        return rows
+    lying = set(pc.unique(moving.column("file_id")).to_pylist())
+    wanted = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
+    table_schema = own_columns(rows)
+    fetch = FetchRows(
+        table_schema, engine.side(moving), target.storage, target.file_format,
+        target.merge_rule(with_meta(without_meta(table_schema))),
+    )  # fmt: skip
+    stored = engine.collect(engine.map(engine.tasks(wanted), fetch))
+    return engine.map(rows, SettleMoves(rows.schema, engine.side(stored), target.merger))
+
+
+def narrow(target: WriteTarget, rows: Stream) -> Stream:
+    """``rows`` without the columns of the table."""
+    return target.engine.map(rows, Columns(keyed(pa.schema([]))))
+
+
+@frozen
+class Columns:
+    """Step: the columns of ``out_schema``."""
+
+    out_schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.select(self.out_schema.names)
+
+
+@frozen
+class First:
+    """Step: one row, if there are any."""
+
+    out_schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                yield batch.slice(0, 1)
+                return
+
+
+@frozen
+class Twice:
+    """Step: the places (LOCATIONS_SCHEMA) of keys that lie in more than one."""
+
+    anywhere: bool
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        found = pa.Table.from_batches(batches, LOCATIONS_SCHEMA)
+        by = LOCATIONS_SCHEMA.names[: 1 if self.anywhere else 2]
+        counts = found.group_by(by, use_threads=False).aggregate([("file_id", "count")])
+        keys = counts.filter(pc.greater(counts.column("file_id_count"), 1)).select(by)
+        if keys.num_rows:
+            lying = found.join(keys, by, join_type="left semi", use_threads=False)
+            yield from lying.select(found.schema.names).to_batches()
+
+
+@frozen
+class Without:
+    """Step: the places (LOCATIONS_SCHEMA) that are not ``gone``."""
+
+    gone: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        gone = KeyTable(*self.gone.table().select(LOCATIONS_SCHEMA.names).columns)
+        for batch in batches:
+            yield batch.filter(pc.is_null(gone.places(*batch.columns)))
