@@ -404,6 +404,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "engine": (
         engine_family.Engine,
         engine_family.KnowsStorage,
+        engine_family.Spreads,
         engine_family.Step,
         engine_family.RoutesGroups,
         engine_family.Stream,

@@ -471,6 +471,7 @@ NO_ANSWER = {
     ("Reporter", "report"): "whatever it is called for",
     ("Action", "run"): "whatever it is called for",
     ("KnowsStorage", "on"): "a store that it refuses: test_store_traits.py",
+    ("Spreads", "spread"): "a side table of many rows: see EngineContract",
     ("Schedules", "schedule"): "see ActionContract",
     ("Schedules", "run_planned"): "see ActionContract",
     ("FollowsWrites", "after_write"): "see ActionContract",

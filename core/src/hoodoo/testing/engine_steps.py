@@ -202,6 +202,13 @@ class Lookup:
             yield _with(batch, self.out_schema, word)
 
 
+def words(rows: pa.Table) -> pa.Table:
+    """A side table for :class:`Lookup`, of rows with a ``key``."""
+    keys = rows.column("key")
+    made = pc.binary_join_element_wise("word", keys.cast(pa.string()), " ")
+    return pa.table({"key": keys, "word": made}).combine_chunks()
+
+
 @frozen
 class Upper:
     """Payloads of :meth:`Engine.tasks` -> their text in capitals, with the number of the task."""

@@ -36,6 +36,7 @@ from hoodoo.hookspecs.engine import (
     KnowsStorage,
     Stream,
     Workspace,
+    spread,
 )
 from hoodoo.model.internal_row import FIELDS
 from hoodoo.testing import engine_steps as steps
@@ -339,6 +340,18 @@ class EngineContract:
             return
         found = self.routed(engine.on(workspace.storage), rows(100), 3)
         assert engine.collect(found).num_rows == 100
+
+    def test_spreads_a_table_that_its_driver_does_not_hold(
+        self, engine: Engine, workspace: Workspace
+    ) -> None:
+        """Each task sees all rows of the stream, as ``made`` makes them; without the member, of what is collected."""
+        source = engine.map(self.spread(engine, rows(100)), steps.Same(ROWS))
+        words = spread(engine, source, workspace, steps.words)
+        found = engine.collect(
+            engine.map(self.spread(engine, rows(100), 3), steps.Lookup(ROWS, words))
+        )
+        assert sorted(found.column("word").to_pylist()) == sorted(f"word {n}" for n in range(100))
+        assert words.table().num_rows == 100 and len(pickle.dumps(words)) < 10_000
 
     # --- what survives a crossing -----------------------------------------------------------------
     def test_nested_types_survive(self, engine: Engine, workspace: Workspace) -> None:
