@@ -32,6 +32,7 @@ from hoodoo.write.located import (
 )
 from hoodoo.write.log_keys import alive, logged
 from hoodoo.write.meet import AskedPlaces, are_many, counted, meet, total
+from hoodoo.write.prepare import Only
 from hoodoo.write.tag import AskedRows, TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
 
@@ -187,18 +188,7 @@ def _settle_moves(target: WriteTarget, places: Places, rows: Stream) -> Stream:
 
 def narrow(target: WriteTarget, rows: Stream) -> Stream:
     """``rows`` without the columns of the table."""
-    return target.engine.map(rows, Columns(keyed(pa.schema([]))))
-
-
-@frozen
-class Columns:
-    """Step: the columns of ``out_schema``."""
-
-    out_schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield batch.select(self.out_schema.names)
+    return target.engine.map(rows, Only(keyed(pa.schema([]))))
 
 
 @frozen

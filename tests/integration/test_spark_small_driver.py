@@ -1,0 +1,46 @@
+"""Keys and their places stay with tasks: a driver that takes small results only writes many of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from effort import ALL
+
+JOB = Path(__file__).with_name("small_driver_job.py")
+# Their keys alone are a few times as much as the driver takes.
+KEYS, MOST = (2_000_000, "8m") if ALL else (200_000, "1m")
+START, FLAT = 170, 100  # MiB that a driver has which has written few rows; and more
+INDEXES = ("simple", "global_simple", "bloom", "record_index", "growing_record_index", "bucket")
+pytestmark = [pytest.mark.spark, pytest.mark.trial]
+
+
+def run(home: Path, *arguments: object) -> list[dict[str, Any]]:
+    """What the job says of its steps."""
+    others = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
+    done = subprocess.run(
+        [sys.executable, str(JOB), str(home), *map(str, arguments)],
+        cwd=home,
+        env={**others, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=3600,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("index", INDEXES)
+def test_many_keys(tmp_path: Path, index: str, kind: str) -> None:
+    steps = run(tmp_path, index, kind, KEYS, MOST)
+    print(index, kind, json.dumps(steps))
+    assert len(steps) >= 5
+    for step in steps:
+        assert [step["rows"], step["ts"]] == step["wanted"], step
+    assert max(step["mb"] for step in steps) < START + FLAT, "memory of the driver grows with keys"
