@@ -149,7 +149,7 @@ class Trial:
     def _run(self, ops: list[Op | Cluster | Switch], usual: int) -> None:
         for number, op in enumerate(ops):
             # The places of keys are with the driver, and stay with tasks, by turns.
-            engine_family.RESULT_BYTES = 0 if number % 2 else usual
+            engine_family.RESULT_BYTES = 0 if (number + len(ops)) % 2 else usual
             if number == 1 and self.setup.virtual == "later":
                 self._enable()
             if number == 3 and self.enabled and not self.setup.merge_on_read:

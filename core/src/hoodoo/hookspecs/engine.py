@@ -68,8 +68,8 @@ class Stream(Protocol):
 
 
 class Side(Protocol):
-    """A table that every task can read. Pickles as a handle, not as the rows. ``reads``, where it has such an attribute:
-    as of a :class:`Step`, None where that is much; a step that reads it passes it on."""
+    """A table that every task can read. Pickles as a handle, not as the rows. ``reads``, if it has such an attribute,
+    means the same as that of a :class:`Step`; None: many bytes. A step that reads the side has the same value."""
 
     def table(self) -> pa.Table: ...
 
@@ -219,8 +219,8 @@ def task_memory(engine: Engine, options: Mapping[str, str]) -> int:
 
 
 def result_bytes(engine: Engine) -> int:
-    """How many bytes of rows the driver of the engine takes without trouble, in memory, however many tasks they come
-    from: at most 32 MiB; fewer if it has an attribute ``result_bytes`` that says so. What may be more stays with tasks."""
+    """How many bytes of rows (in memory, from all tasks together) the driver of the engine can take: at most 32 MiB; fewer
+    if the engine has an attribute ``result_bytes`` that says so. What may be more stays with tasks."""
     return min(RESULT_BYTES, int(getattr(engine, "result_bytes", RESULT_BYTES)))
 
 

@@ -29,6 +29,8 @@ from hoodoo.hookspecs.engine import (
     Step,
     Stream,
     Workspace,
+    result_bytes,
+    spread,
 )
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
@@ -154,6 +156,15 @@ class MeteredEngine:
     @property
     def parallelism(self) -> int:
         return self.inner.parallelism
+
+    @property
+    def result_bytes(self) -> int:
+        return result_bytes(self.inner)
+
+    def spread(
+        self, stream: Stream, workspace: Workspace, made: Callable[[pa.Table], pa.Table]
+    ) -> Side:
+        return spread(self.inner, stream, workspace, made)
 
     def accepts(self, data: Any) -> bool:
         return self.inner.accepts(data)

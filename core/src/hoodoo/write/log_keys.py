@@ -84,10 +84,16 @@ def living_keys(
     target: WriteTarget, slices: Iterable[FileSlice], asked: pa.Table, stored: pa.Schema
 ) -> pa.Table:
     """LOCATIONS_SCHEMA of the keys of ``asked`` that rows of ``slices`` have."""
+    return target.engine.collect(all_living(target, slices, stored, target.engine.side(asked)))
+
+
+def all_living(
+    target: WriteTarget, slices: Iterable[FileSlice], stored: pa.Schema, asked: Side | None = None
+) -> Stream:
+    """LOCATIONS_SCHEMA of the keys that rows of ``slices`` have; of ``asked`` ones, if they are given."""
     rule = target.merge_rule(stored).narrowed([RECORD_KEY])
-    step = LiveKeys(target.storage, target.file_format, rule, target.engine.side(asked))
-    tasks = target.engine.tasks([slice_json.pack([s]) for s in slices])
-    return target.engine.collect(target.engine.map(tasks, step))
+    step = LiveKeys(target.storage, target.file_format, rule, asked)
+    return target.engine.map(target.engine.tasks([slice_json.pack([s]) for s in slices]), step)
 
 
 def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
@@ -156,23 +162,27 @@ class KnownKeys:
 
 @frozen
 class LiveKeys:
-    """Step: slices in, those of the wanted keys out that their merged rows have."""
+    """Step: slices in, those of the wanted keys out that their merged rows have; None: all of these."""
 
     storage: Storage
     file_format: BaseFileFormat
     rule: MergeRule
-    wanted: Side
+    wanted: Side | None
 
     @property
     def out_schema(self) -> pa.Schema:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        wanted = KeyTable(self.wanted.table().column("record_key"))
+        wanted = None
+        if self.wanted is not None:
+            wanted = KeyTable(self.wanted.table().column("record_key"))
         for slice_ in _slices(batches):
             for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                 there = rows.column(RECORD_KEY)
-                yield _located(slice_, there.filter(pc.is_valid(wanted.places(there))))
+                if wanted is not None:
+                    there = there.filter(pc.is_valid(wanted.places(there)))
+                yield _located(slice_, there)
 
 
 def _slices(batches: Iterator[pa.RecordBatch]) -> Iterator[FileSlice]:

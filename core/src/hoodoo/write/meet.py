@@ -26,14 +26,14 @@ from hoodoo.write.key_table import KeyTable
 from hoodoo.write.tag import NOWHERE, Here, LocatedDeletes
 from hoodoo.write.target import WriteTarget
 
-# Bytes of record keys for each task: their places take a few times as much.
-_PART_BYTES = 16 << 20
+_PART_BYTES = 64 << 20  # of places, for each task
+_FILE_ID_BYTES = 64  # with the partition path
 _PLACES, _ROWS = 0, 1  # slots: places come first
 _COLUMNS = (RECORD_KEY, PARTITION_PATH, FILE_ID)
 
 
 def are_many(target: WriteTarget, arriving: Arrivals) -> bool:
-    """Whether the places of the keys that arrive are not for the driver."""
+    """Whether the arriving keys have too many places for the driver."""
     return arriving.keys is None and arriving.key_bytes > result_bytes(target.engine)
 
 
@@ -41,9 +41,10 @@ def meet(
     target: WriteTarget, arriving: Arrivals, rows: Stream, places: Stream, by: Any, index: LookupIndex | None
 ) -> Stream:  # fmt: skip
     """What the step ``by`` makes of keyed ``rows``: its ``found`` is the ``places`` (LOCATIONS_SCHEMA) of their keys.
-    ``index``: who answered them; None: they may come twice."""
+    ``index``: who answered them; None: they may come twice, and nothing is checked."""
     engine = target.engine
-    parts = max(engine.parallelism, -(-arriving.key_bytes // _PART_BYTES))
+    size = arriving.key_bytes + _FILE_ID_BYTES * arriving.total
+    parts = max(engine.parallelism, -(-size // _PART_BYTES))
     lying = engine.map(places, LocatedDeletes(rows.schema))
     sides = [
         engine.map(stream, ToKey(rows.schema, parts, slot))
@@ -68,7 +69,8 @@ class ToKey:
     @property
     def out_schema(self) -> pa.Schema:
         more = [pa.field(PART, pa.int32()), pa.field(SLOT, pa.int32())]
-        return pa.schema([*tagged(self.schema), *more])
+        # Places have no values in the columns of the table.
+        return pa.schema([*(one.with_nullable(True) for one in tagged(self.schema)), *more])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in (batch for batch in batches if batch.num_rows):
@@ -107,7 +109,10 @@ class Meet:
         if self.index is None:
             found = found.group_by(found.schema.names, use_threads=False).aggregate([])
         check_locations(self.index, found)
-        plain = (batch.select(self.schema.names) for batch in rows)
+        if pc.count_distinct(found.column("record_key")).as_py() < found.num_rows:
+            # Which place of a key is the first must not depend on the order in which an exchange brings them.
+            found = found.sort_by([(name, "ascending") for name in found.schema.names])
+        plain = (append_columns(batch, self.schema) for batch in rows)
         yield from evolve(self.by, found=Here(found))(plain, task)
 
 
@@ -135,8 +140,8 @@ def total(counts: pa.Table) -> pa.Table:
 
 @frozen
 class AskedPlaces:
-    """Step: the places of the keys of rows. PluginError if ``index`` found one that no row has; None: nobody did
-    wrong. ``anywhere``: whatever partition path a row came with."""
+    """Step: the places of the keys of rows. PluginError if ``index`` found one that no row has; None: this is not
+    checked. ``anywhere``: whatever partition path a row came with."""
 
     index: LookupIndex | None
     anywhere: bool

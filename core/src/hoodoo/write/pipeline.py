@@ -39,7 +39,7 @@ from hoodoo.write.located import compare_computed, context_of
 from hoodoo.write.misplaced import where_rows_stay
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.places import Places, places, tag
+from hoodoo.write.places import Places, find_places, tag
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.repeated import one_row_per_key
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
@@ -69,7 +69,7 @@ class Prepared:
     anywhere: LookupIndex | None = None
     # What somebody who has read the table makes of its rows.
     changes: RowChanges | None = None
-    # Where what is found out about the rows may wait.
+    # Where the places of the rows can be staged.
     workspace: Workspace | None = None
 
     @property
@@ -425,7 +425,7 @@ def _tagged(
 def _places(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places:
     kind = prepared.kind
     stored = None if kind.matches else with_meta(prepared.schema)
-    return places(
+    return find_places(
         target, index, prepared.keyed, prepared.arriving, prepared.workspace, kind.deletes, stored
     )
 

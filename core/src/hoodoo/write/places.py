@@ -30,7 +30,7 @@ from hoodoo.write.located import (
     own_columns,
     unsure,
 )
-from hoodoo.write.log_keys import alive, logged
+from hoodoo.write.log_keys import alive, all_living, logged
 from hoodoo.write.meet import AskedPlaces, are_many, counted, meet, total
 from hoodoo.write.prepare import Only
 from hoodoo.write.tag import AskedRows, TagGlobal, TagLocal
@@ -38,7 +38,7 @@ from hoodoo.write.target import WriteTarget
 
 
 class Places(Protocol):
-    """LOCATIONS_SCHEMA of the keys of keyed rows, as ``index`` says."""
+    """Where the keys of keyed rows lie, as ``index`` says: rows of LOCATIONS_SCHEMA."""
 
     @property
     def index(self) -> LookupIndex: ...
@@ -125,14 +125,14 @@ class InTasks:
         return evolve(self, staged=engine.map(self.staged, Without(engine.side(gone))))
 
 
-def places(
+def find_places(
     target: WriteTarget, index: LookupIndex, rows: Stream, arriving: Arrivals, workspace: Workspace | None,
     deletes: bool = False, stored: pa.Schema | None = None,
 ) -> Places:  # fmt: skip
-    """Where the keys of keyed ``rows`` lie. ``deletes``: the places are all that is looked at. ``stored``: only keys that
-    have a row, of this schema, count."""
+    """Where the keys of keyed ``rows`` lie. ``deletes``: only the places are needed, not the rows. ``stored``: only keys
+    that have a row, of this schema, count."""
     many = workspace is not None and target.slices and are_many(target, arriving)
-    if not many or isinstance(index, Tees) or (stored and unsure(target, index)):
+    if not many or isinstance(index, Tees):
         found = locate(target, index, rows, arriving)
         if stored is not None:
             found = living(target, index, found, stored)
@@ -142,11 +142,16 @@ def places(
     context = context_of(target, arriving, workspace=workspace)
     asked: LookupIndex = getattr(index, "stands_in", lambda context: None)(context) or index
     found = asked.locate(engine.map(rows, KeysOnly(KEYS_SCHEMA)), context)
-    with_logs = not getattr(asked, "knows_logs", False) and any(s.log_files for s in target.slices)
-    if deletes or with_logs:
-        more = logged(target) if with_logs else None
+    with_logs = target.logs is not None and any(s.row_logs for s in target.slices)
+    with_logs = with_logs and not getattr(asked, "knows_logs", False)
+    doubtful = unsure(target, index) if stored is not None else ()
+    if deletes or with_logs or doubtful:
+        more = logged(target) if with_logs and not doubtful else None
+        if stored is not None and doubtful:  # of these file groups their rows say it
+            there = engine.side(pa.table({"file_id": [s.file_id for s in doubtful]}))
+            found, more = engine.map(found, Elsewhere(there)), all_living(target, doubtful, stored)
         found = found if more is None else engine.union([found, more])
-        judged = None if with_logs else asked
+        judged = None if with_logs or doubtful else asked
         step = AskedPlaces(judged, asked.is_global)
         found = meet(target, arriving, narrow(target, rows), found, step, judged)
     whole = InTasks(target, index, arriving, engine.stage(found, workspace))
@@ -154,7 +159,8 @@ def places(
         return whole
     # All places of a key are in one task.
     twice = engine.collect(engine.map(whole.staged, Twice(asked.is_global)))
-    return whole.without(different(twice, alive(target, twice, asked.is_global)))
+    lost = different(twice, alive(target, twice, asked.is_global))
+    return whole.without(lost.filter(pc.equal(lost.column("found_by"), 0)))
 
 
 def tag(target: WriteTarget, places: Places, rows: Stream, moves: bool = True) -> Stream:
@@ -206,7 +212,7 @@ class First:
 
 @frozen
 class Twice:
-    """Step: the places (LOCATIONS_SCHEMA) of keys that lie in more than one."""
+    """Step: the places (LOCATIONS_SCHEMA) of keys that lie in more than one. All places of a key come to one task."""
 
     anywhere: bool
 
@@ -222,6 +228,22 @@ class Twice:
         if keys.num_rows:
             lying = found.join(keys, by, join_type="left semi", use_threads=False)
             yield from lying.select(found.schema.names).to_batches()
+
+
+@frozen
+class Elsewhere:
+    """Step: the places (LOCATIONS_SCHEMA) in other file groups than those of ``there``."""
+
+    there: Side
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        ids = self.there.table().column("file_id")
+        for batch in batches:
+            yield batch.filter(pc.invert(pc.is_in(batch.column("file_id"), value_set=ids)))
 
 
 @frozen

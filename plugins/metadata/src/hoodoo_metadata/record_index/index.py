@@ -101,7 +101,8 @@ class RecordIndex:
         engine, slices = context.engine, context.slices
         there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
         side = engine.side(there)
-        if context.key_bytes > min(_SIDE_BYTES, result_bytes(engine)):
+        most = _SIDE_BYTES if context.keys is not None else min(_SIDE_BYTES, result_bytes(engine))
+        if context.key_bytes > most:
             groups = self._groups({s.partition_path for s in slices})
             if not groups.file_ids:
                 return engine.source(LOCATIONS_SCHEMA.empty_table())

@@ -27,7 +27,7 @@ def located(
     if context.key_bytes > side_bytes:
         paths = distinct_paths(keys, context) if by_partition else None
         return exchanged(keys, base_files(context, paths), context, by_partition)
-    if context.key_bytes > result_bytes(engine):  # past the driver
+    if context.keys is None and context.key_bytes > result_bytes(engine):  # past the driver
         paths = distinct_paths(keys, context) if by_partition else None
         files = base_files(context, paths)
         side = spread(
