@@ -21,7 +21,7 @@ from hoodoo.storage.lock import Held, Lock
 from hoodoo.timeline.ledger import release
 
 TURN = "turn"
-# Writes without a conflict after which a writer does not wait for its turn any more.
+# Writes without a conflict, and without waiting, after which a writer does not wait for its turn any more.
 _CALM = 8
 # A turn that can't be had within so many times the work at stake is not waited for.
 _PATIENCE = 40
