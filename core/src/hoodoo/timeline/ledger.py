@@ -33,7 +33,7 @@ from hoodoo.errors import (
 )
 from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, names_in
 from hoodoo.storage.lock import GuardedStorage, Held
 from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline.layouts import layout_of
@@ -418,7 +418,7 @@ def _put_whole(storage: Storage, action: Whole, made: list[str]) -> bool:
 
 
 def _numbers(storage: Storage) -> _Taken:
-    matches = [m for e in storage.list(FOLDER) if (m := _NUMBER.fullmatch(e.name))]
+    matches = [m for name in names_in(storage, FOLDER) if (m := _NUMBER.fullmatch(name))]
     numbers = sorted(int(m[1]) for m in matches if not m[2])
     return _Taken(tuple(numbers), frozenset(int(m[1]) for m in matches if m[2]))
 

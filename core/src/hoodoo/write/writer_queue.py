@@ -21,7 +21,7 @@ from hoodoo.storage.lock import Held, Lock
 from hoodoo.timeline.ledger import release
 
 TURN = "turn"
-# Writes without a conflict after which a writer does not wait for its turn any more.
+# Writes without a conflict, and without waiting, after which a writer does not wait for its turn any more.
 _CALM = 8
 # A turn that can't be had within so many times the work at stake is not waited for.
 _PATIENCE = 40
@@ -57,7 +57,10 @@ class WriterQueue:
             time.sleep(random.uniform(0, min(self._work, _MOST_WAIT)))
             return
         wait = min(max(_PATIENCE * self._work, _LEAST_WAIT), _MOST_WAIT)
-        self._held = self.lock.acquire(storage, TURN, wait)
+        self._held = self.lock.acquire(storage, TURN, 0)
+        if self._held is None:  # somebody is writing: the two would meet again without turns
+            self._wary = _CALM + 1  # the write at hand is none of the calm ones
+            self._held = self.lock.acquire(storage, TURN, wait)
         if self._held is None:
             _log.info("turn_not_had", root=storage.root, waited=wait)
 
