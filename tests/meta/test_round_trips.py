@@ -256,3 +256,20 @@ def test_what_waits_is_deep(tmp_path: Path) -> None:
     with pytest.raises(AssertionError), counted(1, 1):
         store.head("a")
         store.head("a")
+
+
+@pytest.mark.parametrize(("how", "deeper"), [("bulk_insert", 4), ("upsert", 32)])
+def test_partition_paths(tmp_path: Path, how: str, deeper: int) -> None:
+    """Sixteen paths more. A bulk insert puts as many files at once as the store takes; an upsert, one after another."""
+    found = []
+    for count in (16, 32):
+        schema = pa.schema([("id", pa.int64()), ("p", pa.string())])
+        table = hoodoo.create(
+            str(tmp_path / f"{count}"), schema, record_key="id", partition_by="p", index="simple",
+            options={"hoodoo.local.threads": 1},
+        )  # fmt: skip
+        clock = Far.clock = Clock()
+        columns = {"id": list(range(count)), "p": [f"p{n}" for n in range(count)]}
+        getattr(table, how)(pa.table(columns, schema=schema))
+        found.append(clock.deepest)
+    assert found[1] - found[0] <= deeper, found

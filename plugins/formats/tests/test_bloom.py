@@ -299,3 +299,13 @@ def test_filters_of_spark_hudi_are_rebuilt_byte_for_byte(tmp_path: Path) -> None
                     assert found == footer[key.encode()], (name, key)
                 compared += 1
     assert compared > 100
+
+
+@pytest.mark.parametrize(
+    "texts", [["a"], ["", "abc", "abcd", "abcdefgh\u00e9", "1234567"], ["7f3a"] * 4]
+)
+def test_all_rounds_at_once_are_those_one_by_one(texts: list[str]) -> None:
+    (one,), (other,) = (list(murmur.rounds(pa.array(texts))) for _ in range(2))
+    wanted = [one.next(43133).tolist() for _ in range(30)] + [one.next(97).tolist()]
+    found = [*other.all(43133, 30).reshape(30, -1).tolist(), other.next(97).tolist()]
+    assert found == wanted

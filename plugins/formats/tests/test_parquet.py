@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import arrow_schema, avro_text
 from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_standard.storage.local import LocalStorage
 from key_filters import KeyFilter
 
@@ -295,3 +297,16 @@ def test_golden_files(archive: Path, tmp_path: Path) -> None:
         with ParquetFormat().reader(storage, "again.parquet") as reader:
             again = pa.Table.from_batches(list(reader.batches()), schema)
         assert again.combine_chunks().equals(table.combine_chunks())
+
+
+def test_files_of_two_schemas_are_described_each_by_its_own(tmp_path: Path) -> None:
+    """What says so in the footer is made once for a schema: as long as the next file has the same."""
+    names = [("a", "t"), ("b", "t"), ("b", "u"), ("a", "t")]
+    for number, (column, table) in enumerate(names):
+        local = str(tmp_path / f"{number}.parquet")
+        schema = pa.schema([(column, pa.int64())])
+        writer = ParquetWriter(local, schema, WriterOptions(table_name=table))
+        writer.write(pa.table({column: [1]}, schema=schema))
+        writer.close()
+        text = json.loads(pq.read_metadata(local).metadata[b"parquet.avro.schema"])
+        assert (text["name"], text["fields"][0]["name"]) == (f"{table}_record", column)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,22 @@ def test_on_windows_no_folder_is_opened_and_no_process_is_signalled(
     assert storage.put_if_absent("a/c", b"1") and storage.get("a/c") == b"1"
     assert storage.delete("a/c")
     assert process_lives({"pid": 2**22 + 7, "started": ""})
+
+
+def test_an_empty_object_needs_no_temporary(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file of a write has a marker: a link, and what it links to, would be more calls than the file itself."""
+    synced: list[str] = []
+    monkeypatch.setattr(os, "link", None)
+    monkeypatch.setattr(LocalStorage, "_sync", lambda self, local: synced.append(local))
+    assert storage.put_if_absent("a/b/marker", b"") is True
+    assert storage.put_if_absent("a/b/marker", b"") is False
+    assert storage.get("a/b/marker") == b"" and _temporaries(storage) == []
+    assert synced[-1] == os.path.join(storage.base, "a", "b"), "its name is durable"
+
+
+def test_of_many_that_create_an_empty_object_one_has(storage: LocalStorage) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: storage.put_if_absent("d/x", b""), range(32)))
+    assert found.count(True) == 1

@@ -23,9 +23,13 @@ META_FIELDS = tuple(pa.field(name, pa.string()) for name in META_COLUMNS)
 REPEATED = pa.dictionary(pa.int32(), pa.string())
 
 
+_ZEROS = pa.Array.from_buffers(pa.int32(), 1024, [None, pa.py_buffer(bytes(4096))])
+
+
 def repeated(value: str, rows: int) -> pa.Array:
     """``value`` in each of ``rows`` rows, as :data:`REPEATED`."""
-    return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([value], pa.string()))
+    indices = _ZEROS[:rows] if rows <= len(_ZEROS) else pa.array(np.zeros(rows, np.int32))
+    return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()), safe=False)
 
 
 def encoded_as(schema: pa.Schema, found: pa.Schema) -> pa.Schema:

@@ -7,6 +7,7 @@ that instant (it counts as archived, hence committed), at once if the instant wa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from attrs import frozen
@@ -53,9 +54,7 @@ class Pending:
                 storage, partial(self.check, storage), partial(storage.put_if_absent, named, b"")
             )
         else:
-            if self.watched:
-                self.check(storage)
-            if self.door is not None and not self.door.is_open(storage):
+            if not self._stands(storage):
                 raise self._late()
             if kind:
                 storage.put_if_absent(named, b"")
@@ -63,16 +62,22 @@ class Pending:
         if not storage.put_file_if_absent(path, local):
             return False
         try:
-            if self.watched:
-                self.check(storage)
+            is_late = not self._stands(storage)
         except CommitConflictError:
             storage.delete(path)
             raise
-        if self.door is not None and not self.door.is_open(storage):
+        if is_late and self.door is not None:
             if not self.door.keeps(storage, path):
                 storage.delete(path)
             raise self._late()
         return True
+
+    def _stands(self, storage: Storage) -> bool:
+        """Whether the door is open, if there is one. CommitConflictError as of :meth:`check`, of a watched instant."""
+        looks: list[Callable[[], object]] = [partial(self.check, storage)] if self.watched else []
+        if self.door is not None:
+            looks.append(partial(self.door.is_open, storage))
+        return not any(found is False for found in together(storage, *looks))
 
     def put_sized(
         self, storage: Storage, partition_path: str, name: str, local: str, kind: str, size: int

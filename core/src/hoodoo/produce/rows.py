@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,12 @@ from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.promote import promoted
 
 
+@cache
+def _first() -> pa.Array:
+    """The first numbers: most files of many have few rows."""
+    return pa.array(np.arange(1024)).cast(pa.string())
+
+
 def stored_rows(
     rows: pa.Table, schema: pa.Schema, instant: str, file_name: str, place: int | str, start: int
 ) -> pa.Table:
@@ -23,7 +30,9 @@ def stored_rows(
     ``place`` and ``start`` make the sequence number ``<instant>_<place>_<n>`` (format page 3.4).
     """
     count = rows.num_rows
-    numbers = pa.array(np.arange(start, start + count)).cast(pa.string())
+    numbers = _first()[start : start + count]
+    if len(numbers) < count:
+        numbers = pa.array(np.arange(start, start + count)).cast(pa.string())
     made = {
         COMMIT_TIME: repeated(instant, count),
         COMMIT_SEQNO: pc.binary_join_element_wise(f"{instant}_{place}", numbers, "_"),

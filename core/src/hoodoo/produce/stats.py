@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
 from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
+
+_AT_ONCE = 256  # files; a batch costs as much as the rows of dozens of them
 
 STATS_SCHEMA = pa.schema(
     [
@@ -40,6 +43,12 @@ def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
             row |= {"change_log": path, "change_log_size": size}
         rows.append(row)
     return pa.RecordBatch.from_pylist(rows, schema=STATS_SCHEMA)
+
+
+def stats_batches(stats: Iterator[WriteStat]) -> Iterator[pa.RecordBatch]:
+    """``stats`` as they come, many in a batch."""
+    while some := list(islice(stats, _AT_ONCE)):
+        yield stats_batch(some)
 
 
 def read_stats(table: pa.Table) -> tuple[WriteStat, ...]:

@@ -36,8 +36,10 @@ def new_name() -> str:
 def scratch(base: str) -> str:
     """This process's own directory of files under construction below ``base``; made if need be."""
     path = os.path.join(base, *TEMP_DIR.split("/"), f"{_SCRATCH}{short_name()}-{_token()}")
-    os.makedirs(path, exist_ok=True)
-    os.utime(path)  # in use: an empty directory must look young to a sweep
+    try:
+        os.utime(path)  # in use: an empty directory must look young to a sweep
+    except FileNotFoundError:
+        os.makedirs(path, exist_ok=True)
     return path
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -31,10 +32,12 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.rows import stored_rows
 from hoodoo.produce.scratch import discard, scratch_path
 from hoodoo.produce.slots import new_uuid
-from hoodoo.produce.stats import STATS_SCHEMA, stats_batch
+from hoodoo.produce.stats import STATS_SCHEMA, stats_batches
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once, together
 
 Batches = Iterator[pa.RecordBatch]
+Stats = Iterator[WriteStat]
 _BUCKETS = 256  # of partition paths whose rows wait on disk
 _ROWS = 1 << 17  # written at a time
 _LEAST_GROUP, _ROW_GROUP = 16 << 20, 128 << 20  # formats end larger row groups by themselves
@@ -67,9 +70,9 @@ class WriteNewFiles:
 
     def __call__(self, batches: Batches, task: Task) -> Batches:
         with closing(_Files(self, task, self.memory // 3)) as files:
-            yield from self._write(_live(batches), files)
+            yield from stats_batches(self._write(_live(batches), files))
 
-    def _write(self, batches: Batches, files: _Files) -> Batches:
+    def _write(self, batches: Batches, files: _Files) -> Stats:
         # They may be there twice while they are sorted. Offsets of texts have 32 bits.
         at_once = min(self.memory // 6, 1 << 30)
         held, size = list[pa.RecordBatch](), 0
@@ -81,7 +84,8 @@ class WriteNewFiles:
         else:
             for path, rows in _by_path(held):
                 files.begun(path).held = rows
-                yield from files.finished()
+                yield from files.ended(path)
+            yield from files.finished()
             return
         del batch
         spill = Spill(self.storage)
@@ -119,6 +123,7 @@ class _Files:
     task: Task
     memory: int  # bytes of rows that wait in all of them
     open: dict[str, _NewFile] = field(factory=dict)
+    ready: list[tuple[_NewFile, int]] = field(factory=list)  # whole, with their bytes
 
     def keep(self, held: list[pa.RecordBatch], batches: Batches, most: int) -> Batches:
         """``held``, which it empties, and ``batches``: rows of ``most`` paths go into their files, the others are
@@ -176,20 +181,35 @@ class _Files:
         self.open[path] = _NewFile(writer, local, path, file_id, name)
         return self.open[path]
 
-    def finished(self) -> Batches:
+    def finished(self) -> Stats:
         """The stats of all of them, which are put into the table."""
-        for path, file in list(self.open.items()):
-            if file.held:
-                self._write(file)
-            yield stats_batch([self._finish(file)])
-            discard(self.open.pop(path).local)
+        for path in list(self.open):
+            yield from self.ended(path)
+        yield from self._put_ready()
+
+    def ended(self, path: str) -> Stats:
+        """The file of ``path`` is whole; put with others where the store does several operations at once, so that a
+        task of many paths does not wait for each."""
+        file = self.open[path]
+        if file.held:
+            self._write(file)
+        self.ready.append((file, file.writer.close()))
+        del self.open[path]
+        if len(self.ready) >= at_once(self.step.storage):
+            yield from self._put_ready()
+
+    def _put_ready(self) -> Stats:
+        yield from together(self.step.storage, *(partial(self._put, *one) for one in self.ready))
+        for file, _ in self.ready:
+            discard(file.local)
+        self.ready.clear()
 
     def close(self) -> None:
-        for file in self.open.values():
+        for file in (*self.open.values(), *(file for file, _ in self.ready)):
             discard(file.local)
 
-    def _finish(self, file: _NewFile) -> WriteStat:
-        storage, rows, size = self.step.storage, file.rows, file.writer.close()
+    def _put(self, file: _NewFile, size: int) -> WriteStat:
+        storage, rows = self.step.storage, file.rows
         path = path_of(file.partition_path, file.name)
         if not self.step.pending.put(storage, file.partition_path, file.name, file.local, CREATE):
             # Another attempt of this task was first; its rows count, whatever ours were.

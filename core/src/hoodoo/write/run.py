@@ -501,9 +501,9 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
     # Who takes such a file group away meanwhile, and the partition with it, stands in this write's way.
     groups = {(s.partition_path, s.file_id) for s in target.slices}
     known = {s.partition_path for s in stats if (s.partition_path, s.file_id) in groups}
-    for path in touched:
-        if path not in known:
-            partitions.ensure(target.storage, path, life.requested)
+    new = [path for path in touched if path not in known]
+    ensure = partial(partitions.ensure, target.storage, instant=life.requested)
+    together(target.storage, *(partial(ensure, path) for path in new))
     if not direct and alone(target):
         return  # of each file there is one, and its stat
     named = {path for stat in stats for path in stat.paths}

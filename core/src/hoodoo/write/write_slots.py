@@ -15,10 +15,11 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
 from hoodoo.merge.rule import MergeRule
+from hoodoo.model.commit import WriteStat
 from hoodoo.produce.columns import SEQ
 from hoodoo.produce.key_changes import WRITTEN, KeyChanges
 from hoodoo.produce.pending import Pending
-from hoodoo.produce.stats import STATS_SCHEMA
+from hoodoo.produce.stats import STATS_SCHEMA, stats_batch
 from hoodoo.storage.api import Storage
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.merge_file import MergeFile
@@ -64,6 +65,7 @@ class WriteSlots:
         append = AppendLog(
             self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys, key_changes
         )  # fmt: skip
+        stats = list[WriteStat]()  # in one batch: one for each costs more than its rows
         filled = (batch for batch in batches if batch.num_rows)
         for slot, group in itertools.groupby(filled, key=_slot):
             rows = pa.Table.from_batches(list(group)).combine_chunks()
@@ -73,8 +75,12 @@ class WriteSlots:
             stat = (append if to_log else rewrite).write(rows, target)
             if stat is None:
                 key_changes.forget()
-            else:
+            elif self.tells_keys:
                 yield from key_changes.told(stat)
+            else:
+                stats.append(stat)
+        if stats:
+            yield stats_batch(stats)
 
 
 def _in_order(rows: pa.Table) -> pa.Table:

@@ -151,8 +151,8 @@ def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
     for chunk in chunks:
         for block in rounds(chunk):
             n = len(block.rows)
-            if n * hashes <= _FEW:  # each call of NumPy costs more than its work
-                chosen = np.concatenate([block.next(size).copy() for _ in range(hashes)])
+            if n * hashes <= _FEW:
+                chosen = block.all(size, hashes)
                 bit_of = np.left_shift(np.uint8(1), (chosen & np.uint32(7)).astype(np.uint8))
                 np.bitwise_or.at(bits, chosen >> np.uint32(3), bit_of)
                 continue

@@ -19,7 +19,9 @@ Indices = npt.NDArray[np.intp]
 
 BLOCK = 16384
 _M = np.uint32(0x5BD1E995)
-_R13, _R15, _R24 = np.uint32(13), np.uint32(15), np.uint32(24)
+_R24 = np.uint32(24)
+# What each round uses, as arrays: NumPy needs a microsecond more to make one of a number.
+_MANY, _BY_13, _BY_15 = np.array(_M), np.array(13, np.uint32), np.array(15, np.uint32)
 
 
 class Rounds:
@@ -42,27 +44,45 @@ class Rounds:
 
     def next(self, size: int) -> UInt32s:
         """One more round: ``abs(int32(hash) rem size)`` of each key, valid until the next call."""
-        h, shifted = self._h, self._shifted
-        h ^= self._lengths
-        for word in self._words:
-            head = h[: len(word)]
-            head *= _M
-            head ^= word
-        h ^= self._tails
-        h *= self._last
-        np.right_shift(h, _R13, out=shifted)
-        h ^= shifted
-        h *= _M
-        np.right_shift(h, _R15, out=shifted)
-        h ^= shifted
+        shifted, positions = self._shifted, self._positions
+        self._hash(self._h, self._h)
         # |h| % size: Java's remainder has the dividend's sign, so taking the absolute value first
         # changes nothing. NumPy divides by a scalar with SIMD, but takes remainders one by one.
-        positions = self._positions
-        np.absolute(h.view(np.int32), out=positions.view(np.int32))
+        np.absolute(self._h.view(np.int32), out=positions.view(np.int32))
         np.floor_divide(positions, np.uint32(size), out=shifted)
         shifted *= np.uint32(size)
         positions -= shifted
         return positions
+
+    def all(self, size: int, count: int) -> UInt32s:
+        """The positions of the next ``count`` rounds at once, one round after the other, in memory of their own. For few
+        keys: then each call of NumPy costs more than its work, and the remainders take one call for all rounds."""
+        found = np.empty((count, len(self._h)), np.uint32)
+        before = self._h
+        for h in found:
+            self._hash(before, h)
+            before = h
+        self._h[:] = before
+        signed = found.view(np.int32)
+        np.absolute(signed, out=signed)
+        found %= np.uint32(size)
+        return found.reshape(-1)
+
+    def _hash(self, before: UInt32s, h: UInt32s) -> None:
+        """One round from the hashes ``before`` into ``h``, which may be the same array."""
+        shifted = self._shifted
+        np.bitwise_xor(before, self._lengths, h)
+        for word in self._words:
+            head = h if len(word) == len(h) else h[: len(word)]
+            np.multiply(head, _MANY, head)
+            np.bitwise_xor(head, word, head)
+        np.bitwise_xor(h, self._tails, h)
+        np.multiply(h, self._last, h)
+        np.right_shift(h, _BY_13, shifted)
+        np.bitwise_xor(h, shifted, h)
+        np.multiply(h, _MANY, h)
+        np.right_shift(h, _BY_15, shifted)
+        np.bitwise_xor(h, shifted, h)
 
     def keep(self, chosen: Indices) -> None:
         """Go on with the keys at the places ``chosen`` (ascending) of the block only."""

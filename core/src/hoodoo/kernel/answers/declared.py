@@ -51,7 +51,7 @@ def part(answer: Any, ask: Ask, name: str, terms: Any = None) -> Any:
     """``answer``, which answers in place of the plugin from now on, behind the seam of the kind ``name``."""
     kind = kind_of(name)
     protocol = kind.protocols[0]
-    if not _test(protocol)(answer):
+    if not _looks(protocol)(answer):
         raise Wrong(says(answer), _noun(protocol))
     if kind.travels:
         may_travel(answer, ask.who)
@@ -230,6 +230,9 @@ def _test(hint: Any, inside: bool = False) -> Callable[[Any], bool]:
     if getattr(kind, "_is_protocol", False):
         return partial(_has_all, names=tuple(members(kind)))
     return lambda answer: isinstance(answer, kind)
+
+
+_looks = cache(_test)  # of Protocols: their members are looked up once
 
 
 def _has_all(answer: Any, names: tuple[str, ...]) -> bool:

@@ -24,6 +24,8 @@ _MAX_ROWS = 1 << 20
 _CHUNK_BYTES = 140
 # Bytes: where a row group is one row, pyarrow 26 loses the value of a list in pages of six bytes or less.
 _LEAST_PAGE = 64
+# Bytes: a small file, whose pages have 50 bytes, then needs one call of the system and not two for each page.
+_BUFFER = 32 << 10
 
 
 @frozen
@@ -56,12 +58,12 @@ class ParquetWriter:
     ) -> None:
         self._local = local
         self._options = options
-        self._schema = plain_schema(schema)
+        self._schema, avro = _described(schema, options.table_name)
         self._stats = keys if RECORD_KEY in schema.names else None
         self._pending: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
         self._footer: dict[str, str | bytes] = {
-            "parquet.avro.schema": avro_text(self._schema, options.table_name),
+            "parquet.avro.schema": avro,
             "writer.model.name": "avro",
         }
         self._stored: pa.Schema | None = None
@@ -91,7 +93,7 @@ class ParquetWriter:
             return self._file, self._stored
         self._stored = stored = stored_schema(self._schema, self._pending)
         try:
-            self._sink = pa.OSFile(self._local, "wb")
+            self._sink = pa.BufferedOutputStream(pa.OSFile(self._local, "wb"), _BUFFER)
             self._file = pq.ParquetWriter(
                 self._sink, stored, **self._settings(stored, self._pending)
             )
@@ -187,6 +189,23 @@ class ParquetWriter:
         )
 
 
+# Rows that are hashed in less time than it takes to compare them with the first.
+_FEW = 1024
+
+# The schema that was described last, and how: a task writes all its files in one.
+_last: tuple[pa.Schema, str, tuple[pa.Schema, str]] | None = None
+
+
+def _described(schema: pa.Schema, table_name: str) -> tuple[pa.Schema, str]:
+    """What files have in place of ``schema``, and the text for Hudi's readers."""
+    global _last
+    last = _last
+    if last is None or last[0] is not schema or last[1] != table_name:
+        plain = plain_schema(schema)
+        _last = last = schema, table_name, (plain, avro_text(plain, table_name))
+    return last[2]
+
+
 def _leaves(fields: Iterable[pa.Field]) -> int:
     """Columns of the file that ``fields`` become."""
     counted = 0
@@ -201,7 +220,7 @@ def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
         return column
     if kind != REPEATED:
         return column.cast(kind)
-    if not column.null_count and len(column):
+    if len(column) > _FEW and not column.null_count:
         first = column[0]
         if pc.all(pc.equal(column, first)).as_py():  # cheaper than hashing each row
             return repeated(first.as_py(), len(column))

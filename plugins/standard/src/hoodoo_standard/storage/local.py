@@ -10,6 +10,7 @@ import builtins
 import errno
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -80,6 +81,8 @@ class LocalStorage:
         with self._guard("creating", path):
             if os.path.lexists(target):  # spares the temporary; the link below is what decides
                 return False
+        if not data:
+            return self._create_empty(target, path)
         temp = self._temporary(path, data)
         try:
             return self._link(temp, target, path)
@@ -169,11 +172,11 @@ class LocalStorage:
         target = self._file(path)
         with self._guard("looking at", path):
             try:
-                if os.path.isdir(target):
-                    return None
                 found = os.stat(target)
             except (FileNotFoundError, NotADirectoryError):
                 return None
+        if stat.S_ISDIR(found.st_mode):
+            return None
         return Entry(path, found.st_size, found.st_mtime)
 
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
@@ -212,13 +215,13 @@ class LocalStorage:
                 if temporaries.is_ours(path):
                     continue
                 try:
-                    stat = item.stat()
+                    found = item.stat()
                 except FileNotFoundError:  # gone since the scan, or a dangling link
                     continue
                 if item.is_dir():
-                    yield Entry(path, 0, stat.st_mtime, is_dir=True)
+                    yield Entry(path, 0, found.st_mtime, is_dir=True)
                 else:
-                    yield Entry(path, stat.st_size, stat.st_mtime)
+                    yield Entry(path, found.st_size, found.st_mtime)
 
     # --- paths ------------------------------------------------------------------------------------
     def _file(self, path: str) -> str:
@@ -267,6 +270,17 @@ class LocalStorage:
                 # exists because we made it. It may also be gone again.
                 if not os.path.lexists(target) or not os.path.samefile(local, target):
                     return False
+        self._settle(path, os.path.dirname(target))
+        return True
+
+    def _create_empty(self, target: str, path: str) -> bool:
+        """As a link to an empty temporary would: there are no bytes that come later than the name. Each file of a write
+        has a marker, which spares the temporary by this."""
+        with self._guard("creating", path):
+            try:
+                self._into_place(partial(_touch, target), target)
+            except FileExistsError:
+                return False
         self._settle(path, os.path.dirname(target))
         return True
 
@@ -359,6 +373,10 @@ def _forget_checksum(target: str) -> None:
     # Hadoop's local file system keeps `.name.crc` beside a file and refuses the file when they differ.
     folder, name = os.path.split(target)
     _unlink_quietly(os.path.join(folder, f".{name}.crc"))
+
+
+def _touch(target: str) -> None:
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
 def _unlink_quietly(local: str) -> None:
