@@ -310,3 +310,33 @@ def test_files_of_two_schemas_are_described_each_by_its_own(tmp_path: Path) -> N
         writer.close()
         text = json.loads(pq.read_metadata(local).metadata[b"parquet.avro.schema"])
         assert (text["name"], text["fields"][0]["name"]) == (f"{table}_record", column)
+
+
+@pytest.mark.parametrize(
+    ("columns", "count", "found"), [(300, 10, "UNCOMPRESSED"), (300, 500, "ZSTD"), (20, 10, "ZSTD")]
+)
+def test_many_columns_of_a_few_bytes_are_plain(
+    tmp_path: Path, columns: int, count: int, found: str
+) -> None:
+    names = [RECORD_KEY, *(f"c{n}" for n in range(columns))]
+    numbers = pa.array(range(count), pa.int64())
+    table = pa.table([numbers.cast(pa.string()), *[numbers] * columns], names=names)
+    file = written(tmp_path, table)
+    chunk = file.metadata.row_group(0).column(5)
+    assert (chunk.compression, chunk.has_dictionary_page) == (found, found == "ZSTD")
+    assert file.read() == table
+
+
+def test_a_small_row_group_before_others_is_compressed(tmp_path: Path) -> None:
+    """What the first rows decide, all rows of the file have."""
+    columns = {f"c{n}": pa.array(range(10), pa.int64()) for n in range(300)}
+    table = pa.table({RECORD_KEY: pa.array(range(10)).cast(pa.string()), **columns})
+    local = str(tmp_path / "file.parquet")
+    writer = ParquetFormat.from_settings(Settings()).writer(local, table.schema)
+    writer.write(table)
+    writer.flush()
+    writer.write(table)
+    writer.close()
+    metadata = pq.ParquetFile(local).metadata
+    found = {metadata.row_group(n).column(5).compression for n in range(metadata.num_row_groups)}
+    assert found == {"ZSTD"}

@@ -35,6 +35,8 @@ def repeated(value: str, rows: int) -> pa.Array:
 def encoded_as(schema: pa.Schema, found: pa.Schema) -> pa.Schema:
     """``schema``, with those columns of text as :data:`REPEATED` that ``found`` has so."""
     encoded = {f.name for f in found if f.type == REPEATED}
+    if not encoded:
+        return schema.remove_metadata()
     return pa.schema(
         [
             f.with_type(REPEATED) if f.name in encoded and f.type == pa.string() else f

@@ -31,21 +31,29 @@ def keyed(schema: pa.Schema) -> pa.Schema:
 
 def tagged(schema: pa.Schema) -> pa.Schema:
     """A keyed schema plus the file id that holds the key (null: none does)."""
-    return pa.schema([*schema, pa.field(FILE_ID, pa.string())])
+    return schema.append(pa.field(FILE_ID, pa.string()))
 
 
 def bucketed(schema: pa.Schema) -> pa.Schema:
     """A keyed schema plus the bucket of the key."""
-    return pa.schema([*schema, pa.field(BUCKET, pa.int32())])
+    return schema.append(pa.field(BUCKET, pa.int32()))
 
 
 def routed(schema: pa.Schema) -> pa.Schema:
     """A keyed schema plus the columns an exchange routes by."""
-    kept = [f for f in schema if f.name not in (FILE_ID, BUCKET)]
-    return pa.schema([*kept, pa.field(PART, pa.int32()), pa.field(SLOT, pa.int32())])
+    for name in (FILE_ID, BUCKET):
+        if (at := schema.get_field_index(name)) >= 0:
+            schema = schema.remove(at)
+    return schema.append(pa.field(PART, pa.int32())).append(pa.field(SLOT, pa.int32()))
 
 
 def append_columns(batch: pa.RecordBatch, schema: pa.Schema, **more: pa.Array) -> pa.RecordBatch:
     """``batch`` and ``more`` arranged as ``schema`` (columns not in the schema are dropped)."""
-    columns = [more[n] if n in more else batch.column(n) for n in schema.names]
-    return pa.record_batch(columns, schema=schema)
+    names = schema.names
+    # Not column by column: there may be thousands.
+    made = batch.select([name for name in names if name not in more])
+    for at in sorted(names.index(name) for name in more if name in names):
+        made = made.add_column(at, schema.field(at), more[names[at]])
+    if made.schema.equals(schema, check_metadata=True):
+        return made
+    return pa.record_batch(made.columns, schema=schema)

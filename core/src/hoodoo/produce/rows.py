@@ -38,8 +38,11 @@ def stored_rows(
         COMMIT_SEQNO: pc.binary_join_element_wise(f"{instant}_{place}", numbers, "_"),
         FILE_NAME: repeated(file_name, count),
     }
-    columns = [made[n] if n in made else rows.column(n) for n in schema.names]
-    return pa.Table.from_arrays(columns, names=schema.names)
+    names = schema.names
+    found = rows.select([n for n in names if n not in made])
+    for at in sorted(names.index(name) for name in made if name in names):
+        found = found.add_column(at, names[at], made[names[at]])
+    return found
 
 
 def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -60,6 +63,8 @@ def renamed(batch: pa.RecordBatch, file_name: str) -> pa.RecordBatch:
 
 def completed(rows: pa.Table, schema: pa.Schema, lacking: Sequence[str]) -> pa.Table:
     """``rows`` with the columns ``lacking`` of ``schema``, null."""
+    if not lacking:
+        return rows
     more = [schema.field(name) for name in lacking]
     columns = [*rows.columns, *(pa.nulls(rows.num_rows, field.type) for field in more)]
     return pa.Table.from_arrays(columns, schema=pa.schema([*rows.schema, *more]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -118,6 +119,7 @@ def decimal_bytes(precision: int) -> int:
     return size
 
 
+@lru_cache(maxsize=16)  # a table of thousands of columns has the same text at each call
 def arrow_schema(text: str | bytes, obj: str = "Avro schema") -> pa.Schema:
     """The Arrow schema of Avro JSON: a record, its unions ``["null", T]`` or ``[T, "null"]``.
 

@@ -41,6 +41,8 @@ def evolve(
 
     Raises SchemaError with a table of all columns that can't be brought together.
     """
+    if incoming.equals(table):
+        return table
     wrong: list[_Difference] = []
     whole = frozenset([*frozen, *ordering]) if widen_integers else None
     rule = _Rule(frozenset(frozen), whole)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -36,13 +37,18 @@ def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema
     can't be stored. Timestamps without a zone are refused unless the option
     ``hoodoo.naive.timestamps`` is ``UTC``.
     """
-    naive = table.NAIVE_TIMESTAMPS.given(options)
+    return _normalised(schema.serialize().to_pybytes(), bool(table.NAIVE_TIMESTAMPS.given(options)))
+
+
+@lru_cache(maxsize=16)  # each step of a write asks, and a table may have thousands of columns
+def _normalised(text: bytes, naive: bool) -> pa.Schema:
+    schema = pa.ipc.read_schema(pa.py_buffer(text))
     fields = [f for f in schema if f.name not in META_COLUMNS]
     _check_names([f.name for f in fields], "")
     _check_marks(fields)
 
     def leaf(kind: pa.DataType, path: str) -> pa.DataType:
-        return _stored_leaf(kind, path, bool(naive))
+        return _stored_leaf(kind, path, naive)
 
     return _schema(fields, leaf, check=True)
 
@@ -57,6 +63,12 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
     types or dictionaries, all nullable, no metadata. Refuses nothing."""
+    return _plain(schema.serialize().to_pybytes())
+
+
+@lru_cache(maxsize=16)
+def _plain(text: bytes) -> pa.Schema:
+    schema = pa.ipc.read_schema(pa.py_buffer(text))
     return _schema(schema, lambda kind, _path: kind, check=False)
 
 

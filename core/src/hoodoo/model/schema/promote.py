@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """``batch`` with those numbers changed, at any depth, that ``schema`` has in a floating type of
     more range, and those whole ones that it has as text. All other columns and types are left as they are."""
+    if batch.schema.equals(schema):
+        return batch
     for at, field in enumerate(batch.schema):
         place = schema.get_field_index(field.name)
         if place >= 0 and _grows(field.type, schema.field(place).type):
