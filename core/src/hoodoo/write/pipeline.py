@@ -35,11 +35,11 @@ from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
 from hoodoo.write.clustered import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
-from hoodoo.write.located import compare_computed, context_of
+from hoodoo.write.located import compare_computed, context_of, living, locate
 from hoodoo.write.misplaced import where_rows_stay
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.places import Places, find_places, tag
+from hoodoo.write.places import OnDriver, Places, in_tasks, tag
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.repeated import one_row_per_key
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
@@ -176,7 +176,11 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
         if prepared.kind.looks_up and not prepared.kind.matches:
-            keyed = _only_new(target, prepared, _places(target, prepared, target.plugins.by_path()))
+            by = target.plugins.by_path()
+            known = _in_tasks(target, prepared, by) or OnDriver(
+                target, by, keyed, locate(target, by, keyed, prepared.arriving)
+            )
+            keyed = _only_new(target, prepared, known)
         buckets: ComputedIndex | PathBuckets
         if isinstance(target.computed, PathIndex):
             buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
@@ -190,7 +194,10 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     looked: Places | None = None
     if prepared.kind.looks_up and prepared.places is None:
-        looked = _places(target, prepared, prepared.anywhere or target.lookup())
+        by, keyed = prepared.anywhere or target.lookup(), prepared.keyed
+        looked = _in_tasks(target, prepared, by) or OnDriver(
+            target, by, keyed, locate(target, by, keyed, prepared.arriving)
+        )
     tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
@@ -422,16 +429,19 @@ def _tagged(
     return stream, misplaced
 
 
-def _places(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places:
+def _in_tasks(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places | None:
     kind = prepared.kind
     stored = None if kind.matches else with_meta(prepared.schema)
-    return find_places(
+    return in_tasks(
         target, index, prepared.keyed, prepared.arriving, prepared.workspace, kind.deletes, stored
     )
 
 
 def _only_new(target: WriteTarget, prepared: Prepared, known: Places) -> Stream:
     """An insert under a duplicate policy: known keys are dropped or refused."""
+    if isinstance(known, OnDriver):
+        stored = with_meta(prepared.schema)
+        known = evolve(known, found=living(target, known.index, known.found, stored))
     if duplicates(target.options) == "fail":
         rows = sum(group["rows"] for group in known.groups())
         if rows:

@@ -25,8 +25,6 @@ from hoodoo.write.located import (
     SettleMoves,
     context_of,
     different,
-    living,
-    locate,
     own_columns,
     unsure,
 )
@@ -125,19 +123,15 @@ class InTasks:
         return evolve(self, staged=engine.map(self.staged, Without(engine.side(gone))))
 
 
-def find_places(
+def in_tasks(
     target: WriteTarget, index: LookupIndex, rows: Stream, arriving: Arrivals, workspace: Workspace | None,
     deletes: bool = False, stored: pa.Schema | None = None,
-) -> Places:  # fmt: skip
-    """Where the keys of keyed ``rows`` lie. ``deletes``: only the places are needed, not the rows. ``stored``: only keys
-    that have a row, of this schema, count."""
+) -> InTasks | None:  # fmt: skip
+    """Where the keys of keyed ``rows`` lie, if these are too many for the driver. ``deletes``: only the places are needed,
+    not the rows. ``stored``: only keys that have a row, of this schema, count."""
     many = workspace is not None and target.slices and are_many(target, arriving)
-    if not many or isinstance(index, Tees):
-        found = locate(target, index, rows, arriving)
-        if stored is not None:
-            found = living(target, index, found, stored)
-        return OnDriver(target, index, rows, found)
-    assert workspace is not None
+    if workspace is None or not many or isinstance(index, Tees):
+        return None
     engine = target.engine
     context = context_of(target, arriving, workspace=workspace)
     asked: LookupIndex = getattr(index, "stands_in", lambda context: None)(context) or index
