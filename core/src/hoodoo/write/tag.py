@@ -29,7 +29,7 @@ class Here:
 
 
 # For steps that are given their places later.
-NOWHERE = Here(LOCATIONS_SCHEMA.empty_table())
+NOWHERE = Here(pa.Table.from_batches([], LOCATIONS_SCHEMA))
 
 
 @frozen
