@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from effort import ALL
+from spark_job import said
 
 JOB = Path(__file__).with_name("small_driver_job.py")
 # Their keys alone are a few times as much as the driver takes.
@@ -21,25 +18,10 @@ INDEXES = ("simple", "global_simple", "bloom", "record_index", "growing_record_i
 pytestmark = [pytest.mark.spark, pytest.mark.trial]
 
 
-def run(home: Path, *arguments: object) -> list[dict[str, Any]]:
-    """What the job says of its steps."""
-    others = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
-    done = subprocess.run(
-        [sys.executable, str(JOB), str(home), *map(str, arguments)],
-        cwd=home,
-        env={**others, "PYSPARK_PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        timeout=3600,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-
-
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("index", INDEXES)
 def test_many_keys(tmp_path: Path, index: str, kind: str) -> None:
-    steps = run(tmp_path, index, kind, KEYS, MOST)
+    steps = said(JOB, tmp_path, index, kind, KEYS, MOST, seconds=3600)
     print(index, kind, json.dumps(steps))
     assert len(steps) >= 5
     for step in steps:

@@ -5,12 +5,16 @@ A keyed row is: `__op`, `__seq`, record key, partition path, then the table's ow
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import pyarrow as pa
 
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.merge.ops import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 SEQ = "__seq"
 FILE_ID = "__file_id"
 BUCKET = "__bucket"
@@ -49,11 +53,16 @@ def routed(schema: pa.Schema) -> pa.Schema:
 
 def append_columns(batch: pa.RecordBatch, schema: pa.Schema, **more: pa.Array) -> pa.RecordBatch:
     """``batch`` and ``more`` arranged as ``schema`` (columns not in the schema are dropped)."""
-    names = schema.names
-    # Not column by column: there may be thousands.
-    made = batch.select([name for name in names if name not in more])
-    for at in sorted(names.index(name) for name in more if name in names):
-        made = made.add_column(at, schema.field(at), more[names[at]])
+    made = arranged(batch, schema.names, more)
     if made.schema.equals(schema, check_metadata=True):
         return made
     return pa.record_batch(made.columns, schema=schema)
+
+
+def arranged(rows: Rows, names: list[str], more: Mapping[str, pa.Array]) -> Rows:
+    """The columns ``names`` of ``rows``, in this order; those of ``more`` in place of theirs. Not column by column: there may
+    be thousands."""
+    found = rows.select([name for name in names if name not in more])
+    for at in sorted(names.index(name) for name in more if name in names):
+        found = found.add_column(at, names[at], more[names[at]])
+    return found

@@ -13,6 +13,7 @@ from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, encoded_as, repeated
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.promote import promoted
+from hoodoo.produce.columns import arranged
 
 
 @cache
@@ -38,11 +39,7 @@ def stored_rows(
         COMMIT_SEQNO: pc.binary_join_element_wise(f"{instant}_{place}", numbers, "_"),
         FILE_NAME: repeated(file_name, count),
     }
-    names = schema.names
-    found = rows.select([n for n in names if n not in made])
-    for at in sorted(names.index(name) for name in made if name in names):
-        found = found.add_column(at, names[at], made[names[at]])
-    return found
+    return arranged(rows, schema.names, made)
 
 
 def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -22,8 +22,7 @@ from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import FILE_ID, append_columns, tagged
 from hoodoo.produce.spread import part_of
 from hoodoo.produce.summary import Arrivals
-from hoodoo.write.key_table import KeyTable
-from hoodoo.write.tag import NOWHERE, Here, LocatedDeletes
+from hoodoo.write.tag import NOWHERE, AskedRows, Here, LocatedDeletes
 from hoodoo.write.target import WriteTarget
 
 _PART_BYTES = 64 << 20  # of places, for each task
@@ -51,11 +50,6 @@ def meet(
         for slot, stream in ((_PLACES, lying), (_ROWS, rows))
     ]
     return engine.map(target.exchange(engine.union(sides), parts), Meet(rows.schema, by, index))
-
-
-def counted(target: WriteTarget, places: Stream) -> pa.Table:
-    """How many keys lie in which file group: ``partition_path``, ``file_id``, ``rows``."""
-    return total(target.engine.collect(target.engine.map(places, CountPlaces())))
 
 
 @frozen
@@ -132,10 +126,17 @@ class CountPlaces:
 
 
 def total(counts: pa.Table) -> pa.Table:
-    """``rows`` of each file group, in order."""
+    """``rows`` of each file group."""
     by = LOCATIONS_SCHEMA.names[1:]
     found = counts.group_by(by, use_threads=False).aggregate([("rows", "sum")])
-    return found.rename_columns([*by, "rows"]).sort_by([(name, "ascending") for name in by])
+    return found.rename_columns([*by, "rows"])
+
+
+def in_order(counts: pa.Table) -> list[dict[str, Any]]:
+    """Each file group with its ``rows``, by partition path and file id."""
+    by = [(name, "ascending") for name in LOCATIONS_SCHEMA.names[1:]]
+    found: list[dict[str, Any]] = total(counts).sort_by(by).to_pylist()
+    return found
 
 
 @frozen
@@ -153,9 +154,7 @@ class AskedPlaces:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         found = self.found.table()
-        names = [RECORD_KEY] if self.anywhere else [RECORD_KEY, PARTITION_PATH]
-        known = KeyTable(*found.columns[: len(names)])
-        asked = [known.rows_of(*(batch.column(name) for name in names)) for batch in batches]
+        asked = [rows.column("row") for rows in AskedRows(self.found, self.anywhere)(batches, task)]
         numbers = pc.unique(pa.chunked_array(asked, pa.int64()))
         check_asked(self.index, found, numbers)
         yield from found.take(flat(numbers)).combine_chunks().to_batches()

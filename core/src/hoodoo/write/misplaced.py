@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.model.meta import with_meta, without_meta
@@ -15,19 +17,18 @@ from hoodoo.write.target import WriteTarget
 
 
 def where_rows_stay(
-    target: WriteTarget, places: Places, rows: Stream, arriving: Arrivals
+    target: WriteTarget, places: Places, paths: AbstractSet[str], rows: Stream, arriving: Arrivals
 ) -> tuple[Places, bool]:
-    """``places``, where the keys of ``rows`` lie, without those in other partition paths than the row's whose row is
+    """``places``, where the keys of ``rows`` lie (in the partition paths ``paths``), without those in other partition paths than the row's whose row is
     gone: it goes to its own. And whether the write leaves a row in another one.
     One pass over the keys; none if the driver has them and each place is one that a row names, or if the table has such
     rows already."""
     index = places.index
     if not index.is_global or index.moves_partitions:
         return places, False
-    lying = {group["partition_path"] for group in places.groups()}
     follows = FLAG.stored(target.config.get(FOLLOWS) or "")
-    if not lying or (len(arriving.rows) == 1 and lying == {*arriving.rows}):
-        return places, not follows and bool(lying)
+    if not paths or (len(arriving.rows) == 1 and paths == {*arriving.rows}):
+        return places, not follows and bool(paths)
     keys = arriving.keys
     if keys is not None and isinstance(places, OnDriver):
         named = KeyTable(*keys.columns).places(*places.found.columns[:2])

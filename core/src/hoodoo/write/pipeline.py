@@ -393,9 +393,12 @@ def _tagged(
         stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
     else:
         index = looked.index
-        if prepared.kind.matches and not prepared.kind.deletes:
-            looked, misplaced = where_rows_stay(target, looked, prepared.keyed, arriving)
         groups = looked.groups()
+        if prepared.kind.matches and not prepared.kind.deletes:
+            paths = {row["partition_path"] for row in groups}
+            stay, misplaced = where_rows_stay(target, looked, paths, prepared.keyed, arriving)
+            if stay is not looked:
+                looked, groups = stay, stay.groups()
         check_groups(
             index,
             ((row["partition_path"], row["file_id"]) for row in groups),

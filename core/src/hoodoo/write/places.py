@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ from hoodoo.write.located import (
     unsure,
 )
 from hoodoo.write.log_keys import alive, all_living, logged
-from hoodoo.write.meet import AskedPlaces, are_many, counted, meet, total
+from hoodoo.write.meet import AskedPlaces, CountPlaces, are_many, in_order, meet
 from hoodoo.write.prepare import Only
 from hoodoo.write.tag import AskedRows, TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
@@ -68,8 +68,7 @@ class OnDriver:
 
     def groups(self) -> list[dict[str, Any]]:
         ones = pa.repeat(pa.scalar(1, pa.int64()), self.found.num_rows)
-        found: list[dict[str, Any]] = total(self.found.append_column("rows", ones)).to_pylist()
-        return found
+        return in_order(self.found.append_column("rows", ones))
 
     def through(self, step: Any, rows: Stream) -> Stream:
         engine = self.target.engine
@@ -87,6 +86,8 @@ class OnDriver:
         return str(self.found.column("record_key")[0].as_py())
 
     def without(self, gone: pa.Table) -> OnDriver:
+        if not gone.num_rows:
+            return self
         names = LOCATIONS_SCHEMA.names
         left = self.found.join(gone, names, join_type="left anti", use_threads=False)
         return evolve(self, found=left)
@@ -102,8 +103,8 @@ class InTasks:
     staged: Stream
 
     def groups(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = counted(self.target, self.staged).to_pylist()
-        return found
+        engine = self.target.engine
+        return in_order(engine.collect(engine.map(self.staged, CountPlaces())))
 
     def through(self, step: Any, rows: Stream) -> Stream:
         return meet(self.target, self.arriving, rows, self.staged, step, self.index)
@@ -143,7 +144,10 @@ def in_tasks(
         more = logged(target) if with_logs and not doubtful else None
         if stored is not None and doubtful:  # of these file groups their rows say it
             there = engine.side(pa.table({"file_id": [s.file_id for s in doubtful]}))
-            found, more = engine.map(found, Elsewhere(there)), all_living(target, doubtful, stored)
+            found, more = (
+                engine.map(found, Without(there, ["file_id"])),
+                all_living(target, doubtful, stored),
+            )
         found = found if more is None else engine.union([found, more])
         judged = None if with_logs or doubtful else asked
         step = AskedPlaces(judged, asked.is_global)
@@ -225,32 +229,17 @@ class Twice:
 
 
 @frozen
-class Elsewhere:
-    """Step: the places (LOCATIONS_SCHEMA) in other file groups than those of ``there``."""
-
-    there: Side
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        ids = self.there.table().column("file_id")
-        for batch in batches:
-            yield batch.filter(pc.invert(pc.is_in(batch.column("file_id"), value_set=ids)))
-
-
-@frozen
 class Without:
-    """Step: the places (LOCATIONS_SCHEMA) that are not ``gone``."""
+    """Step: the places (LOCATIONS_SCHEMA) that are not ``gone``, by the columns ``names``."""
 
     gone: Side
+    names: Sequence[str] = LOCATIONS_SCHEMA.names
 
     @property
     def out_schema(self) -> pa.Schema:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        gone = KeyTable(*self.gone.table().select(LOCATIONS_SCHEMA.names).columns)
+        gone = KeyTable(*self.gone.table().select(self.names).columns)
         for batch in batches:
-            yield batch.filter(pc.is_null(gone.places(*batch.columns)))
+            yield batch.filter(pc.is_null(gone.places(*batch.select(self.names).columns)))

@@ -71,9 +71,8 @@ class ParquetFormat:
         base: BaseFileReader | None = None,
     ) -> ParquetWriter:
         """Start a file at ``local``; it is whole after ``close``."""
-        if base is not None and not isinstance(
-            base, KnowsKeys
-        ):  # one that makes its keys: its footer is of others
+        # The footer of one that makes its keys is of others.
+        if base is not None and not isinstance(base, KnowsKeys):
             base = None
         keys = KeyStats.begin(self.options.bloom, expected_rows, base)
         return ParquetWriter(local, schema, self.options, keys if self.options.key_stats else None)

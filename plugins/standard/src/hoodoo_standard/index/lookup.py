@@ -24,12 +24,13 @@ def located(
     """Rows of LOCATIONS_SCHEMA for ``keys`` (rows of KEYS_SCHEMA), one for each file group that holds
     the key. ``side_bytes``: more bytes of keys than these are exchanged, and ``sieve`` not asked."""
     engine = context.engine
-    if context.key_bytes > side_bytes:
-        paths = distinct_paths(keys, context) if by_partition else None
-        return exchanged(keys, base_files(context, paths), context, by_partition)
-    if context.keys is None and context.key_bytes > result_bytes(engine):  # past the driver
+    meets = context.key_bytes > side_bytes
+    if meets or (context.keys is None and context.key_bytes > result_bytes(engine)):
+        # Past the driver.
         paths = distinct_paths(keys, context) if by_partition else None
         files = base_files(context, paths)
+        if meets:
+            return exchanged(keys, files, context, by_partition)
         side = spread(
             engine, keys, context.workspace, partial(asked_table, by_partition=by_partition)
         )
