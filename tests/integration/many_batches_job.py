@@ -51,13 +51,13 @@ def below(folder: Path) -> tuple[int, int]:
     return count, size
 
 
-def resident(pid: int | str) -> float:
-    """MiB of memory that a process has; 0 where the system does not say."""
+def resident(pid: int | str, line_of: str = "VmRSS") -> float:
+    """MiB of memory that a process has, or with ``VmHWM`` the most that it had; 0 where the system does not say."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0.0
-    (found,) = (line.split()[1] for line in lines if line.startswith("VmRSS"))
+    (found,) = (line.split()[1] for line in lines if line.startswith(line_of))
     return round(int(found) / 1024, 1)
 
 

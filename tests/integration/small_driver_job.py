@@ -7,12 +7,12 @@ each step: the rows and sums that are right, those that Spark reads, and the mos
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
+from many_batches_job import resident
 from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA = pa.schema(
@@ -48,7 +48,8 @@ def main(folder: str, index: str, kind: str, keys: int, most: str) -> None:
 
     def checked(step: str, count: int, sum_: int) -> None:
         found: Any = table.read().to_spark().selectExpr("count(*)", "sum(ts)").collect()[0]
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        # Not what the system says of the process's use: there a process begins with the memory of its parent.
+        memory = resident("self", "VmHWM")
         said = {
             "step": step,
             "rows": found[0],

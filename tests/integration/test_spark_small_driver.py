@@ -26,4 +26,5 @@ def test_many_keys(tmp_path: Path, index: str, kind: str) -> None:
     assert len(steps) >= 5
     for step in steps:
         assert [step["rows"], step["ts"]] == step["wanted"], step
+    assert min(step["mb"] for step in steps) > 0
     assert max(step["mb"] for step in steps) < START + SMALL, "memory of the driver grows with keys"
