@@ -86,7 +86,7 @@ def _alone(attempt: Attempt) -> list[pa.RecordBatch]:
 
 def _one_after_the_other(attempt: Attempt) -> list[pa.RecordBatch]:
     first, second = attempt.run(), attempt.run()
-    assert _named(first) == _named(second), "the second attempt reports another file"
+    _check_named(attempt, [first, second])
     return second
 
 
@@ -94,8 +94,18 @@ def _at_once(attempt: Attempt) -> list[pa.RecordBatch]:
     with ThreadPoolExecutor(4) as pool:
         futures = [pool.submit(attempt.run) for _ in range(4)]
         found = [future.result() for future in futures]
-    assert len({tuple(_named(one)) for one in found}) == 1, "the attempts report other files"
+    _check_named(attempt, found)
     return found[-1]
+
+
+def _check_named(attempt: Attempt, found: list[list[pa.RecordBatch]]) -> None:
+    """Where a plan names the files, all attempts make the same ones; of a direct write each makes its own."""
+    names = [tuple(_named(one)) for one in found]
+    assert all(names) or not any(names)
+    if isinstance(attempt.step, WriteSlots):
+        assert len(set(names)) == 1, "the attempts report other files"
+    elif any(names):
+        assert len(set(names)) == len(found), "two attempts share a file"
 
 
 def _named(batches: list[pa.RecordBatch]) -> list[tuple[object, ...]]:
@@ -165,8 +175,26 @@ def test_each_task_runs_twice(
     assert new == sorted(commit.files)  # type: ignore[attr-defined]
     found = state(target)
     assert found == _expected(base, tmp_path, OPERATIONS[name])
-    assert leaks(target) == []
+    if name != "bulk_insert":  # there markers of attempts that lost stay until the next write
+        assert leaks(target) == []
     check_next_write(target, found, name)
+    assert leaks(target) == []
+    COUNT.trials += 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_loser_of_a_direct_write_that_dies_after_the_publish(
+    tables: Tables, tmp_path: Path, version: int
+) -> None:
+    """Between its put and its look at the door. The next write deletes its file."""
+    target = copied(tables(version), tmp_path / "trial")
+    engine = WatchingEngine(1)
+    OPERATIONS["bulk_insert"](opened(target, engine=engine))
+    found, files = state(target), _data(target)
+    _wake(engine.attempts, target, looks=2)
+    assert set(_data(target)) > set(files), "the losers left nothing: this proves nothing"
+    check_next_write(target, found, "bulk_insert")
+    assert leaks(target) == []
     COUNT.trials += 1
 
 

@@ -48,6 +48,12 @@ def mark(folder: Path, name: str) -> int:
     return before
 
 
+def place(path: str) -> str:
+    """The file at ``path``, whatever its file id: one that a task names itself is another one in each attempt."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}!{name.partition('_')[2]}"
+
+
 def marks(folder: Path) -> dict[str, int]:
     """What was marked, and how often."""
     found: dict[str, int] = {}
@@ -84,7 +90,7 @@ class GatedStorage(LocalStorage):
     def put_file_if_absent(self, path: str, local: str) -> bool:
         if path.startswith(".hoodie") or not path.endswith(".parquet"):
             return super().put_file_if_absent(path, local)
-        name = path.replace("/", "!")
+        name = place(path)
         before = mark(self.gates, f"begin {name}")
         asked = {p.name for p in self.gates.iterdir()}
         fails = before < TIMES

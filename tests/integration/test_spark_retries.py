@@ -14,7 +14,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.storage.processes import has_ended
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo.write.commit import Commit
-from hoodoo_gates import marks, until
+from hoodoo_gates import marks, place, until
 from spark_tables import DDL, base_files, check_files, create, leftovers, rows, running, seen
 
 pytestmark = pytest.mark.spark
@@ -62,7 +62,7 @@ def test_a_task_fails_twice(
     written = base_files(path) - before
     assert written == set(commits[-1].files), "an extra file is visible"
     tried = marks(tmp_path / "t.gates")
-    assert {tried[f"begin {file.replace('/', '!')}"] for file in written} == {3}
+    assert {tried[f"begin {place(file)}"] for file in written} == {3}
     wanted = base | {("ab"[i % 2], i): "second" for i in new}
     assert seen(path) == wanted
     assert commits[-1].inserted == 4
@@ -88,7 +88,7 @@ def test_tasks_that_fail_twice_over_staged_buckets(spark: Any, gates: None, tmp_
     tried = marks(tmp_path / "t.gates")
     files = base_files(path)
     assert len(files) == 4  # one for each task
-    assert {tried[f"begin {file.replace('/', '!')}"] for file in files} == {3}
+    assert {tried[f"begin {place(file)}"] for file in files} == {3}
     found = seen(path)
     assert sorted(id for _city, id in found) == list(range(2000))
     assert len(set(found.values())) == 2000

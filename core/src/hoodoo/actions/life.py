@@ -24,7 +24,7 @@ from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.produce.markers import MARKERS, STAGED
+from hoodoo.produce.markers import MARKERS, STAGED, created
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
@@ -131,6 +131,14 @@ class Life:
         """As :meth:`remove_unnamed`, for an action that nobody else can complete: log files go, too."""
         discard(self.storage, self._unnamed(named, paths, object))
 
+    def reconcile_marked(self, named: Collection[str]) -> bool:
+        """As :meth:`reconcile`, of a write whose tasks named their files themselves, after its door is closed: each of
+        them has a marker. Whether there are others: a task that is late may yet put one of these, so the markers stay
+        until the next write has looked."""
+        unnamed = not_named(self.storage, self.requested, named)
+        discard(self.storage, unnamed)
+        return bool(unnamed)
+
     def _unnamed(
         self, named: Collection[str], paths: Collection[str] | None, kind: type
     ) -> list[str]:
@@ -221,10 +229,19 @@ def tidy(storage: Storage, requested: str) -> None:
     together(storage, *leftovers(storage, requested))
 
 
-def leftovers(storage: Storage, requested: str, staged: bool = True) -> list[Callable[[], object]]:
-    """What takes away the markers and the rows that were ``staged``, to be called when the end is settled."""
-    rows = (f"{STAGED}{requested}",) if staged else ()
-    return [partial(_delete, storage, left) for left in (*rows, f"{MARKERS}/{requested}")]
+def leftovers(
+    storage: Storage, requested: str, staged: bool = True, markers: bool = True
+) -> list[Callable[[], object]]:
+    """What takes away the ``markers`` and the rows that were ``staged``, to be called when the end is settled."""
+    left = [f"{STAGED}{requested}"] * staged + [f"{MARKERS}/{requested}"] * markers
+    return [partial(_delete, storage, prefix) for prefix in left]
+
+
+def not_named(storage: Storage, requested: str, named: Collection[str]) -> list[str]:
+    """Base files that tasks of the instant ``requested`` have put, or are about to put, and that are not ``named``."""
+    markers = storage.list(f"{MARKERS}/{requested}", recursive=True)
+    found = (created(entry.path, requested) for entry in markers)
+    return [path for path in found if path and path not in named]
 
 
 def _delete(storage: Storage, prefix: str) -> None:

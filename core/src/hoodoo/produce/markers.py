@@ -21,3 +21,10 @@ def marker(instant: str, partition_path: str, name: str, kind: str) -> str:
     """The path of the marker of a file, an empty file that comes before it. ``kind``: CREATE, MERGE or APPEND."""
     folder = f"{MARKERS}/{instant}/{partition_path}" if partition_path else f"{MARKERS}/{instant}"
     return f"{folder}/{name}.marker.{kind}"
+
+
+def created(path: str, instant: str) -> str:
+    """The file that a marker of ``instant`` at ``path`` says was created; empty where it says something else."""
+    folder, end = f"{MARKERS}/{instant}/", f".marker.{CREATE}"
+    fits = path.startswith(folder) and path.endswith(end)
+    return path[len(folder) : -len(end)] if fits else ""

@@ -53,9 +53,10 @@ class Pending:
             together(
                 storage, partial(self.check, storage), partial(storage.put_if_absent, named, b"")
             )
+        elif self.door is not None:
+            self._enter(storage, named if kind else "")
         else:
-            if not self._stands(storage):
-                raise self._late()
+            self._stands(storage)
             if kind:
                 storage.put_if_absent(named, b"")
         path = path_of(partition_path, name)
@@ -71,6 +72,18 @@ class Pending:
                 storage.delete(path)
             raise self._late()
         return True
+
+    def _enter(self, storage: Storage, named: str) -> None:
+        """Through the door. The marker ``named`` comes first: whoever closes the door sees it then."""
+        if named:
+            storage.put_if_absent(named, b"")
+        try:
+            if not self._stands(storage):
+                raise self._late()
+        except CommitConflictError:
+            if named:
+                storage.delete(named)
+            raise
 
     def _stands(self, storage: Storage) -> bool:
         """Whether the door is open, if there is one. CommitConflictError as of :meth:`check`, of a watched instant."""

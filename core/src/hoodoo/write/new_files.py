@@ -1,7 +1,7 @@
 """Write without an exchange: each task writes what it reads (bulk insert, append).
 
-One file for each task and partition path, so that a task which runs twice, in whatever order its
-rows come, makes the same file names and nothing else; the first whole file wins.
+One file for each attempt of a task and partition path. Another attempt may get other rows, also with other partition
+paths, where the source is not deterministic: so it has files of its own, and the write counts all files of one attempt.
 
 Rows that fit are sorted by path and written, one file after the other. Of more, a few paths have files that stay open;
 the rows of the others wait on local disk, in buckets of paths, each of which is written in the same way.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -122,6 +123,7 @@ class _Files:
     step: WriteNewFiles
     task: Task
     memory: int  # bytes of rows that wait in all of them
+    attempt: str = field(factory=lambda: uuid4().hex)
     open: dict[str, _NewFile] = field(factory=dict)
     ready: list[tuple[_NewFile, int]] = field(factory=list)  # whole, with their bytes
 
@@ -175,7 +177,7 @@ class _Files:
     def begun(self, path: str) -> _NewFile:
         step, number, instant = self.step, self.task.number, self.step.pending.requested
         local = scratch_path(step.storage)
-        file_id = f"{new_uuid(instant, 'task', number, path)}-0"
+        file_id = f"{new_uuid(instant, self.attempt, path)}-0"
         name = f"{file_id}_{number}-0-0_{instant}{step.file_format.extension}"
         writer = step.file_format.writer(local, step.schema)
         self.open[path] = _NewFile(writer, local, path, file_id, name)
@@ -209,20 +211,13 @@ class _Files:
             discard(file.local)
 
     def _put(self, file: _NewFile, size: int) -> WriteStat:
-        storage, rows = self.step.storage, file.rows
-        path = path_of(file.partition_path, file.name)
-        if not self.step.pending.put(storage, file.partition_path, file.name, file.local, CREATE):
-            # Another attempt of this task was first; its rows count, whatever ours were.
-            with self.step.file_format.reader(storage, path) as found:
-                rows = found.num_rows
-            entry = storage.head(path)
-            size = entry.size if entry else size
+        self.step.pending.put(self.step.storage, file.partition_path, file.name, file.local, CREATE)
         return WriteStat(
             partition_path=file.partition_path,
             file_id=file.file_id,
-            path=path,
-            num_writes=rows,
-            num_inserts=rows,
+            path=path_of(file.partition_path, file.name),
+            num_writes=file.rows,
+            num_inserts=file.rows,
             file_size=size,
         )
 

@@ -146,13 +146,13 @@ def run(order: WriteRequest, data: Any) -> Commit:
                         prepared.changes.check(written.stats)
                     if planned.misplaced:
                         _note_misplaced(target)
-                    _settle(order, target, life, written.stats, direct=not prepared.staged)
+                    late = _settle(order, target, life, written.stats, written.direct)
                     metadata = CommitMetadata(kind.operation, written.stats, replaced)
                     paths, schema = replaced_partitions(prepared), prepared.schema
                     commit = _publish(
                         order, target, life, metadata, schema, paths, attempts.beats, written,
                         planned.misplaced, not prepared.staged or uses_workspace(target.engine),
-                        prepared.changes.read if prepared.changes is not None else frozenset(),
+                        prepared.changes.read if prepared.changes is not None else frozenset(), late,
                     )  # fmt: skip
                     return attempts.done(commit)
     raise AssertionError("not reached")
@@ -489,14 +489,14 @@ def _settle(
     life: Life,
     stats: tuple[WriteStat, ...] | None,
     direct: bool,
-) -> None:
+) -> bool:
     """What has to be true before the publish: files (``stats``, None: there are none) and properties are as the
-    commit will say."""
+    commit will say. Whether tasks that are late may yet put files."""
     reconcile = () if stats is None else (partial(_reconcile, target, life, stats, direct),)
-    together(target.storage, *reconcile, order.before_publish)
+    return bool(together(target.storage, *reconcile, order.before_publish)[0])
 
 
-def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], direct: bool) -> None:
+def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], direct: bool) -> bool:
     touched = sorted({stat.partition_path for stat in stats})
     # Who takes such a file group away meanwhile, and the partition with it, stands in this write's way.
     groups = {(s.partition_path, s.file_id) for s in target.slices}
@@ -505,21 +505,23 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
     ensure = partial(partitions.ensure, target.storage, instant=life.requested)
     together(target.storage, *(partial(ensure, path) for path in new))
     if not direct and alone(target):
-        return  # of each file there is one, and its stat
+        return False  # of each file there is one, and its stat
     named = {path for stat in stats for path in stat.paths}
-    # A direct write learns its partition paths from the rows: another attempt may have seen others.
-    life.reconcile(named, None if direct else touched)
+    if direct:  # each attempt of a task names its files
+        return life.reconcile_marked(named)
+    life.reconcile(named, touched)
+    return False
 
 
 def _publish(
     order: WriteRequest, target: WriteTarget, life: Life, metadata: CommitMetadata,
     schema: pa.Schema, replaced: Sequence[str] | None, beats: Beating,
     written: WriteResult | None = None, misplaced: bool = False, staged: bool = True,
-    read: frozenset[Group] = frozenset(),
+    read: frozenset[Group] = frozenset(), late: bool = False,
 ) -> Commit:  # fmt: skip
     """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``: there may be something
-    in its workspace; ``read``: the file groups that it goes by. Raises CommitConflictError
-    (not published, not undone yet)."""
+    in its workspace; ``read``: the file groups that it goes by; ``late``: tasks may yet put files, which the next writer
+    deletes. Raises CommitConflictError (not published, not undone yet)."""
     instant, result = life.instant, written or WriteResult(metadata.stats)
     with looking(target.storage, "join"):
         joined = begin_joined(target, instant, metadata, result)
@@ -552,7 +554,7 @@ def _publish(
         target, order.kind, instant, metadata, replaced, order.batch, order.conflicts, schema, read,
         ahead=target.config if target.calm else None,
     )  # fmt: skip
-    left, end = leftovers(life.storage, life.requested, staged=staged), beats.end
+    left, end = leftovers(life.storage, life.requested, staged, not late), beats.end
     if not staged and alone(target):
         left, end = [], partial(beats.end, markers_of(target, life.requested, metadata.stats))
     outcome = life.complete(

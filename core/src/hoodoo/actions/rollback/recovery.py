@@ -9,6 +9,7 @@ from functools import partial
 
 from attrs import frozen
 
+from hoodoo.actions.life import not_named
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import resume, rollback
 from hoodoo.errors import CommitConflictError, PluginError, StorageError
@@ -201,6 +202,7 @@ def _sweep(
         }
         for entry, instant in left:
             if instant not in pending and not living.is_alive(instant):
+                _sweep_late(storage, fresh, instant)
                 storage.delete_prefix(entry.path)
     with suppress(StorageError):  # they say nothing any more
         living.sweep()
@@ -209,6 +211,16 @@ def _sweep(
     if sweep is not None:
         with suppress(StorageError):  # it only saves room
             sweep()
+
+
+def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> None:
+    """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
+    publish, and have died before they could delete them."""
+    instant = timeline.find(requested)
+    if instant is not None:
+        stats = timeline.metadata(storage, instant).stats
+        named = {path for stat in stats for path in stat.paths}
+        discard(storage, not_named(storage, requested, named))
 
 
 def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
