@@ -5,7 +5,6 @@ The merge runs in a process of its own, as a Spark worker would: its peak reside
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from tests.bench.measure import Figure, Report
+from tests.bench.processor import most_memory
 
 GIB = 1 << 30
 ROWS_AT_ONCE = 250_000
@@ -54,7 +54,7 @@ def child(path: str, rows: int) -> None:
     done = hoodoo.open(path, {**ONE_FILE, "hoodoo.local.threads": 1}).upsert(change)
     seconds = time.perf_counter() - begun
     assert (done.updated, done.inserted, len(done.files)) == (10_000, 0, 1), done
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+    print(seconds, round(most_memory()))
 
 
 def run(report: Report, folder: str) -> None:

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from tests.bench import data
 from tests.bench.measure import Figure, Report, Sampler
-from tests.bench.processor import ProcessorTime
+from tests.bench.processor import ProcessorTime, most_memory
 
 GOAL = 1.25
 SHARE = 0.01
@@ -129,9 +129,7 @@ class _Own:
 
     def __exit__(self, *error: object) -> None:
         self.found["processor"] = round(time.process_time() - self._begun, 2)
-        # Not that of getrusage, in which the peak of whoever started this process counts.
-        status = Path("/proc/self/status").read_text().partition("VmHWM:")[2]
-        self.found["memory"] = {"driver": int(status.split()[0]) >> 10}
+        self.found["memory"] = {"driver": round(most_memory())}
 
 
 class _All(_Own):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import sys
 import time
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 from hoodoo.table.table import Table
 from hoodoo_standard.engine.local import LocalEngine
 
+from tests.bench.processor import most_memory
 from tests.bench.scale import fabricate
 
 Figures = dict[str, float]
@@ -109,9 +109,9 @@ def batches(path: str, count: int, index: str) -> Figures:
     table.bulk_insert(fabricate.rows(count)) if index != "bucket" else table.upsert(
         fabricate.rows(count)
     )
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = most_memory()
     _timed(lambda: table.upsert(fabricate.rows(count)), "upsert", found)
-    found["before_mb"] = before / 1024
+    found["before_mb"] = before
     return found
 
 
@@ -144,8 +144,8 @@ def loads(path: str, paths: int, size: int, budget: int = 0) -> Figures:
     )  # fmt: skip
     options = {"hoodoo.memory.bytes": f"{budget}MB"} if budget else {}
     table = hoodoo.open(path, {**fabricate.QUIET, **options}, engine=LocalEngine(1))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found: Figures = {"rows": count, "before_mb": before / 1024}
+    before = most_memory()
+    found: Figures = {"rows": count, "before_mb": before}
     rows = pa.RecordBatchReader.from_batches(schema, _rows(schema, count, paths))
     _timed(lambda: table.bulk_insert(rows), "bulk_insert", found)
     found["row"] = found["bulk_insert"] / count * 1e6
@@ -172,7 +172,7 @@ def main() -> None:
     name, arguments = json.loads(sys.argv[1])
     call: Any = globals()[name]
     found = call(**arguments)
-    found["mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found["mb"] = most_memory()
     print(json.dumps(found))
 
 
