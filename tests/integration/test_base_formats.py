@@ -20,6 +20,8 @@ from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_clustering.layout.files import table_layout
 
+pytestmark = pytest.mark.sampled
+
 FORMATS = ("ipc", "ranged_ipc", "veiled")
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("v", pa.int64()), ("x", pa.float64())]

@@ -17,6 +17,8 @@ from hoodoo_standard.storage.local import LocalStorage
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data
 
+pytestmark = pytest.mark.sampled(3)
+
 MODES = ("OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER")
 LOGGED = [
     *(Kind(version, logged=mode) for version in (9, 6) for mode in MODES),

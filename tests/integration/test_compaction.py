@@ -22,6 +22,8 @@ from hoodoo_services.compaction import run as compaction
 from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(3)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]
 )

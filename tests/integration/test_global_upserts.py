@@ -16,6 +16,8 @@ from hoodoo.testing.metered import MeteredEngine
 from hoodoo.write import repeated
 from hoodoo_standard.engine.local import LocalEngine
 
+pytestmark = pytest.mark.sampled(3)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64()), ("v", pa.int64())]

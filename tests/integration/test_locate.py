@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, PluginError
 
+pytestmark = pytest.mark.sampled(3)
+
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 INDEXES = [
     "simple", "global_simple", "bloom", "global_bloom", "bucket", "record_index",

@@ -13,6 +13,8 @@ import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.participants import lost
 
+pytestmark = pytest.mark.sampled(3)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 TABLES = [
     (kind, version, more)

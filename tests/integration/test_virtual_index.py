@@ -18,6 +18,8 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo_metadata.layout import is_own
 from indexed_tables import create, rows
 
+pytestmark = pytest.mark.sampled(3)
+
 INDEXES = ("record_index", "partitioned_record_index", "growing_record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 PAIRS = [(index, TYPES[n % 2]) for n, index in enumerate(INDEXES)]

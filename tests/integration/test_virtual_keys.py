@@ -45,6 +45,8 @@ from virtual_tables import (
     told,
 )
 
+pytestmark = pytest.mark.sampled(3)
+
 ABOUT_KEYS = {
     "hoodie_min_record_key", "hoodie_max_record_key", "org.apache.hudi.bloomfilter",
     "hoodie_bloom_filter_type_code",

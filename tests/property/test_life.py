@@ -43,7 +43,7 @@ many = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning"), pytest.mark.sampled]
 
 
 @many
@@ -125,6 +125,7 @@ def test_a_compaction_is_as_old_as_its_plan(version: int) -> None:
     trial(table(version, True, index="bucket"), steps, thorough=True)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("crash", range(1, 15))
 @pytest.mark.parametrize("version", [9, 6])
 def test_a_savepoint_beside_a_failed_write(version: int, crash: int) -> None:

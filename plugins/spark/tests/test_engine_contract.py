@@ -23,6 +23,7 @@ class TestSpark(EngineContract):
         return workspace
 
 
+@pytest.mark.sampled
 class TestNear(EngineContract):
     """What is small is done here, by the local engine."""
 
@@ -38,6 +39,7 @@ class TestNear(EngineContract):
         return workspace
 
 
+@pytest.mark.sampled
 class TestNearAndFar(TestNear):
     """Some rows are here, some are staged by Spark's tasks, and what says that it reads files runs there."""
 
