@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     files: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item not in left:
-            files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+            files.setdefault(_group(item) or item.nodeid.partition("::")[0], []).append(item)
     count = len(left)
     for name, found in files.items():
         left.update(_not_drawn(found, random.Random(f"{os.environ[_SEED]} {name}")))
@@ -81,13 +81,15 @@ def _not_drawn(items: list[pytest.Item], chance: random.Random) -> set[pytest.It
     """Of a file, the cases of ``sampled`` tests that the default run does without.
 
     Of each test one in two stays, or in as many as the mark says, chosen so that they differ as much as they can. Each
-    value that several cases of the file share, such as a type of table, stays in one case of the file at least.
+    value that several cases of the file share, such as a type of table, stays in one case of the file at least. Tests
+    that are marked with the same ``among`` are cases of one, in whatever files they are.
     """
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled"):
             # One test of a suite that several classes pass is one test, its classes are its cases.
-            tests.setdefault(getattr(item, "originalname", item.name), []).append(item)
+            name = _group(item) or getattr(item, "originalname", item.name)
+            tests.setdefault(name, []).append(item)
     if not tests:
         return set()
     values = {item: _values(item) for item in items}
@@ -116,6 +118,12 @@ def _not_drawn(items: list[pytest.Item], chance: random.Random) -> set[pytest.It
         ):
             draw(item)
     return sampled - drawn
+
+
+def _group(item: pytest.Item) -> str:
+    """Tests of several files of which some are drawn, as if they were cases of one; empty for others."""
+    mark = item.get_closest_marker("sampled")
+    return str(mark.kwargs.get("among", "")) if mark else ""
 
 
 def _one_in(item: pytest.Item) -> int:

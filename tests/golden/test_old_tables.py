@@ -17,6 +17,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError
 
+pytestmark = pytest.mark.sampled(3)
+
 HOME = Path(__file__).resolve().parent / "data/old"
 
 

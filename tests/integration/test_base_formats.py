@@ -141,6 +141,7 @@ def test_a_format_that_answers_wrong_ranges_is_named(
     assert len(seen(table)) == 4
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("base", FORMATS)
 def test_fault_15_spark_reads_what_only_the_format_reads(

@@ -310,6 +310,7 @@ def test_a_mode_that_nobody_knows(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_logs_and_changes_by_spark(
     tmp_path: Path, spark: Any, collected: Callable[[Any], pa.Table]

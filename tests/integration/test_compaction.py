@@ -438,6 +438,7 @@ def test_two_plans_do_not_share_file_groups(tmp_path: Path) -> None:
 
 
 # --- Spark ----------------------------------------------------------------------------------------
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("version", VERSIONS)
 def test_on_spark(spark: Any, tmp_path: Path, version: int) -> None:

@@ -360,6 +360,7 @@ class TestCrashes(CrashTrials):
         return found
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_spark_reads_what_was_copied(tmp_path: Path, spark: Any, copied: list[str]) -> None:
     """With filters that row groups are skipped by, and without its vectorized reader."""

@@ -160,6 +160,7 @@ def test_rows_are_made_once(tmp_path: Path) -> None:
     assert begun == [1] and table.read().to_arrow().num_rows == 50
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_on_spark(spark: Any, tmp_path: Path, many: bool) -> None:
     """The same rows as on the local engine, of a DataFrame that has other values each time it is evaluated."""

@@ -137,6 +137,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         keyless.locate(["k0"])
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_on_spark(tmp_path: Path, spark: Any) -> None:
     table = create(tmp_path, "MERGE_ON_READ", "record_index")

@@ -481,6 +481,7 @@ def test_tables_of_spark_are_written_on_and_compacted(
 
 
 # --- Spark ----------------------------------------------------------------------------------------
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("version", "block", "index"), [(9, "parquet", "bucket"), (6, "avro", "simple")]

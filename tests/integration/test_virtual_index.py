@@ -91,6 +91,7 @@ def test_a_life(tmp_path: Path, index: str, kind: str) -> None:
     assert "record_index" not in partitions and own(table)
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize(("index", "kind"), [("record_index", "MERGE_ON_READ")])
 def test_on_spark(tmp_path: Path, index: str, kind: str, spark: Any) -> None:

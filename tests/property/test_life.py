@@ -37,13 +37,16 @@ def tell(setup: Setup, steps: list[Step]) -> None:
 
 
 many = settings(
-    max_examples=effort(8, 200),
+    max_examples=effort(6, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-pytestmark = [pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning"), pytest.mark.sampled]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning"),
+    pytest.mark.sampled,
+]
 
 
 @many
