@@ -20,7 +20,7 @@ from tables import COW9, Kind
 from trials import COUNT
 from world import World
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 Made = Callable[[Kind], Objects]
 

@@ -19,7 +19,7 @@ from effort import effort
 from hoodoo.errors import HoodooError
 from metadata_tables import KINDS, build, check_whole
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 METADATA = ".hoodie/metadata"
 DAMAGES = ("cut", "flipped", "gone", "empty")

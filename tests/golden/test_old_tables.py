@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 HOME = Path(__file__).resolve().parent / "data/old"
 

@@ -16,7 +16,7 @@ from golden_tables import READ
 from hoodoo.errors import HoodooWarning, UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 Golden = Callable[[str], Path]
 Oracle = Callable[..., "pa.Table | None"]

@@ -18,7 +18,7 @@ from hoodoo_cli.commandline import main
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, rows
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 INDEXES = [
     "simple", "global_simple", "bloom", "global_bloom", "record_index", "partitioned_record_index",

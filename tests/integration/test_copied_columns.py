@@ -23,7 +23,7 @@ from hoodoo_formats.parquet import in_place
 from hoodoo_formats.parquet.in_place import InPlaceWriter
 from hypothesis import given, settings
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64()), ("word", pa.string()),

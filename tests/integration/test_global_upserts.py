@@ -16,7 +16,7 @@ from hoodoo.testing.metered import MeteredEngine
 from hoodoo.write import repeated
 from hoodoo_standard.engine.local import LocalEngine
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema(

@@ -15,7 +15,7 @@ from hoodoo.errors import ConfigError, CorruptTableError, SchemaError, Unsupport
 from hoodoo.model.meta import COMMIT_TIME
 from small_histories import SCHEMA, History, Kind, Row, rows_of
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 KINDS = [
     Kind(9), Kind(6), Kind(9, index="global_simple", ordered=True), Kind(6, ordered=True),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, PluginError
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 INDEXES = [

@@ -13,7 +13,7 @@ import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.participants import lost
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 TABLES = [

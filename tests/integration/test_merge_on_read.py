@@ -21,7 +21,7 @@ from hoodoo.testing.stores import RecordingStorage
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_standard.storage.local import LocalStorage
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]

@@ -14,7 +14,7 @@ from hoodoo_metadata.table import FOLDER
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 ALL = ("column_stats", "files", "record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")

@@ -34,7 +34,7 @@ from virtual_tables import (
     told,
 )
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 # Enough rows for the keys to weigh something.
 MANY = 3000

@@ -15,7 +15,7 @@ from hoodoo.testing.metered import MeteredEngine
 from hoodoo.testing.samples import nested
 from hoodoo_standard.engine.local import LocalEngine
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 NAMES = ("arrow", "avro", "pickle")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")

@@ -18,7 +18,7 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo_metadata.layout import is_own
 from indexed_tables import create, rows
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 INDEXES = ("record_index", "partitioned_record_index", "growing_record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")

@@ -45,7 +45,7 @@ from virtual_tables import (
     told,
 )
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 ABOUT_KEYS = {
     "hoodie_min_record_key", "hoodie_max_record_key", "org.apache.hudi.bloomfilter",

@@ -30,7 +30,7 @@ from virtual_tables import (
     told,
 )
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 INDEXES = ("simple", "global_simple", "bucket")
 

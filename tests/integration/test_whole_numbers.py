@@ -16,7 +16,7 @@ from hoodoo.errors import NullKeyError, SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
 from hoodoo.write.prepare import arriving_schema
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 TYPES = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 VERSIONS = [9, 6]

@@ -15,7 +15,7 @@ import pytest
 from effort import effort
 from hoodoo.errors import HoodooError
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema([("k", pa.string()), ("p", pa.string()), ("w", pa.int32()), ("ts", pa.int64())])
 _WRITE, _PAYLOAD = "hoodie.datasource.write.", "org.apache.hudi.common.model."

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 from hoodoo.errors import SchemaError
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 NAN = float("nan")
 C = pc.field("x")

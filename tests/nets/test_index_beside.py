@@ -18,7 +18,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
 from hoodoo.timeline import properties
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema([("k", pa.string()), ("p", pa.string()), ("v", pa.int64())])
 RECORD, GROWING = "record_index", "growing_record_index"

@@ -24,7 +24,7 @@ from other_checks import check_duckdb, check_polars, check_spark, check_spark_tr
 from random_tables import RandomTable
 from read_checks import Read, check_local, reads
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SEED = int(os.environ.get("HOODOO_NET_SEED") or 1)
 TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(4, 64))

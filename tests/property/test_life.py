@@ -37,7 +37,7 @@ def tell(setup: Setup, steps: list[Step]) -> None:
 
 
 many = settings(
-    max_examples=effort(6, 200),
+    max_examples=effort(5, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,

@@ -22,7 +22,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo_cli.commandline.app import Listed
 from table_makers import KINDS, SCHEMA, Run, create, rows, said, trips
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 DAILY = (
     "schema", "head", "count", "properties", "create", "import", "export", "sql", "convert", "diff", "history", "watch",

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from table_makers import KINDS as TABLES
 from table_makers import SCHEMA, Run, create, rows, said, trips
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 WIDE = pa.schema(
     [

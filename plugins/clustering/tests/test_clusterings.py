@@ -27,7 +27,7 @@ from hoodoo_clustering.testing.clustering import ClusteringContract
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 LAYOUT = "hoodie.layout.optimize.strategy"

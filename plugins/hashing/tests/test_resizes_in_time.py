@@ -10,7 +10,7 @@ import hoodoo
 import pytest
 from hashed_rows import SPLIT, contents, expected, rows
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 Make = Callable[..., hoodoo.Table]
 CASES = list(

@@ -14,7 +14,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 Make = Callable[..., hoodoo.Table]
 versions = pytest.mark.parametrize("version", [9, 6])

@@ -28,7 +28,7 @@ from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 _INSTANT = "20240101000000000"
 _SCHEMA = with_meta(pa.schema([("id", pa.string())]))

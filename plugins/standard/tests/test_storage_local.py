@@ -20,7 +20,7 @@ from hoodoo.storage.processes import process_lives
 from hoodoo.testing.contracts.storage import StorageContract
 from hoodoo_standard.storage.local import LocalStorage
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 
 class TestLocal(StorageContract):

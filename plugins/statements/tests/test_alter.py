@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, SchemaError
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema(
     [

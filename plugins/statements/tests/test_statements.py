@@ -21,7 +21,7 @@ from hoodoo.errors import (
 )
 from hoodoo_statements import statement as statements
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema(
     [

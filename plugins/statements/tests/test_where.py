@@ -16,7 +16,7 @@ import pytest
 import sqlglot
 from hoodoo.errors import ConfigError, SchemaError
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 ROWS = 60
 LITERALS = {

@@ -15,7 +15,7 @@ from hoodoo.errors import CorruptTableError, StorageError, UnsupportedTableError
 from hoodoo_metadata.hfile import Checksum, FileWindow, HFile
 from hoodoo_metadata.hfile.format import HEADER, HEADER_BYTES
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 ROOT = Path(__file__).resolve().parents[4]
 HFILES = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "hfiles"
