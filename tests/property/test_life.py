@@ -1,7 +1,7 @@
 """Random lives of a table: writes, and cleans, archivings, savepoints, restores, rollbacks and
 compactions between them; after every step each state that should be there is, and is right.
 
-Each test tries 20 lives, with ``HOODOO_TRIALS=more`` 200.
+Each test tries 5 lives, with ``HOODOO_TRIALS=more`` 200.
 """
 
 from __future__ import annotations
