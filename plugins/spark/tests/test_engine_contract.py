@@ -8,7 +8,7 @@ import pytest
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.testing.contracts.engine import EngineContract
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled]
 
 
 class TestSpark(EngineContract):
@@ -23,7 +23,6 @@ class TestSpark(EngineContract):
         return workspace
 
 
-@pytest.mark.sampled
 class TestNear(EngineContract):
     """What is small is done here, by the local engine."""
 
@@ -39,7 +38,6 @@ class TestNear(EngineContract):
         return workspace
 
 
-@pytest.mark.sampled
 class TestNearAndFar(TestNear):
     """Some rows are here, some are staged by Spark's tasks, and what says that it reads files runs there."""
 
