@@ -73,14 +73,18 @@ def test_what_is_a_trial_is_left_out_of_the_default_run(tmp_path: Path) -> None:
 
     def run(trials: str, *what: str) -> str:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *what]
-        environment = {**os.environ, "HOODOO_TRIALS": trials}
+        environment = {
+            **os.environ,
+            "HOODOO_TRIALS": trials,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         ).stdout
 
     left = run("some", "test_some.py")
     assert "1 passed, 1 deselected" in left and "1 long tests and 0 cases" in left
-    assert "1 long tests and 0 cases" in run("some", "-n2", "test_some.py")
+    assert "1 long tests and 0 cases" in run("some", "-p", "xdist.plugin", "-n2", "test_some.py")
     assert "2 passed" in run("more", "test_some.py")
     assert "1 passed" in run("some", "test_some.py::test_long")
 
@@ -122,12 +126,17 @@ def test_of_sampled_cases_the_default_run_takes_some(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(SAMPLED, "utf-8")
 
     def ran(seed: int, trials: str = "some") -> set[str]:
-        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_some.py"]
-        environment = {**os.environ, "HOODOO_TRIALS": trials, "HOODOO_SEED": str(seed)}
+        command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "test_some.py"]
+        environment = {
+            **os.environ,
+            "HOODOO_TRIALS": trials,
+            "HOODOO_SEED": str(seed),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
         text = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         ).stdout
-        found = set(re.findall(r"::(\S+) PASSED", text))
+        found = set(re.findall(r"^test_some.py::(\S+)$", text, re.M))
         cases = 9 + 1 + 48 + 8 + 8 - len(found)
         assert trials != "some" or f"0 long tests and {cases} cases of sampled tests left" in text
         return found

@@ -11,8 +11,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from statement_trial import TABLE_TYPES, Trial
 
-pytestmark = pytest.mark.sampled(4)
-
 MORE = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 TRIALS = 100 if MORE else 5
 
