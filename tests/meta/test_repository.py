@@ -106,6 +106,13 @@ def test_many(merged, index, seed): pass
 @INDEXES
 @pytest.mark.parametrize("clock", ["late", "early"])
 def test_few(index, clock): pass
+ALIKE = pytest.mark.sampled(3, among="some that are alike")
+@ALIKE
+def test_alike(): pass
+@ALIKE
+def test_alike_too(): pass
+@ALIKE
+def test_alike_as_well(): pass
 class Suite:
     def test_a(self): pass
     def test_b(self): pass
@@ -137,7 +144,7 @@ def test_of_sampled_cases_the_default_run_takes_some(tmp_path: Path) -> None:
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         ).stdout
         found = set(re.findall(r"^test_some.py::(\S+)$", text, re.M))
-        cases = 9 + 1 + 48 + 8 + 8 - len(found)
+        cases = 9 + 1 + 48 + 8 + 3 + 8 - len(found)
         assert trials != "some" or f"0 long tests and {cases} cases of sampled tests left" in text
         return found
 
@@ -145,7 +152,7 @@ def test_of_sampled_cases_the_default_run_takes_some(tmp_path: Path) -> None:
     for found in some:
         assert "test_one" in found and {"TestAll::test_a", "TestAll::test_b"} <= found
         text = " ".join(sorted(found))
-        assert text.count("test_some[") == 5
+        assert text.count("test_some[") == 5 and text.count("test_alike") == 1
         many = re.findall(r"test_many\[(\d)-(\w+)-(\w+)", text)
         assert len(many) == 12
         # All are there: by two cases of a test whatever it has, else by a case more.
@@ -153,7 +160,7 @@ def test_of_sampled_cases_the_default_run_takes_some(tmp_path: Path) -> None:
         assert len(set(re.findall(r"test_few\[(\w+)-", text))) == 2 == text.count("test_few[")
         assert len(set(re.findall(r"(TestO\w+|TestThird)::", text))) == 3
     assert some[0] == ran(0) and len(set().union(*some)) > 40
-    assert len(ran(0, "more")) == 74
+    assert len(ran(0, "more")) == 77
 
 
 def test_the_parts_of_the_trials_are_all_of_them(tmp_path: Path) -> None:
