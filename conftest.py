@@ -13,9 +13,10 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
+import attrs
 import pytest
-from attrs import evolve
 
 _MEMORY = "/dev/shm"
 _ROOM = 4 << 30  # bytes; a whole run needs less than one GiB
@@ -35,7 +36,8 @@ if _has_room():
 
 # ``some`` is the default run.
 _TRIALS = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
-_LEFT = pytest.StashKey[int]()
+# How many tests, and how many cases of others.
+_LEFT = pytest.StashKey[tuple[int, int]]()
 # A number that all random draws follow from, hypothesis's too: the same number draws the same. Without one each run has
 # its own, which the processes of the run share.
 _SEED = "HOODOO_SEED"
@@ -53,22 +55,100 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that are marked ``trial`` run in the trials, and where somebody names one; so does the other half of the
-    cases of those that are marked ``sampled``."""
+    """Tests that are marked ``trial`` run in the trials, and where somebody names one; so do the other cases of those
+    that are marked ``sampled``."""
     if _TRIALS or any("::" in argument for argument in config.args):
         return
     left = {item for item in items if item.get_closest_marker("trial")}
-    cases: dict[str, list[pytest.Item]] = {}
+    files: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled") and item not in left:
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for name, found in cases.items():
-        chance = random.Random(f"{os.environ[_SEED]} {name}")
-        left.update(chance.sample(found, len(found) // 2))
+        if item not in left:
+            files.setdefault(_group(item) or item.nodeid.partition("::")[0], []).append(item)
+    count = len(left)
+    for name, found in files.items():
+        left.update(_not_drawn(found, random.Random(f"{os.environ[_SEED]} {name}")))
+    config.stash[_LEFT] = (count, len(left) - count)
     if left:
-        config.stash[_LEFT] = len(left)
         config.hook.pytest_deselected(items=[item for item in items if item in left])
         items[:] = [item for item in items if item not in left]
+
+
+# A number with more values than these is a seed or a place, not a kind of something.
+_FEW = 4
+
+
+def _not_drawn(items: list[pytest.Item], chance: random.Random) -> set[pytest.Item]:
+    """Of a file, the cases of ``sampled`` tests that the default run does without.
+
+    Of each test one in two stays, or in as many as the mark says, chosen so that they differ as much as they can. Each
+    value that several cases of the file share, such as a type of table, stays in one case of the file at least. Tests
+    that are marked with the same ``among`` are cases of one, in whatever files they are.
+    """
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            # One test of a suite that several classes pass is one test, its classes are its cases.
+            name = _group(item) or getattr(item, "originalname", item.name)
+            tests.setdefault(name, []).append(item)
+    if not tests:
+        return set()
+    values = {item: _values(item) for item in items}
+    sampled = {item for cases in tests.values() for item in cases}
+    seen = {value for item in items if item not in sampled for value in values[item]}
+    drawn: set[pytest.Item] = set()
+
+    def draw(item: pytest.Item) -> None:
+        drawn.add(item)
+        seen.update(values[item])
+
+    for cases in tests.values():
+        chance.shuffle(cases)
+        here: set[object] = set()
+        for _ in range(-(-len(cases) // max(_one_in(item) for item in cases))):
+            rest = [item for item in cases if item not in drawn]
+            best = max(rest, key=lambda item: (len(values[item] - here), len(values[item] - seen)))
+            here |= values[best]
+            draw(best)
+    shared = Counter(value for item in sampled for value in values[item])
+    numbers = Counter(name for name, value in shared if type(value) in (int, float))
+    for item in chance.sample(rest := [i for i in items if i in sampled - drawn], len(rest)):
+        if any(
+            shared[name, value] > 1 and (type(value) not in (int, float) or numbers[name] <= _FEW)
+            for name, value in values[item] - seen
+        ):
+            draw(item)
+    return sampled - drawn
+
+
+def _group(item: pytest.Item) -> str:
+    """Tests of several files of which some are drawn, as if they were cases of one; empty for others."""
+    mark = item.get_closest_marker("sampled")
+    return str(mark.kwargs.get("among", "")) if mark else ""
+
+
+def _one_in(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("sampled")
+    assert mark is not None
+    return int(mark.args[0]) if mark.args else 2
+
+
+def _values(item: pytest.Item) -> set[tuple[str, object]]:
+    """Names of the case's parameters, and what they are: of an object of attrs, its fields. Its class is one, too."""
+    found: set[tuple[str, object]] = {("class", getattr(item, "cls", None))}
+    given = list(getattr(getattr(item, "callspec", None), "params", {}).items())
+    for name, value in given:
+        if not isinstance(value, type) and attrs.has(type(value)):
+            given += [
+                (f"{name}.{field.name}", getattr(value, field.name))
+                for field in attrs.fields(type(value))
+            ]
+            continue
+        try:
+            hash(value)
+        except TypeError:
+            value = repr(value)
+        found.add((name, value))
+    return found
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -80,11 +160,12 @@ def spark_does_small_things_itself() -> Iterator[None]:
         yield
         return
     usual = near.SMALL_BYTES
-    near.SMALL_BYTES = evolve(usual, default="0")
+    near.SMALL_BYTES = attrs.evolve(usual, default="0")
     yield
     near.SMALL_BYTES = usual
 
 
+_TOLD = "left to the trials"
 _SECONDS: Counter[str] = Counter()
 _SHOWN = 40
 
@@ -94,12 +175,27 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _SECONDS[report.nodeid.split("::", 1)[0]] += report.duration
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_TOLD] = session.config.stash.get(_LEFT, (0, 0))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """All processes collect the same."""
+    if found := getattr(node, "workeroutput", {}).get(_TOLD):
+        node.config.stash[_LEFT] = tuple(found)
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     if not _TRIALS:
-        count = config.stash.get(_LEFT, 0)
-        terminalreporter.write_line(f"{count or 'tests marked trial'} left to `tox run -e trials`")
+        long, cases = config.stash.get(_LEFT, (0, 0))
+        terminalreporter.write_line(
+            f"{long} long tests and {cases} cases of sampled tests left to `tox run -e trials`"
+        )
     if config.getoption("durations", None) and _SECONDS:
         terminalreporter.section(f"slowest files, of {sum(_SECONDS.values()):.0f} s")
         for name, seconds in _SECONDS.most_common(_SHOWN):

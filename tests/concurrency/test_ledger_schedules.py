@@ -20,6 +20,8 @@ from tables import COW9, Kind
 from trials import COUNT
 from world import World
 
+pytestmark = pytest.mark.sampled(4)
+
 Made = Callable[[Kind], Objects]
 
 

@@ -1,7 +1,8 @@
 """All schedules of two writers: no update is lost, no key is there twice, nothing is left behind.
 
 Which operations are steps, and why the others need no order of their own: ``gates.py``.
-By default each in one kind of table; HOODOO_TRIALS=more: in both, and all: in every kind, in finer steps.
+By default some scenarios, each in one kind of table, and of those with very many schedules the first ones;
+HOODOO_TRIALS=more: all in both kinds, and all: in every kind, in finer steps.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tables import COW6, COW9, MOR6, MOR9, Kind, rows
 from trials import Act, Scenario, Trial, aged, run_planned
 from world import World
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(4)
 
 Made = Callable[[Kind], Objects]
 BATCH = Batch("s", 1)
@@ -76,6 +77,8 @@ SCENARIOS = {
 }
 SERVICES = ("compaction", "planned-compaction")
 LONG = ("compaction-and-clean", MOR9)  # many hundreds
+# A few scenarios have many hundreds, of which the default run tries the first.
+MOST = None if MORE else 150
 GLOBAL = Kind(index="global_simple")
 # Where version 6 goes its own way, and where the index does.
 OWN_WAYS = [
@@ -102,8 +105,8 @@ def _cases() -> list[tuple[str, Kind]]:
 @pytest.mark.parametrize(("name", "kind"), _cases(), ids=str)
 def test_two_writers(made: Made, still: World, tmp_path: Path, name: str, kind: Kind) -> None:
     trial = Trial(SCENARIOS[name], kind, made(kind), still, tmp_path)
-    search = trial.every_schedule()
-    assert search.complete
+    search = trial.every_schedule(MOST)
+    assert search.complete or search.runs == MOST
     assert search.runs > 1, "the writers never meet"
 
 
@@ -111,7 +114,8 @@ def test_both_take_the_same_instant(made: Made, still: World, tmp_path: Path) ->
     """Their clocks are equal: of one millisecond there is one request."""
     still.apart = 0
     trial = Trial(SCENARIOS["insert-same-key"], COW9, made(COW9), still, tmp_path)
-    assert trial.every_schedule().complete
+    search = trial.every_schedule(MOST)
+    assert search.complete or search.runs == MOST
 
 
 @pytest.mark.trial

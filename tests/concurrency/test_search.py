@@ -11,6 +11,8 @@ import pytest
 from memory_store import MemoryStorage
 from schedules import Abandoned, Run, Search, Step
 
+pytestmark = pytest.mark.sampled(4)
+
 Programs = Mapping[str, list[tuple[str, str]]]
 Outcome = tuple[object, object]
 

@@ -17,6 +17,8 @@ from merge_on_read import check_compacts, with_options
 from merge_on_read import rows as merged_rows
 from table_life import CLEANING
 
+pytestmark = pytest.mark.sampled(6)
+
 Tables = Callable[..., Path]
 Act = Callable[[], object]
 # The listing of a partition before which it happens.

@@ -26,6 +26,8 @@ from hoodoo.model.instant import Instant
 from hoodoo.timeline import publish
 from hoodoo.timeline.instants import from_datetime, order_key
 
+pytestmark = pytest.mark.sampled(4)
+
 NOON = datetime(2026, 3, 29, 12, tzinfo=timezone.utc)
 HOUR, MILLISECOND = timedelta(hours=1), timedelta(milliseconds=1)
 

@@ -19,6 +19,8 @@ from effort import effort
 from hoodoo.errors import HoodooError
 from metadata_tables import KINDS, build, check_whole
 
+pytestmark = pytest.mark.sampled(4)
+
 METADATA = ".hoodie/metadata"
 DAMAGES = ("cut", "flipped", "gone", "empty")
 SAMPLED = effort(3, 40)

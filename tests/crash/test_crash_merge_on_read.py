@@ -37,7 +37,7 @@ from merge_on_read import (
     waits,
 )
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(6)
 
 Tables = Callable[..., Path]
 # What differs with the simple index: upserts rewrite base files that get inserts.

@@ -20,6 +20,8 @@ from hoodoo.timeline import heartbeat, properties
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(6)
+
 SCHEMA = pa.schema([("id", pa.string()), ("region", pa.string()), ("ts", pa.int64())])
 OPTIONS = {
     "hoodie.index.bucket.engine": "CONSISTENT_HASHING",

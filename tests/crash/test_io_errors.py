@@ -31,7 +31,7 @@ from hoodoo.testing.stores import MUTATING, FailingStorage, RecordingStorage
 from hoodoo.testing.stores import OPERATIONS as ALL
 from hoodoo.write.commit import Commit
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(6)
 
 Tables = Callable[..., Path]
 READING = ALL - MUTATING

@@ -42,7 +42,7 @@ from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from test_zombies import WatchingEngine, _wake
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(6)
 
 Tables = Callable[..., Path]
 Point = Callable[[str, str], bool]

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError
 
+pytestmark = pytest.mark.sampled(4)
+
 HOME = Path(__file__).resolve().parent / "data/old"
 
 

@@ -14,6 +14,8 @@ from golden_tables import COPY_ON_WRITE, LANCE, MERGE_ON_READ, READ
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import META_COLUMNS
 
+pytestmark = pytest.mark.sampled(4)
+
 # `hudi` gives rows of the past in today's types, Hoodoo in the types of that moment. These columns
 # were long until Spark's timestamp key generator rewrote them as text.
 CHANGED = {

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from golden_tables import READ
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
 # Tables that hold files from before a column's type changed: Spark's reader must not see those.
 MIXED = {"cow_v9_timebasedkeygen_epochmillis", "cow_v9_timebasedkeygen_unixtimestamp"}

@@ -16,6 +16,8 @@ from golden_tables import READ
 from hoodoo.errors import HoodooWarning, UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 
+pytestmark = pytest.mark.sampled(4)
+
 Golden = Callable[[str], Path]
 Oracle = Callable[..., "pa.Table | None"]
 Same = Callable[[pa.Table, "pa.Table | None", str], None]

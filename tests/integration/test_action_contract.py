@@ -20,6 +20,8 @@ from hoodoo.write.operation import DELETE_PARTITION
 from hoodoo.write.run import drop_partitions
 from hoodoo.write.target import WriteTarget
 
+pytestmark = pytest.mark.sampled(4)
+
 INLINE = Option("acme.forget", "Forget after writes.", "false", kind=FLAG)
 PLAN = ".hoodie/forget.plan"
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import DataError
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 HIVE = "hoodie.datasource.write.hive_style_partitioning"
 ENCODE = "hoodie.datasource.write.partitionpath.urlencode"

@@ -37,6 +37,8 @@ from hoodoo_services.archived import manifest as history
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])
 DAYS = ("d0", "d1")
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"

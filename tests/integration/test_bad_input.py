@@ -28,6 +28,8 @@ from hoodoo.hookspecs.merger import Merged
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_spark.worker import load
 
+pytestmark = pytest.mark.sampled
+
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]

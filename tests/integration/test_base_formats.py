@@ -20,6 +20,8 @@ from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_clustering.layout.files import table_layout
 
+pytestmark = pytest.mark.sampled
+
 FORMATS = ("ipc", "ranged_ipc", "veiled")
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("v", pa.int64()), ("x", pa.float64())]
@@ -139,6 +141,7 @@ def test_a_format_that_answers_wrong_ranges_is_named(
     assert len(seen(table)) == 4
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("base", FORMATS)
 def test_fault_15_spark_reads_what_only_the_format_reads(

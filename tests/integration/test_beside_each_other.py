@@ -18,6 +18,8 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties, publish
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.int64())])
 QUIET = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
 SOON = {

@@ -17,6 +17,8 @@ from hoodoo_standard.storage.local import LocalStorage
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data
 
+pytestmark = pytest.mark.sampled(4)
+
 MODES = ("OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER")
 LOGGED = [
     *(Kind(version, logged=mode) for version in (9, 6) for mode in MODES),
@@ -308,6 +310,7 @@ def test_a_mode_that_nobody_knows(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_logs_and_changes_by_spark(
     tmp_path: Path, spark: Any, collected: Callable[[Any], pa.Table]

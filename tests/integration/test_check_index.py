@@ -18,6 +18,8 @@ from hoodoo_cli.commandline import main
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, rows
 
+pytestmark = pytest.mark.sampled(4)
+
 INDEXES = [
     "simple", "global_simple", "bloom", "global_bloom", "record_index", "partitioned_record_index",
     "growing_record_index",

@@ -36,6 +36,8 @@ from hoodoo_services.outcome import Cleaned
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]
 )

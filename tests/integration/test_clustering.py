@@ -32,6 +32,8 @@ from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup,
 from hoodoo_clustering.plan import pending_clusterings
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("x", pa.int64()), ("y", pa.string())]
 )

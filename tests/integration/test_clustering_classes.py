@@ -19,6 +19,8 @@ from hoodoo.table.table import Table
 from hoodoo_clustering.hookspecs.partition_filter import TablePartition
 from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.int64())])
 PLAN = "hoodie.clustering.plan.strategy.class"
 JAVA = "org.apache.hudi.client.clustering."

@@ -15,6 +15,8 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import declared_options
 from hoodoo_standard.engine.local import LocalEngine
 
+pytestmark = pytest.mark.sampled(4)
+
 REPO = Path(__file__).parents[2]
 PREFIXES = ("hoodie.clustering.", "hoodie.datasource.clustering.", "hoodie.layout.optimize.")
 KEYS = sorted(

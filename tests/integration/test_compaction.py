@@ -22,6 +22,8 @@ from hoodoo_services.compaction import run as compaction
 from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]
 )
@@ -436,6 +438,7 @@ def test_two_plans_do_not_share_file_groups(tmp_path: Path) -> None:
 
 
 # --- Spark ----------------------------------------------------------------------------------------
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("version", VERSIONS)
 def test_on_spark(spark: Any, tmp_path: Path, version: int) -> None:

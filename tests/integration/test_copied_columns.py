@@ -23,6 +23,8 @@ from hoodoo_formats.parquet import in_place
 from hoodoo_formats.parquet.in_place import InPlaceWriter
 from hypothesis import given, settings
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64()), ("word", pa.string()),
      ("ratio", pa.float64()), ("tags", pa.list_(pa.string())), ("n", pa.int32())]
@@ -358,6 +360,7 @@ class TestCrashes(CrashTrials):
         return found
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_spark_reads_what_was_copied(tmp_path: Path, spark: Any, copied: list[str]) -> None:
     """With filters that row groups are skipped by, and without its vectorized reader."""

@@ -32,6 +32,8 @@ from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.examination import examine
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])
 ROWS = pa.table({"id": [1, 2, 3], "city": ["oslo", "rome", "oslo"]}, SCHEMA)
 PLUGIN = "from hoodoo import hookimpl\nfrom hoodoo.hookspecs import Registration\n"

@@ -22,6 +22,8 @@ from hoodoo.errors import (
     OptionConflictError,
 )
 
+pytestmark = pytest.mark.sampled
+
 ROWS = pa.table({"id": [1, 2], "v": [1.0, 2.0]})
 NUMBERS = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 KINDS = [(t, v) for t in ("COPY_ON_WRITE", "MERGE_ON_READ") for v in (6, 9)]

@@ -11,6 +11,8 @@ import pytest
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
 from hoodoo.model.meta import META_COLUMNS
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("k", pa.string()), ("p", pa.string()), ("w", pa.int32()), ("note", pa.string())]
 )

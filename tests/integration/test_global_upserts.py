@@ -16,6 +16,8 @@ from hoodoo.testing.metered import MeteredEngine
 from hoodoo.write import repeated
 from hoodoo_standard.engine.local import LocalEngine
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64()), ("v", pa.int64())]
@@ -158,6 +160,7 @@ def test_rows_are_made_once(tmp_path: Path) -> None:
     assert begun == [1] and table.read().to_arrow().num_rows == 50
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_on_spark(spark: Any, tmp_path: Path, many: bool) -> None:
     """The same rows as on the local engine, of a DataFrame that has other values each time it is evaluated."""

@@ -14,6 +14,8 @@ from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.table import mark_of
 from indexed_tables import create, lying, rows, told
 
+pytestmark = pytest.mark.sampled(4)
+
 SMALL = {
     "hoodoo.index.buckets": "2",
     "hoodoo.index.bucket.cap": "10",

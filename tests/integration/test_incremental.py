@@ -15,6 +15,8 @@ from hoodoo.errors import ConfigError, CorruptTableError, SchemaError, Unsupport
 from hoodoo.model.meta import COMMIT_TIME
 from small_histories import SCHEMA, History, Kind, Row, rows_of
 
+pytestmark = pytest.mark.sampled(4)
+
 KINDS = [
     Kind(9), Kind(6), Kind(9, index="global_simple", ordered=True), Kind(6, ordered=True),
     Kind(9, True), Kind(6, True), Kind(9, True, "bucket", blocks="avro"), Kind(6, True, "bucket"),

@@ -24,6 +24,8 @@ from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import create, lying, rows, told
 
+pytestmark = pytest.mark.sampled(4)
+
 GLOBAL, PATHS = "hoodie.metadata.global.record.level.index.", "hoodie.metadata.record.level.index."
 OLDER, OLDER_PATHS = "hoodie.metadata.record.index.", "hoodie.metadata.partitioned.record.index."
 SELDOM = {"hoodie.metadata.compact.max.delta.commits": "1000"}

@@ -19,6 +19,8 @@ from hoodoo_standard.index.bucket import BucketIndex
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, rows
 
+pytestmark = pytest.mark.sampled(4)
+
 GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 BUCKETS = {"hoodie.bucket.index.num.buckets": "2"}
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")

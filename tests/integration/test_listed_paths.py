@@ -15,6 +15,8 @@ import pytest
 from hoodoo.write import run
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string()), ("v", pa.int64())])
 KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 METADATA = [{"hoodie.metadata.enable": "false"}, {"hoodie.metadata.enable": "true"}]

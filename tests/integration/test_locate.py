@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, PluginError
 
+pytestmark = pytest.mark.sampled(4)
+
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 INDEXES = [
     "simple", "global_simple", "bloom", "global_bloom", "bucket", "record_index",
@@ -135,6 +137,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         keyless.locate(["k0"])
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_on_spark(tmp_path: Path, spark: Any) -> None:
     table = create(tmp_path, "MERGE_ON_READ", "record_index")

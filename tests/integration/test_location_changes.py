@@ -9,6 +9,8 @@ import pytest
 from hoodoo.errors import ConfigError
 from indexed_tables import Asked, create, lying, rows
 
+pytestmark = pytest.mark.sampled(4)
+
 SMALL = {"hoodoo.index.buckets": "2", "hoodoo.index.bucket.cap": "8"}
 
 

@@ -13,6 +13,8 @@ import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.participants import lost
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 TABLES = [
     (kind, version, more)
@@ -153,6 +155,7 @@ def test_each_commit_is_read_once_and_no_more_than_so_many(
     assert len(seen) == len(set(seen)) == 5
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("more", ["plain", "metadata"])
 def test_fault_a5_on_spark(spark: Any, tmp_path: Path, more: str) -> None:

@@ -11,6 +11,8 @@ import pytest
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs import engine as engine_family
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 INDEXES = ("simple", "bloom", "global_simple", "record_index")
 SCHEMA = pa.schema(

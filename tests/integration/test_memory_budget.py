@@ -16,6 +16,8 @@ from hoodoo.hookspecs.engine import task_memory
 from hoodoo_formats.parquet.writer import ParquetWriter
 from hoodoo_standard.engine.local import LocalEngine
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("note", pa.string())])
 SMALL, LARGE = {"hoodoo.memory.bytes": "1MB"}, {"hoodoo.memory.bytes": "1GB"}

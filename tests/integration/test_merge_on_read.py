@@ -21,6 +21,8 @@ from hoodoo.testing.stores import RecordingStorage
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]
 )
@@ -479,6 +481,7 @@ def test_tables_of_spark_are_written_on_and_compacted(
 
 
 # --- Spark ----------------------------------------------------------------------------------------
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("version", "block", "index"), [(9, "parquet", "bucket"), (6, "avro", "simple")]

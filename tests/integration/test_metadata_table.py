@@ -26,6 +26,8 @@ from hoodoo_metadata.table import FOLDER, MetadataTable, mark_of, told_as
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
+pytestmark = pytest.mark.sampled(4)
+
 ALL = ("column_stats", "files", "partition_stats", "record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 HUDIS = "hoodie.table.metadata.partitions"

@@ -14,6 +14,8 @@ from hoodoo_metadata.table import FOLDER
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
+pytestmark = pytest.mark.sampled(4)
+
 ALL = ("column_stats", "files", "record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 FEW = {"hoodie.metadata.global.record.level.index.min.filegroup.count": "2"}

@@ -17,6 +17,8 @@ from hoodoo.testing.distributions import fake_distribution
 from hoodoo_cli.commandline import main
 from hoodoo_cli.commandline.app import build
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 ROWS = pa.table([[1, 2], ["oslo", "rome"], [1, 1]], schema=SCHEMA)
 TWICE = pa.concat_tables([ROWS, ROWS])

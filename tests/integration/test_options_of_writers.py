@@ -18,6 +18,8 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 
+pytestmark = pytest.mark.sampled(4)
+
 WRITE = "hoodie.datasource.write."
 KEYGEN, MODEL = "org.apache.hudi.keygen.", "org.apache.hudi.common.model."
 SCHEMA = pa.schema(

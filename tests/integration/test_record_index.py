@@ -20,6 +20,8 @@ from hoodoo_metadata.slice import layers
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 MOVES = {"hoodie.record.index.update.partition.path": "true"}
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 MOVES = {

@@ -18,6 +18,8 @@ from hoodoo.timeline.view import list_data
 from hoodoo_services.outcome import Restored
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("v", pa.string()), ("ts", pa.int64())]
 )

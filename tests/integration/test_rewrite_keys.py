@@ -34,6 +34,8 @@ from virtual_tables import (
     told,
 )
 
+pytestmark = pytest.mark.sampled(4)
+
 # Enough rows for the keys to weigh something.
 MANY = 3000
 KEYS = ["k2", "id"]
@@ -357,6 +359,7 @@ def test_restored_to_before(tmp_path: Path, kind: str, version: int) -> None:
     check(table, tmp_path, {**dict.fromkeys(range(10), "old"), 1: "again", 11: "again"})
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_on_spark(tmp_path: Path, spark: Any) -> None:
     for kind in KINDS:

@@ -19,6 +19,8 @@ from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 # Index, version, options: those that leave a key where it lies.

@@ -15,6 +15,8 @@ from hoodoo.testing.metered import MeteredEngine
 from hoodoo.testing.samples import nested
 from hoodoo_standard.engine.local import LocalEngine
 
+pytestmark = pytest.mark.sampled(4)
+
 NAMES = ("arrow", "avro", "pickle")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 NAIVE = {"hoodoo.naive.timestamps": "UTC"}
@@ -61,6 +63,7 @@ def test_tables_are_equal(tmp_path: Path, kind: str, index: str) -> None:
     assert found["avro"].equals(found["arrow"]) and found["pickle"].equals(found["arrow"])
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("kind", "name"), [("MERGE_ON_READ", n) for n in NAMES] + [(TYPES[0], "avro")]

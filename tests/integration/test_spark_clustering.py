@@ -17,7 +17,7 @@ import pytest
 from hoodoo.errors import CommitConflictError
 from hoodoo.table.table import Table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("x", pa.int64()), ("y", pa.string())]

@@ -91,7 +91,8 @@ def test_the_job(tmp_path: Path, how: str) -> None:
     table = hoodoo.open(str(path))
     assert [i.action for i in table.timeline().completed()] == ["commit"] * 3
     assert table.read().count() == 27004 - 521
-    again = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200
-    )
-    assert again.returncode == 1 and "Traceback" not in again.stderr
+    if how == "connect":  # with the trials: Spark starts before it can be refused
+        again = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200
+        )
+        assert again.returncode == 1 and "Traceback" not in again.stderr

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from indexed_tables import create, lying, rows, told
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(2, among="record index on Spark")]
 
 
 @pytest.mark.parametrize(

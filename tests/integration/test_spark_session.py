@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import SchemaError
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
 UTC = dt.timezone.utc
 AT = dt.datetime(2024, 3, 10, 6, 59, 59, 123456, tzinfo=UTC)  # near a change of clocks

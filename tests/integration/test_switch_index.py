@@ -24,7 +24,7 @@ from hoodoo.timeline import properties
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, lying, rows
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(4)
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 IN_PATHS = ("simple", "bloom", "partitioned_record_index")

@@ -18,6 +18,8 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo_metadata.layout import is_own
 from indexed_tables import create, rows
 
+pytestmark = pytest.mark.sampled(4)
+
 INDEXES = ("record_index", "partitioned_record_index", "growing_record_index")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 PAIRS = [(index, TYPES[n % 2]) for n, index in enumerate(INDEXES)]
@@ -89,6 +91,7 @@ def test_a_life(tmp_path: Path, index: str, kind: str) -> None:
     assert "record_index" not in partitions and own(table)
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize(("index", "kind"), [("record_index", "MERGE_ON_READ")])
 def test_on_spark(tmp_path: Path, index: str, kind: str, spark: Any) -> None:

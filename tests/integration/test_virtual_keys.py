@@ -45,6 +45,8 @@ from virtual_tables import (
     told,
 )
 
+pytestmark = pytest.mark.sampled(4)
+
 ABOUT_KEYS = {
     "hoodie_min_record_key", "hoodie_max_record_key", "org.apache.hudi.bloomfilter",
     "hoodie_bloom_filter_type_code",
@@ -276,6 +278,7 @@ def test_a_key_column_that_the_schema_lacks_is_an_error_for_readers(tmp_path: Pa
         hoodoo.open(str(tmp_path)).read(columns=["v"])
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_readers_on_spark(tmp_path: Path, spark: Any) -> None:
     """Spark's own reader reads the files, and fails as ours does."""
@@ -549,6 +552,7 @@ def lived(table: hoodoo.Table, path: Path) -> None:
     assert again.verify().ok
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", KINDS)
 def test_generators_by_an_option_on_spark(tmp_path: Path, kind: str, spark: Any) -> None:

@@ -30,6 +30,8 @@ from virtual_tables import (
     told,
 )
 
+pytestmark = pytest.mark.sampled(4)
+
 INDEXES = ("simple", "global_simple", "bucket")
 
 
@@ -104,6 +106,7 @@ def test_the_record_key_is_null(tmp_path: Path, kind: str, version: int) -> None
     assert table.read(columns=[RECORD_KEY], as_of=first).to_arrow().column(0).null_count == 6
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_record_key_is_null_on_spark(tmp_path: Path, kind: str, spark: Any) -> None:

@@ -16,6 +16,8 @@ from hoodoo.errors import NullKeyError, SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
 from hoodoo.write.prepare import arriving_schema
 
+pytestmark = pytest.mark.sampled(4)
+
 TYPES = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 VERSIONS = [9, 6]
 BIG = 2**53 + 1  # no double
@@ -230,6 +232,7 @@ def test_fault_a6_integers_become_doubles_on_request(
     )
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_fault_a6_stored_integers_are_read_by_spark_tasks(tmp_path: Path, spark: Any) -> None:
     table = create(

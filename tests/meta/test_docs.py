@@ -251,6 +251,7 @@ def test_code_runs(
 LONG = {"docs/quickstart-hudi.md", "docs/quickstart-delta.md"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "page",

@@ -47,7 +47,9 @@ def test_ci_runs_the_tests() -> None:
 
 
 def test_what_is_marked_a_trial_runs_in_the_trials() -> None:
-    paths = tox()["testenv:trials"]["commands"].split()
+    command = tox()["testenv:trials"]["commands"]
+    assert '-m "not spark or trial or sampled"' in command
+    paths = command.split()
     marked = [
         str(path.relative_to(REPO))
         for path in REPO.rglob("test_*.py")
@@ -69,41 +71,96 @@ def test_what_is_a_trial_is_left_out_of_the_default_run(tmp_path: Path) -> None:
     test = "import pytest\n@pytest.mark.trial\ndef test_long(): pass\ndef test_short(): pass\n"
     (tmp_path / "test_some.py").write_text(test, "utf-8")
 
-    def run(trials: str, what: str = "test_some.py") -> str:
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", what]
-        environment = {**os.environ, "HOODOO_TRIALS": trials}
+    def run(trials: str, *what: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *what]
+        environment = {
+            **os.environ,
+            "HOODOO_TRIALS": trials,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         ).stdout
 
-    left = run("some")
-    assert "1 passed, 1 deselected" in left and "1 left to `tox run -e trials`" in left
-    assert "2 passed" in run("more")
+    left = run("some", "test_some.py")
+    assert "1 passed, 1 deselected" in left and "1 long tests and 0 cases" in left
+    assert "1 long tests and 0 cases" in run("some", "-p", "xdist.plugin", "-n2", "test_some.py")
+    assert "2 passed" in run("more", "test_some.py")
     assert "1 passed" in run("some", "test_some.py::test_long")
 
 
-def test_of_sampled_cases_the_default_run_takes_half(tmp_path: Path) -> None:
-    """Which half follows from the seed; of a test with one case it takes that."""
+SAMPLED = """
+import pytest
+INDEXES = pytest.mark.parametrize("index", ["bloom", "bucket", "simple", "record"])
+@pytest.mark.sampled
+@pytest.mark.parametrize("n", range(9))
+def test_some(n): pass
+@pytest.mark.sampled
+def test_one(): pass
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("merged", [False, True])
+@INDEXES
+@pytest.mark.parametrize("seed", range(6))
+def test_many(merged, index, seed): pass
+@pytest.mark.sampled(9)
+@INDEXES
+@pytest.mark.parametrize("clock", ["late", "early"])
+def test_few(index, clock): pass
+ALIKE = pytest.mark.sampled(3, among="some that are alike")
+@ALIKE
+def test_alike(): pass
+@ALIKE
+def test_alike_too(): pass
+@ALIKE
+def test_alike_as_well(): pass
+class Suite:
+    def test_a(self): pass
+    def test_b(self): pass
+@pytest.mark.sampled(3)
+class TestOne(Suite): pass
+@pytest.mark.sampled(3)
+class TestOther(Suite): pass
+@pytest.mark.sampled(3)
+class TestThird(Suite): pass
+class TestAll(Suite): pass
+"""
+
+
+def test_of_sampled_cases_the_default_run_takes_some(tmp_path: Path) -> None:
+    """Which ones follows from the seed; each test has one at least, and each value that several share."""
     shutil.copy(REPO / "conftest.py", tmp_path / "conftest.py")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sampled\n", "utf-8")
-    test = (
-        "import pytest\npytestmark = pytest.mark.sampled\n"
-        "@pytest.mark.parametrize('n', range(9))\ndef test_some(n): pass\ndef test_one(): pass\n"
-    )
-    (tmp_path / "test_some.py").write_text(test, "utf-8")
+    (tmp_path / "test_some.py").write_text(SAMPLED, "utf-8")
 
     def ran(seed: int, trials: str = "some") -> set[str]:
-        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_some.py"]
-        environment = {**os.environ, "HOODOO_TRIALS": trials, "HOODOO_SEED": str(seed)}
+        command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "test_some.py"]
+        environment = {
+            **os.environ,
+            "HOODOO_TRIALS": trials,
+            "HOODOO_SEED": str(seed),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
         text = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         ).stdout
-        return set(re.findall(r"::(\S+) PASSED", text))
+        found = set(re.findall(r"^test_some.py::(\S+)$", text, re.M))
+        cases = 9 + 1 + 48 + 8 + 3 + 8 - len(found)
+        assert trials != "some" or f"0 long tests and {cases} cases of sampled tests left" in text
+        return found
 
     some = [ran(seed) for seed in range(5)]
-    assert all(len(found) == 6 and "test_one" in found for found in some)
-    assert some[0] == ran(0) and len(set().union(*some)) > 6
-    assert len(ran(0, "more")) == 10
+    for found in some:
+        assert "test_one" in found and {"TestAll::test_a", "TestAll::test_b"} <= found
+        text = " ".join(sorted(found))
+        assert text.count("test_some[") == 5 and text.count("test_alike") == 1
+        many = re.findall(r"test_many\[(\d)-(\w+)-(\w+)", text)
+        assert len(many) == 12
+        # All are there: by two cases of a test whatever it has, else by a case more.
+        assert [len(set(column)) for column in zip(*many, strict=True)] == [6, 4, 2]
+        assert len(set(re.findall(r"test_few\[(\w+)-", text))) == 2 == text.count("test_few[")
+        assert len(set(re.findall(r"(TestO\w+|TestThird)::", text))) == 3
+    assert some[0] == ran(0) and len(set().union(*some)) > 40
+    assert len(ran(0, "more")) == 77
 
 
 def test_the_parts_of_the_trials_are_all_of_them(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ from hoodoo.options.kinds import (
 )
 from hoodoo_standard.options import LeftOut
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 ROWS = pa.table([[1, 2], ["oslo", "rome"], [1, 1]], schema=SCHEMA)
 OPTIONS = sorted(declared_options(), key=lambda option: option.key)

@@ -32,7 +32,7 @@ kernel()  # knows the families that distributions bring
 
 MORE = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 # Twists of each member that a default run tries.
-_SOME = 2
+_SOME = 1
 _DONE: Counter[tuple[str, str, str]] = Counter()
 
 # Protocol -> (family, member that makes it, scene).
@@ -257,6 +257,7 @@ _ON_SPARK = [
 ]
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 def test_bad_plugins_on_spark(spark: Any, tables: dict[str, Any]) -> None:
     """The same class, saying the same, on both engines."""

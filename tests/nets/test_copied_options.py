@@ -15,6 +15,8 @@ import pytest
 from effort import effort
 from hoodoo.errors import HoodooError
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("k", pa.string()), ("p", pa.string()), ("w", pa.int32()), ("ts", pa.int64())])
 _WRITE, _PAYLOAD = "hoodie.datasource.write.", "org.apache.hudi.common.model."
 _BUCKETS = {"hoodie.bucket.index.num.buckets": "3"}

@@ -11,6 +11,8 @@ import pyarrow.dataset as ds
 import pytest
 from hoodoo.errors import SchemaError
 
+pytestmark = pytest.mark.sampled(4)
+
 NAN = float("nan")
 C = pc.field("x")
 N = pc.field("inner", "y")

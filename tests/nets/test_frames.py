@@ -79,6 +79,7 @@ def test_filters_that_frames_push_down(group: int) -> None:
                     check_frames(read, [drawing.predicate() for _ in range(effort(6, 12))], rng)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", READ)
 def test_frames_of_tables_that_hudi_made(golden: Callable[[str], Path], name: str) -> None:
     made = GoldenTable.of(name, golden(name))

@@ -18,6 +18,8 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
 from hoodoo.timeline import properties
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("k", pa.string()), ("p", pa.string()), ("v", pa.int64())])
 RECORD, GROWING = "record_index", "growing_record_index"
 # As a table notes it. The last one is of other engines, and nobody offers it here.
@@ -188,6 +190,7 @@ def test_another_index_than_the_table_notes(draw: Draw, tmp_path: Path) -> None:
     trial(draw, tmp_path, "local")
 
 
+@pytest.mark.sampled(3, among="on Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("draw", drawn(24 if _MORE else 2, 3), ids=lambda draw: draw.name)
 def test_the_same_on_spark(draw: Draw, tmp_path: Path, spark: Any) -> None:

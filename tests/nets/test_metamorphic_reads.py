@@ -24,12 +24,20 @@ from other_checks import check_duckdb, check_polars, check_spark, check_spark_tr
 from random_tables import RandomTable
 from read_checks import Read, check_local, reads
 
+pytestmark = pytest.mark.sampled(4)
+
 SEED = int(os.environ.get("HOODOO_NET_SEED") or 1)
 TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(4, 64))
 SPARK_TABLES = int(os.environ.get("HOODOO_NET_TABLES") or effort(1, 16))
+_STREAMED = max(1, TABLES // 2)
 _GROUPS = 8  # tests, so that a run can be divided
 # In memory where there is room: conftest.py at the top says so.
 _TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+
+
+def groups(tables: int) -> pytest.MarkDecorator:
+    """As many tests as have tables: the default run draws some of them."""
+    return pytest.mark.parametrize("group", range(min(_GROUPS, tables)))
 
 
 def numbers(group: int, tables: int) -> range:
@@ -48,7 +56,8 @@ def table(seed: int, most: int) -> Iterator[tuple[random.Random, list[Read]]]:
         shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("group", range(_GROUPS))
+@pytest.mark.sampled
+@groups(TABLES)
 def test_reads_of_the_local_engine(group: int) -> None:
     for seed in numbers(group, TABLES):
         with table(seed, 5) as (rng, found):
@@ -58,10 +67,10 @@ def test_reads_of_the_local_engine(group: int) -> None:
                     check_local(read, drawing.predicate(), rng)
 
 
-@pytest.mark.parametrize("group", range(_GROUPS))
+@groups(_STREAMED)
 @pytest.mark.parametrize("check", [check_duckdb, check_polars], ids=["duckdb", "polars"])
 def test_other_engines_over_the_stream(group: int, check: Any) -> None:
-    for seed in numbers(group, max(1, TABLES // 2)):
+    for seed in numbers(group, _STREAMED):
         with table(seed, 3) as (rng, found):
             for read in found:
                 drawing = Drawing(rng, read.columns)
@@ -83,7 +92,7 @@ def test_reads_of_tables_that_hudi_made(golden: Callable[[str], Path], name: str
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("group", range(_GROUPS))
+@groups(SPARK_TABLES)
 def test_reads_of_spark(spark: Any, group: int) -> None:
     for seed in numbers(group, SPARK_TABLES):
         with table(seed, 2) as (rng, found):

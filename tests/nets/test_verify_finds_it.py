@@ -26,6 +26,8 @@ from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("v", pa.int64())])
 UNKNOWN = "20990101000000000"
 STAYS = {"hoodie.simple.index.update.partition.path": "false"}

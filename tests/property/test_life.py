@@ -1,7 +1,7 @@
 """Random lives of a table: writes, and cleans, archivings, savepoints, restores, rollbacks and
 compactions between them; after every step each state that should be there is, and is right.
 
-Each test tries 20 lives, with ``HOODOO_TRIALS=more`` 200.
+Each test tries 5 lives, with ``HOODOO_TRIALS=more`` 200.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ def tell(setup: Setup, steps: list[Step]) -> None:
 
 
 many = settings(
-    max_examples=effort(8, 200),
+    max_examples=effort(5, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning"),
+    pytest.mark.sampled,
+]
 
 
 @many
@@ -125,6 +128,7 @@ def test_a_compaction_is_as_old_as_its_plan(version: int) -> None:
     trial(table(version, True, index="bucket"), steps, thorough=True)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("crash", range(1, 15))
 @pytest.mark.parametrize("version", [9, 6])
 def test_a_savepoint_beside_a_failed_write(version: int, crash: int) -> None:

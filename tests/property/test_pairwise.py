@@ -18,6 +18,8 @@ from pair_cover import Cover, cells
 from pair_history import history, try_refused
 from tally import TALLY
 
+pytestmark = pytest.mark.sampled(3)
+
 _TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 
 

@@ -42,7 +42,7 @@ def run(setup: Setup, ops: list[Op | Cluster | Switch], engine: str | None = Non
 
 
 often = settings(
-    max_examples=effort(24, 200),
+    max_examples=effort(12, 200),
     deadline=None,
     print_blob=True,  # a failure prints what to decorate the test with to run it again
     database=None,

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.spark
 NO_TYPES_OF_SPARK = ("clock_ms", "clock_us")
 
 few = settings(
-    max_examples=effort(6, 20),
+    max_examples=effort(4, 20),
     deadline=None,
     print_blob=True,
     database=None,
@@ -77,7 +77,7 @@ def test_tables_that_are_merged_on_read(spark: Any, setup: Setup, ops: list[Op])
     run(Trial, setup, ops)
 
 
-@settings(few, max_examples=effort(3, 10))
+@settings(few, max_examples=effort(2, 10))
 @given(setup=lives(merged=True), steps=life(merged=True, least=3, most=5))
 def test_lives(spark: Any, setup: Setup, steps: list[Step]) -> None:
     """Services between the writes, and after each of them the states that must be there."""

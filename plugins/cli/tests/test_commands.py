@@ -14,6 +14,8 @@ import pytest
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo_cli.commandline import main
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 Run = Callable[..., tuple[int, str, str]]
 

@@ -22,6 +22,8 @@ from hoodoo.kernel.registry import kernel
 from hoodoo_cli.commandline.app import Listed
 from table_makers import KINDS, SCHEMA, Run, create, rows, said, trips
 
+pytestmark = pytest.mark.sampled(4)
+
 DAILY = (
     "schema", "head", "count", "properties", "create", "import", "export", "sql", "convert", "diff", "history", "watch",
     "inspect",

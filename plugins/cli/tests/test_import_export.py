@@ -26,6 +26,8 @@ from hypothesis import strategies as st
 from table_makers import KINDS as TABLES
 from table_makers import SCHEMA, Run, create, rows, said, trips
 
+pytestmark = pytest.mark.sampled(4)
+
 WIDE = pa.schema(
     [
         ("id", pa.int64()), ("d", pa.decimal128(9, 2)), ("b", pa.binary()), ("t", pa.timestamp("us", "UTC")),

@@ -14,6 +14,8 @@ from hoodoo_cli.hookspecs.inspector import Inspector
 from hoodoo_cli.testing.inspector import InspectorContract
 from table_makers import KINDS, Run, said, trips
 
+pytestmark = pytest.mark.sampled(4)
+
 
 def file_of(folder: Path, inspector: str) -> Path:
     """A file of the kind that each of Hoodoo's inspectors decodes."""

@@ -24,6 +24,8 @@ from hoodoo_cli.reports.verify.kinds import KINDS
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]
 )

@@ -19,6 +19,8 @@ from hoodoo.timeline.view import build
 from hoodoo_services.savepoints import encode
 from small_tables import created, opened, rows, texts
 
+pytestmark = pytest.mark.sampled
+
 OPTIONS = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "2"}
 WRITES = 8
 

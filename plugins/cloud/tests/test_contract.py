@@ -13,6 +13,8 @@ from hoodoo.table.settings import open_storage
 from hoodoo.testing.contracts.storage import StorageContract
 from servers import Server
 
+pytestmark = pytest.mark.sampled(4)
+
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 
 

@@ -13,6 +13,8 @@ from servers import Server
 from shaping import CUT, CUT_AFTER, HALF, Line, Request, Trouble, line_to
 from small_tables import created, rows, texts
 
+pytestmark = pytest.mark.sampled(4)
+
 TRIALS = os.environ.get("HOODOO_TRIALS")
 MORE, ALL = TRIALS in ("more", "all"), TRIALS == "all"
 # One after the other, from request to request.

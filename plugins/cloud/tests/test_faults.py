@@ -19,6 +19,8 @@ from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage, Record
 from hoodoo_cloud import clients, creation, storage
 from small_tables import created, opened, rows, texts
 
+pytestmark = pytest.mark.sampled(4)
+
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 OLD, NEW = {1: "a", 2: "a"}, {1: "b", 2: "a", 3: "b"}
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]

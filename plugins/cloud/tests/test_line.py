@@ -18,6 +18,8 @@ from servers import Server
 from shaping import CUT, CUT_AFTER, HALF, UPLOAD, Line, Trouble, line_to
 from small_tables import created, rows, texts
 
+pytestmark = pytest.mark.sampled(4)
+
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 TROUBLES = {
     "slow down": Trouble(503, "SlowDown"),

@@ -27,6 +27,8 @@ from servers import Server, moto
 from shaping import CUT_AFTER, Trouble, line_to
 from small_tables import created, rows, texts
 
+pytestmark = pytest.mark.sampled
+
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 LEASE, SHORT = "20000", "700"  # milliseconds
 MORTAL = ("killed", "slept", "dead")  # of tests whose holders end

@@ -19,6 +19,8 @@ from hoodoo.table.settings import open_storage
 from servers import Server
 from small_tables import created
 
+pytestmark = pytest.mark.sampled(3)
+
 KEYS = {
     "aws_access_key_id": "a",
     "aws_secret_access_key": "the-secret",

@@ -16,6 +16,8 @@ from hoodoo.timeline import ledger, publish
 from hoodoo.timeline.timeline import Timeline
 from small_tables import created, opened, rows, texts
 
+pytestmark = pytest.mark.sampled(4)
+
 CLEANING = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "2"}
 
 

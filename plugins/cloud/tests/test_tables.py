@@ -10,6 +10,8 @@ import pytest
 from hoodoo.table.settings import open_storage
 from small_tables import created, opened, rows, texts
 
+pytestmark = pytest.mark.sampled(4)
+
 BOTH = pytest.mark.parametrize("place", ["memory", "server"], indirect=True)
 
 

@@ -9,6 +9,8 @@ import pytest
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.action import ActionContract, rows
 
+pytestmark = pytest.mark.sampled
+
 
 class TestClustering(ActionContract):
     opened_with = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}

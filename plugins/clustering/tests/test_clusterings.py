@@ -27,6 +27,8 @@ from hoodoo_clustering.testing.clustering import ClusteringContract
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(4)
+
 COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 LAYOUT = "hoodie.layout.optimize.strategy"
 METHOD = "hoodie.layout.optimize.curve.build.method"

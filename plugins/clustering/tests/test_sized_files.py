@@ -18,6 +18,8 @@ from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(4)
+
 KIB = 1 << 10
 TARGET = 400 * KIB
 

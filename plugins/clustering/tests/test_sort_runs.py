@@ -15,6 +15,8 @@ from hoodoo_clustering.sort_runs import sort_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(3)
+
 MIB = 1 << 20
 
 

@@ -22,6 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from key_filters import KeyFilter
 
+pytestmark = pytest.mark.sampled(3)
+
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))

@@ -31,6 +31,8 @@ from hoodoo_formats.parquet.writer import WriterOptions
 from hypothesis import given, settings
 from key_filters import KeyFilter
 
+pytestmark = pytest.mark.sampled(4)
+
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("cow_*.zip"))

@@ -25,6 +25,8 @@ from hoodoo_formats.log.writer import LogWriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(3)
+
 US = pa.timestamp("us", "UTC")
 WRAPPERS: list[tuple[str, Any]] = [
     ("BooleanWrapper", "boolean"), ("IntWrapper", "int"), ("LongWrapper", "long"),

@@ -33,6 +33,8 @@ from hoodoo_formats.log.writer import LogWriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(3)
+
 INSTANT = "20250101000000001"
 BOTH = (BlockKind.AVRO, BlockKind.PARQUET)
 US = pa.timestamp("us", "UTC")

@@ -34,6 +34,8 @@ from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(3)
+
 SCHEMA = pa.schema([("n", pa.int64()), ("ts", pa.int64()), ("a", pa.string())])
 GONE = "_hoodie_is_deleted"
 MARKED = SCHEMA.append(pa.field(GONE, pa.bool_()))

@@ -23,6 +23,8 @@ from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_standard.storage.local import LocalStorage
 from key_filters import KeyFilter
 
+pytestmark = pytest.mark.sampled(3)
+
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import EngineError
 
+pytestmark = pytest.mark.sampled(3)
+
 SCHEMA = pa.schema(
     [
         ("id", pa.int64()), ("day", pa.string()), ("x", pa.float64()), ("at", pa.timestamp("us", tz="UTC")),

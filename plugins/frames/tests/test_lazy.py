@@ -16,6 +16,8 @@ from hoodoo.errors import CallError, NotATableError
 from hoodoo_frames import lazy
 from hoodoo_frames.polars_predicate import superset
 
+pytestmark = pytest.mark.sampled(4)
+
 ID = pl.col("id")
 
 

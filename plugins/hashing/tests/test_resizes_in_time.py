@@ -10,6 +10,8 @@ import hoodoo
 import pytest
 from hashed_rows import SPLIT, contents, expected, rows
 
+pytestmark = pytest.mark.sampled(4)
+
 Make = Callable[..., hoodoo.Table]
 CASES = list(
     product([9, 6], ["run", "cancelled", "pending"], ["true", "false"], ["", "DATA_BEFORE_AFTER"])

@@ -14,6 +14,8 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 
+pytestmark = pytest.mark.sampled(4)
+
 Make = Callable[..., hoodoo.Table]
 versions = pytest.mark.parametrize("version", [9, 6])
 UPDATES = "hoodie.clustering.updates.strategy"

@@ -20,6 +20,8 @@ from hoodoo.testing.contracts.query_type import QueryTypeContract
 from hoodoo_history.changes.plan import Changes
 from hoodoo_history.incremental import Incremental
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class _History(QueryTypeContract):
     @pytest.fixture

@@ -16,6 +16,8 @@ from hoodoo_history.one_key import key_history
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 KINDS: dict[str, dict[str, Any]] = {
     "cow6": {"table_version": 6},

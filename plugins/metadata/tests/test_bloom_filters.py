@@ -19,6 +19,8 @@ from hoodoo_metadata.table import MetadataTable
 from hoodoo_standard.index import stored_filters
 from hoodoo_standard.testing.key_filters import KeyFiltersContract
 
+pytestmark = pytest.mark.sampled
+
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
 FILTERS = {
     "hoodie.metadata.enable": "true",

@@ -33,6 +33,8 @@ from hoodoo_metadata.table import MetadataTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(4)
+
 MOMENT = datetime(2024, 1, 2, 3, 4, 5, 678901, timezone.utc)
 # Type, least and greatest value, as version 9 wraps it, its ordinal and what is beside it; as older versions do.
 KINDS: list[tuple[pa.DataType, Any, Any, str, int, str | None, str]] = [

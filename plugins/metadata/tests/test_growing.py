@@ -12,6 +12,8 @@ from hoodoo_metadata.record_index.growing import Growing
 from hoodoo_metadata.record_index.hashes import JavaHash
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 
 @pytest.mark.parametrize(
     ("entries", "opens"),

@@ -23,6 +23,8 @@ from hoodoo_metadata.secondary import entry_keys
 from hoodoo_metadata.slice import layers, merged
 from hoodoo_metadata.table import MetadataTable, listed
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("at", pa.string())])
 KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 WHEN: tuple[When, ...] = ("before", "after", "torn")

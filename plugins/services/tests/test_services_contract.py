@@ -10,7 +10,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.action import ActionContract, rows
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(4)
 
 ON_READ = [(9, "MERGE_ON_READ"), (6, "MERGE_ON_READ")]
 # One file at a time: the n-th operation is the same in each trial.

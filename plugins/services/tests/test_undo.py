@@ -28,6 +28,8 @@ from hoodoo_services.restore.plan import make_plan, undone
 from hoodoo_services.savepoints import encode, savepoints
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 
 

@@ -26,6 +26,8 @@ pytest.importorskip("pyspark.sql.datasource")
 from as_spark import Query, read, source, write
 from hoodoo_spark.datasource.options import BATCH, STREAM, Wanted
 
+pytestmark = pytest.mark.sampled(4)
+
 ROWS = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]
 )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark.sql.datasource")
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(2, among="data source in Spark")]
 
 KEYS = {
     "hoodie.table.name": "trips",

@@ -8,7 +8,7 @@ import pytest
 from hoodoo.hookspecs.engine import Workspace
 from hoodoo.testing.contracts.engine import EngineContract
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled]
 
 
 class TestSpark(EngineContract):

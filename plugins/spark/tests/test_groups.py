@@ -19,6 +19,8 @@ from hoodoo_spark.read_groups import ReadGroups
 from hoodoo_spark.stage import ReadStaged, WriteStaged, has_index, path_in
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [("n", pa.int64()), (PARTITION_PATH, pa.string()), (BUCKET, pa.int32()), ("text", pa.string())]
 )

@@ -9,6 +9,8 @@ from hoodoo.hookspecs.engine import task_memory
 from hoodoo_spark.engine import SparkEngine
 from hoodoo_spark.memory import of_executors
 
+pytestmark = pytest.mark.sampled(4)
+
 MIB = 1 << 20
 
 

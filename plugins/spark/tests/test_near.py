@@ -21,6 +21,8 @@ from hoodoo_spark.stage import ReadStaged, WriteStaged, path_in, size_in
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled
+
 ROWS = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
 INDEXES = ("bucket", "simple", "bloom", "global_simple", "record_index", "partitioned_record_index")
 

@@ -17,7 +17,7 @@ from hoodoo_spark import plain
 from hoodoo_spark.engine import SparkEngine
 from hoodoo_spark.types import arrow_schema
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
 ROWS = pa.table(
     {

@@ -12,7 +12,7 @@ from hoodoo.hookspecs.engine import PART
 from hoodoo.testing import engine_steps as steps
 from hoodoo.testing.contracts.engine import ROWS, by_key, rows
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
 UTC = dt.timezone.utc
 INSTANT = dt.datetime(2024, 3, 10, 6, 59, 59, 123456, tzinfo=UTC)  # near a change of clocks

@@ -17,7 +17,7 @@ from hoodoo.write.batches import HUDI_KEY
 from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES
 from hoodoo_spark.streaming import Sink, sink
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.sampled(2, among="streams")]
 DDL = "id long, city string, ts int"
 
 

@@ -15,6 +15,8 @@ from hoodoo.testing.contracts.serializer import SerializerContract, keyed, many_
 from hoodoo.testing.metered import Metered
 from hoodoo_standard.serialize.packed import ArrowSerializer
 
+pytestmark = pytest.mark.sampled(3)
+
 _WIDTH = 32 << 10
 
 

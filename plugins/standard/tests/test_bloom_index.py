@@ -29,6 +29,8 @@ from hoodoo_standard.index.bloom import BloomIndex, global_from_settings
 from hoodoo_standard.index.simple import SimpleIndex
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 
 @pytest.fixture(autouse=True)
 def filters_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,8 @@ from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(4)
+
 _INSTANT = "20240101000000000"
 _SCHEMA = with_meta(pa.schema([("id", pa.string())]))
 # Few keys that are near to each other, and some that the two orders of strings sort differently.

@@ -13,6 +13,8 @@ from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.serialize.packed import ArrowSerializer
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled
+
 
 class TestLocal(EngineContract):
     @pytest.fixture

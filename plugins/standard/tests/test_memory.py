@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hoodoo_standard.engine import memory
 
+pytestmark = pytest.mark.sampled(4)
+
 MIB = 1 << 20
 MACHINE = 8192 * MIB
 

@@ -20,6 +20,8 @@ from hoodoo_standard.serialize.avro import AvroSerializer
 from hoodoo_standard.serialize.pickled import PickleSerializer
 from hoodoo_standard.serialize.python_values import from_python, to_python
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class TestAvro(SerializerContract):
     @pytest.fixture

@@ -20,6 +20,8 @@ from hoodoo_standard.index import matching
 from hoodoo_standard.index.plan import file_tasks, read_payload
 from hoodoo_standard.index.simple import SimpleIndex, global_from_settings
 
+pytestmark = pytest.mark.sampled(4)
+
 
 class TestSimple(LookupIndexContract):
     @pytest.fixture

@@ -20,6 +20,8 @@ from hoodoo.storage.processes import process_lives
 from hoodoo.testing.contracts.storage import StorageContract
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(4)
+
 
 class TestLocal(StorageContract):
     @pytest.fixture

@@ -8,6 +8,8 @@ import hoodoo
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.string()), ("a", pa.string()), ("b", pa.string())])
 ENCODING = "hoodie.write.complex.keygen.new.encoding"
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, SchemaError
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [
         pa.field("id", pa.int64()), pa.field("n", pa.int32()), pa.field("f", pa.float32()),

@@ -11,6 +11,8 @@ import hoodoo
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.sampled(4)
+
 SUNDAY = dt.datetime(2024, 2, 18, 23, 59, 59, 500_000, tzinfo=dt.timezone.utc)
 ROWS = pa.table(
     {

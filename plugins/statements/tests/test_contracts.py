@@ -13,6 +13,8 @@ from hoodoo.testing.contracts.function import FunctionContract
 from hoodoo_statements.binding import Wanted
 from hoodoo_statements.registrations import hoodoo_functions
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.mark.trial
 class TestDelete(ActionContract):

@@ -12,6 +12,8 @@ import pyarrow.dataset as ds
 import pytest
 from hoodoo.errors import ConfigError, DataError, HoodooError, SchemaError
 
+pytestmark = pytest.mark.sampled(3)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
 
 

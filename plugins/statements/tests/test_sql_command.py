@@ -14,6 +14,8 @@ import pyarrow as pa
 import pytest
 from hoodoo_cli.commandline import main
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
 Run = Callable[..., tuple[int, str, str]]
 

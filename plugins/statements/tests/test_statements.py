@@ -21,6 +21,8 @@ from hoodoo.errors import (
 )
 from hoodoo_statements import statement as statements
 
+pytestmark = pytest.mark.sampled(4)
+
 SCHEMA = pa.schema(
     [
         ("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64()),

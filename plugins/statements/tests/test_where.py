@@ -16,6 +16,8 @@ import pytest
 import sqlglot
 from hoodoo.errors import ConfigError, SchemaError
 
+pytestmark = pytest.mark.sampled(4)
+
 ROWS = 60
 LITERALS = {
     "i": ("1", "-2", "2.5", "-0.5", "99999999999"),

@@ -13,6 +13,8 @@ from hoodoo_metadata.hfile.format import SUFFIX
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sampled(3)
+
 SHORT = st.binary(max_size=6)
 LIKE = st.integers(0, 500).map(lambda i: b"key-%06d" % i)
 MIXED = st.one_of(

@@ -15,6 +15,8 @@ from hoodoo.errors import CorruptTableError, StorageError, UnsupportedTableError
 from hoodoo_metadata.hfile import Checksum, FileWindow, HFile
 from hoodoo_metadata.hfile.format import HEADER, HEADER_BYTES
 
+pytestmark = pytest.mark.sampled(4)
+
 ROOT = Path(__file__).resolve().parents[4]
 HFILES = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data")) / "hfiles"
 MODEL = {b"key-%04d" % i: bytes([i % 256]) * (i % 50) for i in range(200)}

@@ -21,6 +21,8 @@ from hoodoo_metadata.hfile.blocks import Stored, contents
 from hoodoo_metadata.hfile.format import DATA, HEADER_BYTES
 from hoodoo_standard.storage.local import LocalStorage
 
+pytestmark = pytest.mark.sampled(3)
+
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*_v9_*meta.zip"))
