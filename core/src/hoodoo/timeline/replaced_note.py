@@ -31,11 +31,6 @@ _known: OrderedDict[str, tuple[bytes, Mapping[str, Entry]]] = OrderedDict()  # b
 _lock = Lock()
 
 
-def name_of(instant: Instant) -> str:
-    """The name of the entry of a completed replacecommit: that of its file on timeline layout 2."""
-    return f"{instant.requested}_{instant.completed}.replacecommit"
-
-
 def read(
     storage: Storage,
     wanted: Mapping[str, Instant],
@@ -46,7 +41,9 @@ def read(
     ``one`` reads a replacecommit: the newest that was noted is compared, as another table may have been put in the place
     of the one that was noted."""
     said = load(storage)
-    found = {n: said[n] for n in wanted if n in said and _same(said[n][0], tags.get(n, ""))}
+    found = {n: said[n] for n in wanted if n in said}
+    if tags:
+        found = {n: e for n, e in found.items() if _same(e[0], tags.get(n, ""))}
     if found:
         newest = max(found)
         if plain(one(wanted[newest])) != found[newest][1]:
@@ -58,13 +55,20 @@ def _same(one: str, other: str) -> bool:
     return one == other or not (one and other)
 
 
-def write(storage: Storage, entries: Mapping[str, Entry]) -> None:
-    """Note these, by name, if more than :data:`MANY` of them are not in the note that this process knows. No error of
-    the store is raised: the note only spares reads."""
+def is_due(root: str, entries: Mapping[str, Entry], tagged: bool = True) -> bool:
+    """Whether more than :data:`MANY` of these are not in the note that this process knows. ``tagged``: tags count."""
     with _lock:
-        _, known = _known.get(storage.root, (b"", {}))
-    new = (n for n, e in entries.items() if n not in known or not _same(e[0], known[n][0]))
-    if sum(1 for _ in new) <= MANY:
+        _, known = _known.get(root, (b"", {}))
+    new = entries.keys() - known.keys()
+    if tagged:
+        both = entries.keys() & known.keys()
+        new |= {n for n in both if not _same(entries[n][0], known[n][0])}
+    return len(new) > MANY
+
+
+def write(storage: Storage, entries: Mapping[str, Entry]) -> None:
+    """Note these, by name, if that is due. No error of the store is raised: the note only spares reads."""
+    if not is_due(storage.root, entries):
         return
     if sum(len(ids) for _, one in entries.values() for ids in one.values()) > _MOST_IDS:
         return

@@ -251,16 +251,20 @@ class Timeline(Shown):
     def note_replaced(self, storage: Storage) -> None:
         """Spare new processes the replacecommits that this one has read, if they are many. Called after a write; it
         does not fail."""
-        if len(self._replaced) > replaced_note.MANY and self.layout.names_completion:
-            every = self.replacecommits()
-            replaced_note.write(
-                storage, {n: self._replaced[n] for n in every if n in self._replaced}
-            )
+        due = replaced_note.is_due(storage.root, self._replaced, tagged=bool(self._tags))
+        if due and self.layout.names_completion:
+            there = self.replacecommits()  # not what was archived, or undone
+            noted = {n: self._replaced[n] for n in there if n in self._replaced}
+            replaced_note.write(storage, noted)
 
     def replacecommits(self) -> dict[str, Instant]:
-        """The completed ones, by the names of their entries in the note."""
+        """The completed ones, by the names of their files on layout 2, and of their entries in the note."""
         writes = self._selected.writes.values()
-        return {replaced_note.name_of(i): i for i in writes if i.action == "replacecommit"}
+        return {
+            f"{i.requested}_{i.completed}.replacecommit": i
+            for i in writes
+            if i.action == "replacecommit"
+        }
 
 
 _NOTHING = CommitMetadata()
