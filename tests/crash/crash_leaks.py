@@ -15,7 +15,7 @@ from hoodoo.kernel.archived import load_archived
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Entry
 from hoodoo.storage.temporaries import TEMP_DIR
-from hoodoo.timeline import properties
+from hoodoo.timeline import properties, replaced_note
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
@@ -31,7 +31,7 @@ TEMPORARY = ".hoodie/.temp"
 LOCKS = ".hoodie/.hoodoo/locks"
 # A lock keeps a few of its numbers, and never more (hoodoo_standard.lock.conditional_put).
 LOCK_NUMBERS = 8
-_USUAL = {properties.PATH}
+_USUAL = {properties.PATH, replaced_note.PATH}
 _ARCHIVE = re.compile(r"\.hoodie/archived/\.commits_\.archive\.\d+_1-0-1")
 
 

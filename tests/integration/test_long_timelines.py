@@ -8,6 +8,7 @@ from typing import Any
 
 import hoodoo
 import pytest
+from hoodoo.timeline import replaced, replaced_note
 from hoodoo.timeline.layouts.base import TimelineLayout
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -43,6 +44,33 @@ def counts(path: str, monkeypatch: pytest.MonkeyPatch, commits: int, action: str
 def test_what_is_parsed_and_asked_does_not_grow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    few, many = (counts(str(tmp_path / f"{n}"), monkeypatch, n, action) for n in (30, 300))
+    few, many = (counts(str(tmp_path / f"{n}"), monkeypatch, n, action) for n in (100, 400))
     assert few == many
     assert many["upsert"] <= 12
+
+
+def test_a_restore_brings_back_what_is_noted_as_replaced(tmp_path: Path) -> None:
+    """And what replacecommits took out stays out, for a process that reads the note alone."""
+
+    def rows() -> int:
+        """As a new process sees them."""
+        replaced._seen.clear()
+        replaced_note._known.clear()
+        return hoodoo.open(path, engine="local").read().to_arrow().num_rows
+
+    path = str(tmp_path / "t")
+    fabricate.with_commits(path, 60, "replacecommit")
+    table = hoodoo.open(path, fabricate.QUIET, engine="local")
+    kept = table.insert_overwrite(fabricate.rows(20)).instant
+    assert not (tmp_path / "t" / replaced_note.PATH).exists()
+    for count in range(1, 8):
+        table.insert_overwrite(fabricate.rows(count))
+    noted = replaced_note.load(table.handle.storage)
+    assert len(noted) >= 65 and any(name.startswith(kept) for name in noted)
+    assert rows() == 7
+    table.restore(kept)
+    assert rows() == 20
+    table.insert_overwrite(fabricate.rows(3))
+    assert rows() == 3
+    (tmp_path / "t" / replaced_note.PATH).unlink()
+    assert rows() == 3

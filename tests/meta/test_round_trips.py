@@ -23,9 +23,11 @@ import pytest
 from hoodoo.storage.api import Storage
 from hoodoo.table import settings as tables
 from hoodoo.testing.stores import Delegating
-from hoodoo.timeline import ledger
+from hoodoo.timeline import ledger, listed, replaced, replaced_note
 from hoodoo_cloud.remembering import remembering
 from hoodoo_standard.storage.local import LocalStorage
+
+from tests.bench.scale import fabricate
 
 T = TypeVar("T")
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("ts", pa.int64())])
@@ -273,3 +275,23 @@ def test_partition_paths(tmp_path: Path, how: str, deeper: int) -> None:
         getattr(table, how)(pa.table(columns, schema=schema))
         found.append(clock.deepest)
     assert found[1] - found[0] <= deeper, found
+
+
+def test_a_new_process_needs_no_more_of_many_replacecommits(tmp_path: Path) -> None:
+    """Its first read and its first upsert, by what the writer before has noted."""
+
+    def asked(path: str, call: Callable[[hoodoo.Table], object]) -> tuple[int, int]:
+        for known in (listed._seen, replaced._seen, replaced_note._known):
+            known.clear()  # type: ignore[attr-defined]
+        clock = Far.clock = Clock()
+        call(hoodoo.open(path, {**fabricate.QUIET, "hoodoo.local.threads": "1"}))
+        return len(clock.operations), clock.deepest
+
+    found = []
+    for count in (300, 3000):
+        path = str(tmp_path / f"{count}")
+        fabricate.with_commits(path, count, "replacecommit")
+        read = asked(path, lambda table: table.read().to_arrow())
+        found.append((read, asked(path, lambda table: table.upsert(fabricate.rows(10)))))
+    assert found[0] == found[1]
+    assert found[0] <= ((40, 6), (61, 20))

@@ -7,7 +7,9 @@ global, that came with another path.
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +23,7 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
-from hoodoo.timeline import properties
+from hoodoo.timeline import properties, replaced_note
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo_standard.storage.local import LocalStorage
@@ -375,6 +377,27 @@ def test_damage_is_found(
     wanted = damage(kind, path)
     found = set(hoodoo.open(str(path)).verify().kinds)
     assert found & wanted, (found, wanted)
+
+
+def test_a_note_that_differs_from_a_replacecommit_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the newest, with which readers compare it, and of an older one."""
+    monkeypatch.setattr(replaced_note, "MANY", 0)
+    path = tmp_path / "t"
+    KINDS["cow-v9-simple-plain"].make(path)
+    note = path / replaced_note.PATH
+    said = gzip.decompress(note.read_bytes())
+    assert hoodoo.open(str(path)).verify().findings == ()
+    noted = sorted(json.loads(said)["replaced"].items())
+    assert len(noted) == 2
+    for _name, (_tag, replaced) in noted:
+        (ids,) = replaced.values() or [[]]
+        wrong = (
+            said.replace(ids[0].encode(), b"other") if ids else said.replace(b"{}", b'{"p": []}')
+        )
+        note.write_bytes(gzip.compress(wrong))
+        assert hoodoo.open(str(path)).verify().kinds == ("timeline.note",)
 
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])

@@ -17,6 +17,7 @@ from crash_leaks import leaks
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import Instant
 from hoodoo.testing.stores import Crash, CrashingStorage
+from hoodoo.timeline import replaced, replaced_note
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
 from hoodoo.write.commit import Commit
@@ -102,10 +103,19 @@ class Life(Trial):
             else:
                 self._do(step, where)
             TALLY.add(step.kind)
+            self._forget()
             self._index_anew()
             self._look(where)
         self._end()
         TALLY.add("lives")
+
+    def _forget(self) -> None:
+        """Where replacecommits are noted, all goes by the note, as in a new process."""
+        if replaced_note.MANY == 0 and (self.path / replaced_note.PATH).exists():
+            TALLY.add("noted")
+            replaced._seen.clear()
+            replaced_note._known.clear()
+            self.table = self._open()
 
     def _do(self, op: Op, where: str) -> None:
         op = self._begin(op)

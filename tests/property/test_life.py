@@ -1,5 +1,6 @@
 """Random lives of a table: writes, and cleans, archivings, savepoints, restores, rollbacks and
-compactions between them; after every step each state that should be there is, and is right.
+compactions between them; after every step each state that should be there is, and is right. Lives of an odd number
+of steps note each replacecommit, and every step begins as in a new process, which goes by the note.
 
 Each test tries 5 lives, with ``HOODOO_TRIALS=more`` 200.
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from effort import effort
+from hoodoo.timeline import replaced_note
 from hypothesis import HealthCheck, given, note, settings
 from life_draws import ARCHIVE, PAYLOAD, RESTORE, SAVEPOINT, UNDO, Service, Step, Try, life, lives
 from life_trial import Life
@@ -26,7 +28,10 @@ _TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 def trial(setup: Setup, steps: list[Step], thorough: bool = False) -> None:
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-property-", dir=_TEMPORARY))
     try:
-        Life(setup, folder, thorough=thorough).live(steps)
+        with pytest.MonkeyPatch.context() as patch:
+            if len(steps) % 2:
+                patch.setattr(replaced_note, "MANY", 0)
+            Life(setup, folder, thorough=thorough).live(steps)
     finally:
         shutil.rmtree(folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from hoodoo.model.findings import Report
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
+from hoodoo.timeline import replaced_note
 from hoodoo.timeline.javaprops import parse
 from hoodoo.timeline.view import list_data
 from hoodoo_cli.commandline import main
@@ -269,6 +271,14 @@ def wrong_commit_time(path: Path) -> None:
     rewrite(base(path), column("_hoodie_commit_time", UNKNOWN))
 
 
+def wrong_note(path: Path) -> None:
+    table = hoodoo.open(str(path))
+    table.insert_overwrite(rows("abc", 1.0, 3))
+    (name,) = table.timeline().replacecommits()
+    said = {"version": 1, "replaced": {name: ["", {"oslo": ["other"]}]}}
+    (path / replaced_note.PATH).write_bytes(gzip.compress(json.dumps(said).encode()))
+
+
 COW, MOR, BOTH = ("cow",), ("mor",), ("cow", "mor")
 # damage, the tables that it is done to, the kinds that are found then
 DAMAGES: list[tuple[Callable[[Path], None], list[str], set[str]]] = [
@@ -277,6 +287,7 @@ DAMAGES: list[tuple[Callable[[Path], None], list[str], set[str]]] = [
     (key_of_no_column, ["cow-v9"], {"properties.key"}),
     (cut_commit, TABLES, {"timeline.unreadable"}),
     (complete_twice, ["cow-v9", "mor-v9"], {"timeline.twice"}),
+    (wrong_note, ["cow-v9", "mor-v9"], {"timeline.note"}),
     (lone_inflight, TABLES, {"timeline.inflight"}),
     (lose_base, TABLES, {"file.missing"}),
     (lose_older_base, ["cow-v6", "cow-v9"], {"file.missing"}),

@@ -100,8 +100,15 @@ def has_plain_files(storage: Storage) -> bool:
 
 def names_in(storage: Storage, folder: str) -> list[str]:
     """The names of the objects directly in a directory, in any order: by ``names``, if the store has that, which looks at
-    no object, or a listing. One that remembers looks (``recall``) answers listings from these."""
+    no object, or a listing."""
+    return names_and_tags(storage, folder)[0]
+
+
+def names_and_tags(storage: Storage, folder: str) -> tuple[list[str], dict[str, str]]:
+    """The same, and the tags of those that have one by name, if they were listed. A store that remembers looks
+    (``recall``) answers listings from these."""
     quick: Callable[[str], list[str]] | None = getattr(storage, "names", None)
-    if quick is None or getattr(storage, "recall", None) is not None:
-        return [entry.name for entry in storage.list(folder) if not entry.is_dir]
-    return quick(folder)
+    if quick is not None and getattr(storage, "recall", None) is None:
+        return quick(folder), {}
+    found = [entry for entry in storage.list(folder) if not entry.is_dir]
+    return [entry.name for entry in found], {entry.name: entry.tag for entry in found if entry.tag}

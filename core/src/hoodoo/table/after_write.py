@@ -45,6 +45,8 @@ class AfterWrites:
                 warn(
                     f"table {table.config.name}: the write is done, but the inline {service.what} after it failed ({error}); {service.by_hand} finishes it."
                 )
+        if timeline is not None:
+            timeline.note_replaced(table.storage)
 
     def follow(
         self, due: Sequence[AfterWrite], seen: Timeline, files: KnownFiles

@@ -16,11 +16,10 @@ from attrs import frozen
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout
-from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.names import PENDING, completed_action
 
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 _REMEMBERED = 16
-_PENDING = (".requested", ".inflight")
 # A savepoint has the requested time of the commit it keeps: the action is part of the key.
 _Key = tuple[str, str]
 
@@ -144,7 +143,7 @@ def _furthest(names: frozenset[str], layout: TimelineLayout) -> dict[_Key, Insta
     """The furthest state of each instant. The files of earlier states of what is completed, two of three, are not
     parsed."""
     furthest: dict[_Key, Instant] = {}
-    pending = [name for name in names if name.endswith(_PENDING)]
+    pending = [name for name in names if name.endswith(PENDING)]
     for name in names.difference(pending):
         _note(furthest, layout.parse_instant(name))
     ends: dict[

@@ -24,6 +24,8 @@ _PENDING_AS = {
     Operation.LOG_COMPACT: "logcompaction",
     Operation.CLUSTER: "clustering",
 }
+_COMPLETE = frozenset(action.completes_as for action in ACTIONS.values())
+PENDING = (".requested", ".inflight")  # how names of pending instants end
 _LOG = re.compile(rf"\.([^/]+)_({_INSTANT})\.log\.(\d+)_(\d+-\d+-\d+)(\.cdc)?")
 
 
@@ -56,9 +58,7 @@ def parse_completed(name: str) -> Instant | None:
     if match is None:
         return None
     requested, completed, action = match.groups()
-    if action not in ACTIONS or completed_action(action) != action:
-        return None
-    return Instant(requested, action, State.COMPLETED, completed)
+    return Instant(requested, action, State.COMPLETED, completed) if action in _COMPLETE else None
 
 
 def parse_data_file(partition: str, name: str, size: int = 0) -> BaseFile | LogFile | None:

@@ -42,15 +42,9 @@ class _Look:
 
     upto: str
     pending: frozenset[str]
-    completed: str
 
-    def covers(self, write: Instant) -> bool:
-        return (
-            order_key(write.requested) <= order_key(self.upto)
-            and write.requested not in self.pending
-            # Not what appeared later with an older time: clocks of other programs may differ.
-            and order_key(write.completion_order) <= self.completed
-        )
+    def lacks(self, write: Instant) -> bool:
+        return order_key(write.requested) > self.upto or write.requested in self.pending
 
 
 def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
@@ -61,19 +55,21 @@ def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
     """
     if not FLAG.stored(timeline.config.get(FOLLOWS) or ""):
         return False
-    looks: list[_Look] = []
-    writes = sorted(timeline.writes(), key=_completion, reverse=True)
-    for write in writes:
-        if any(look.covers(write) for look in looks):
-            continue
+    left = sorted(timeline.writes(), key=_completion)
+    known = not left
+    while left:
+        write = left.pop()
         metadata = timeline.metadata(storage, write)
         text = metadata.extra.get(FOLLOWS)
         if text is not None:
-            looks.append(_parsed(text, write, f"{storage.root}/{timeline.path(write)}"))
+            # What is left had completed before: nothing of it appeared later with an older time, as clocks of other
+            # programs may differ.
+            look = _parsed(text, f"{storage.root}/{timeline.path(write)}")
+            left, known = [w for w in left if look.lacks(w)], True
         elif metadata.operation not in _MOVES_NOTHING:
             return False
     # Where only services are left, nobody says how the rows came that they rewrote.
-    return bool(looks) or not writes
+    return known
 
 
 def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, str]:
@@ -88,11 +84,11 @@ def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, s
     return {FOLLOWS: json.dumps({"upto": upto, "pending": pending}, separators=(",", ":"))}
 
 
-def _parsed(text: str, write: Instant, where: str) -> _Look:
+def _parsed(text: str, where: str) -> _Look:
     try:
         record = json.loads(text)
         pending = frozenset(map(str, record["pending"]))
-        return _Look(str(record["upto"]), pending, _completion(write))
+        return _Look(order_key(str(record["upto"])), pending)
     except (KeyError, TypeError, ValueError) as error:
         raise corrupt(where, f"{FOLLOWS} is {text!r}, no record of a look") from error
 

@@ -17,8 +17,8 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant
-from hoodoo.storage.api import Storage, names_in
-from hoodoo.timeline import codec, replaced
+from hoodoo.storage.api import Storage, names_and_tags
+from hoodoo.timeline import codec, replaced, replaced_note
 from hoodoo.timeline.codec.errors import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
@@ -46,9 +46,11 @@ class Timeline(Shown):
     _metadata: dict[Instant, CommitMetadata] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
-    _replaced: dict[Instant, Replaced] = field(
+    _replaced: dict[str, replaced_note.Entry] = field(
         default=Factory(dict), eq=False, repr=False, kw_only=True
     )
+    # File name -> tag of its bytes, as the listing has it.
+    _tags: Mapping[str, str] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     # What is made of contents, remembered with them: by requested time of a completed write.
     noted: dict[str, object] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     # The newest decision (:mod:`hoodoo.timeline.ledger`) that had been carried out when somebody settled it last.
@@ -110,7 +112,7 @@ class Timeline(Shown):
     def refreshed(self, names: Iterable[str]) -> Timeline:
         """The timeline of a newer listing; keeps what was read: completed files never change."""
         new = _of(listed(names, layout_of(self.config), self._listed), self.config)
-        return evolve(self.seen_by(new), decided=self.decided)
+        return evolve(self.seen_by(new), decided=self.decided, tags=self._tags)
 
     def seen_by(self, newer: Timeline) -> Timeline:
         """``newer``; keeps what was read of this one."""
@@ -220,27 +222,49 @@ class Timeline(Shown):
     ) -> dict[tuple[str, str], str]:
         """(partition path, file id) -> the completed replacecommit that took it out of the table.
 
-        ``as_of`` counts by requested time, inclusive. Reads replacecommits only.
+        ``as_of`` counts by requested time, inclusive. Reads replacecommits only; of many, what is noted of them.
         """
-        limit = None if as_of is None else order_key(as_of)
-        every = [i for i in self._selected.writes.values() if i.action == "replacecommit"]
-        if limit is not None:
-            every = [i for i in every if order_key(i.requested) <= limit]
-        new = [i for i in every if i not in self._replaced]
+        every = self.replacecommits()
+        if as_of is not None:
+            limit = order_key(as_of)
+            every = {n: i for n, i in every.items() if order_key(i.requested) <= limit}
+        new = {n: i for n, i in every.items() if n not in self._replaced}
 
         def read(instant: Instant) -> Replaced:
             return self.metadata(storage, instant).replaced
 
+        if len(new) > replaced_note.MANY and self.layout.names_completion:
+            self._replaced.update(replaced_note.read(storage, new, self._tags, read))
+            new = {n: i for n, i in new.items() if n not in self._replaced}
         if len(new) > replaced.FEW:
-            self._replaced.update(replaced.read(storage, {i: self.path(i) for i in new}, read))
+            made = replaced.read(storage, {i: self.path(i) for i in new.values()}, read)
         else:
-            self._replaced.update({i: read(i) for i in new})
+            made = {i: read(i) for i in new.values()}
+        self._replaced.update({n: (self._tags.get(n, ""), made[i]) for n, i in new.items()})
         found: dict[tuple[str, str], str] = {}
-        for instant in every:
-            for partition, file_ids in self._replaced[instant].items():
+        for name, instant in every.items():
+            for partition, file_ids in self._replaced[name][1].items():
                 for file_id in file_ids:
                     found.setdefault((partition, file_id), instant.requested)
         return found
+
+    def note_replaced(self, storage: Storage) -> None:
+        """Spare new processes the replacecommits that this one has read, if they are many. Called after a write; it
+        does not fail."""
+        due = replaced_note.is_due(storage.root, self._replaced, tagged=bool(self._tags))
+        if due and self.layout.names_completion:
+            there = self.replacecommits()  # not what was archived, or undone
+            noted = {n: self._replaced[n] for n in there if n in self._replaced}
+            replaced_note.write(storage, noted)
+
+    def replacecommits(self) -> dict[str, Instant]:
+        """The completed ones, by the names of their files on layout 2, and of their entries in the note."""
+        writes = self._selected.writes.values()
+        return {
+            f"{i.requested}_{i.completed}.replacecommit": i
+            for i in writes
+            if i.action == "replacecommit"
+        }
 
 
 _NOTHING = CommitMetadata()
@@ -253,7 +277,7 @@ def load(storage: Storage, config: TableConfig) -> Timeline:
     for it that is not there: the table would look empty. (The usual one may be missing: a store
     without directories shows none before the first commit.)
     """
-    names = names_in(storage, config.timeline_path)
+    names, tags = names_and_tags(storage, config.timeline_path)
     if not names and config.timeline_path not in _USUAL and not storage.list(config.timeline_path):
         raise CorruptTableError(
             f"{storage.root}/.hoodie/hoodie.properties",
@@ -261,13 +285,14 @@ def load(storage: Storage, config: TableConfig) -> Timeline:
             "Correct hoodie.timeline.path; the usual value is timeline.",
         )
     known = remembered(storage.root, config.timeline_path)
-    return _remembered(storage, _of(listed(names, layout_of(config), known), config))
+    found = _of(listed(names, layout_of(config), known), config)
+    return _remembered(storage, found, tags)
 
 
 def reload(storage: Storage, timeline: Timeline) -> Timeline:
     """The timeline now: one listing, what ``timeline`` has read is kept."""
-    names = names_in(storage, timeline.config.timeline_path)
-    return _remembered(storage, timeline.refreshed(names))
+    names, tags = names_and_tags(storage, timeline.config.timeline_path)
+    return _remembered(storage, timeline.refreshed(names), tags)
 
 
 def from_names(names: Iterable[str], config: TableConfig) -> Timeline:
@@ -279,6 +304,6 @@ def _of(found: Listed, config: TableConfig) -> Timeline:
     return Timeline(found.selected.instants, layout_of(config), config, found.start, listed=found)
 
 
-def _remembered(storage: Storage, timeline: Timeline) -> Timeline:
+def _remembered(storage: Storage, timeline: Timeline, tags: Mapping[str, str]) -> Timeline:
     remember(storage.root, timeline.config.timeline_path, timeline._listed)
-    return timeline
+    return evolve(timeline, tags=tags)

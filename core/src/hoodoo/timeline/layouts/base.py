@@ -14,7 +14,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import stats
-from hoodoo.timeline.names import completed_action, parse_pending
+from hoodoo.timeline.names import PENDING, completed_action, parse_pending
 
 
 class Writes(Protocol):
@@ -73,7 +73,7 @@ class TimelineLayout(ABC):
 
         The action is as the name says it: a completed compaction is a ``commit``.
         """
-        return parse_pending(name) or self._parse_completed(name)
+        return parse_pending(name) if name.endswith(PENDING) else self._parse_completed(name)
 
     def file_name(self, instant: Instant) -> str:
         """The inverse of :meth:`parse_instant`. Raises :class:`~hoodoo.errors.HoodooError` for a completed

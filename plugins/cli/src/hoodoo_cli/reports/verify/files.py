@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from attrs import frozen
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, HoodooError
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.timeline import partitions
+from hoodoo.timeline import partitions, replaced_note
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
@@ -138,6 +139,19 @@ def _stray(path: str, what: str, visible: bool) -> Finding:
     else:
         rule = f"{what} is not on the timeline: unknown or undone; once the timeline has been archived up to there, readers will see its rows"
     return Finding("file.stray", path, rule, "delete it.")
+
+
+def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
+    """New processes go by what is noted of replacecommits: is it what these say?"""
+    noted = replaced_note.load(storage)
+    for name, instant in timeline.replacecommits().items():
+        if name in noted:
+            with suppress(HoodooError, FileNotFoundError):  # told by who reads the timeline
+                said = timeline.metadata(storage, instant).replaced
+                if replaced_note.plain(said) != noted[name][1]:
+                    rule = f"it does not say what replacecommit {instant.requested} replaced"
+                    fix = "delete it: readers then read the replacecommits, and a later write notes them again."
+                    yield Finding("timeline.note", replaced_note.PATH, rule, fix)
 
 
 def check_partitions(

@@ -37,6 +37,7 @@ from hoodoo_cli.reports.verify.files import (
     DataFile,
     Instants,
     check_named,
+    check_note,
     check_partitions,
     check_strays,
     parsed,
@@ -90,6 +91,7 @@ def verify(
         Found(
             (
                 *history.findings,
+                *check_note(storage, before),
                 *check_named(history, files, instants),
                 *check_strays(history, files, instants),
                 *check_partitions(storage, entries, instants),
