@@ -312,3 +312,11 @@ def test_any_nesting_keeps_its_values_in_any_slice(data: st.DataObject) -> None:
     found.validate(full=True)
     assert found.schema.equals(schema, check_metadata=True)
     assert found.column(0).to_pylist() == rows[start:]
+
+
+def test_the_plain_form_is_found_again_whatever_a_footer_says() -> None:
+    """Each file has a filter of its own there: with it, no schema was ever the one before."""
+    schema = pa.schema([pa.field("a", pa.large_string(), metadata={"id": "1"})])
+    one, other = (plain_schema(schema.with_metadata({"filter": text})) for text in "xy")
+    assert one is other and one.field("a").type == pa.string()
+    assert one.metadata is None and one.field("a").metadata is None

@@ -68,6 +68,8 @@ class Shuffled:
         found = Answer()
 
         def work() -> None:
+            if not found.set_running_or_notify_cancel():
+                return
             try:
                 found.set_result(call(*args))
             except BaseException as error:

@@ -27,7 +27,7 @@ _FILES_PER_TASK = 1 << 24
 
 @define
 class KeyChanges:
-    """What one task tells. Without ``tells``, stats alone, as STATS_SCHEMA."""
+    """What one task tells, or of one file of many: ``files`` were before. Without ``tells``, stats alone, as STATS_SCHEMA."""
 
     tells: bool = False
     task: Task = Task()
@@ -45,10 +45,6 @@ class KeyChanges:
     def went(self, keys: pa.Array | pa.ChunkedArray) -> None:
         """Keys whose rows are gone from the file group."""
         self._add(keys, True)
-
-    def forget(self) -> None:
-        """The file was not written after all."""
-        self._keys = []
 
     def told(self, stat: WriteStat) -> Iterator[pa.RecordBatch]:
         """The rows about the file of ``stat``."""

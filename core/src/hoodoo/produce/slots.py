@@ -37,6 +37,7 @@ PLAN_SCHEMA = pa.schema(
         ("log_files", pa.list_(pa.string())),
         ("slice", pa.binary()),  # where its keys have to be read
         ("log_fresh", pa.bool_()),  # the log file begins a file group
+        ("work", pa.int64()),
     ]
 )
 
@@ -165,6 +166,7 @@ def plan_table(slots: Iterable[PlannedSlot]) -> pa.Table:
             "log_files": list(s.log.files) if s.log else None,
             "slice": s.log.slice if s.log else None,
             "log_fresh": s.log.fresh if s.log else None,
+            "work": s.work,
         }
         for s in slots
     ]

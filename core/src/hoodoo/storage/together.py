@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from hoodoo.errors import HoodooError
 from hoodoo.storage.api import Entry, Storage
+
+T = TypeVar("T")
+_AHEAD = 16 << 20  # bytes of small files that are read before somebody takes what is in them
 
 
 def at_once(storage: Storage) -> int:
@@ -31,6 +35,54 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
     with ThreadPoolExecutor(most) as pool:
         running = [pool.submit(copy_context().run, call) for call in calls]
     return [future.result() for future in running]
+
+
+def side_by_side(
+    storage: Storage, calls: Iterable[tuple[Callable[[], T], int]], most: int, least: int = 0
+) -> Generator[T, None, None]:
+    """What each of ``calls`` answers, as :func:`together`, for calls that are made one after another: those made are
+    under way while the next is made. Each has the bytes that it holds: while all hold more than ``most``, the next one
+    has to wait, unless only ``least`` of them are under way. All have ended when this ends; after an error, what has not
+    begun does not begin."""
+    if at_once(storage) < 2:
+        for call, _ in calls:
+            yield call()
+        return
+    running, held = deque[tuple[Future[T], int]](), 0
+    with ThreadPoolExecutor(at_once(storage)) as pool:
+        try:
+            for call, size in calls:
+                running.append((pool.submit(copy_context().run, call), size))
+                held += size
+                while running and (running[0][0].done() or (held > most and len(running) > least)):
+                    future, size = running.popleft()
+                    held -= size
+                    yield future.result()
+            while running:
+                yield running.popleft()[0].result()
+        finally:
+            for future, _ in running:
+                future.cancel()
+
+
+def read_ahead(
+    storage: Storage, reads: Iterable[tuple[Callable[[], Iterator[T]], int]]
+) -> Generator[T, None, None]:
+    """All that each of ``reads`` gives, in their order; they come with the bytes of the files that they read. Many of
+    small files are read side by side, into memory; the others one after another, as far as somebody takes what they give."""
+    if at_once(storage) < 2:
+        for read, _ in reads:
+            yield from read()
+        return
+
+    def calls() -> Iterator[tuple[Callable[[], Iterable[T]], int]]:
+        for read, size in reads:
+            call: Callable[[], Iterable[T]] = partial(list, read()) if size < _AHEAD else read
+            yield call, size
+
+    with closing(side_by_side(storage, calls(), _AHEAD)) as found:
+        for some in found:
+            yield from some
 
 
 def discard(storage: Storage, paths: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError
@@ -29,9 +31,13 @@ def ensure(storage: Storage, partition: str, instant: str) -> bool:
     ``partition`` is the directory relative to the table root, ``""`` for a table without partitions.
     """
     depth = partition.count("/") + 1 if partition else 0
+    return storage.put_if_absent(path_of(partition), _rendered(instant, depth))
+
+
+@lru_cache(maxsize=16)  # one for all paths of a write
+def _rendered(instant: str, depth: int) -> bytes:
     values = {"commitTime": instant, "partitionDepth": str(depth)}
-    data = javaprops.render(values, "partition metadata")
-    return storage.put_if_absent(path_of(partition), data)
+    return javaprops.render(values, "partition metadata")
 
 
 def parse(data: bytes, name: str = FILE_NAME) -> PartitionMetadata:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import Factory, frozen
+from attrs import frozen
 
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.ops import DELETE, OP, PUT
@@ -31,10 +31,7 @@ from hoodoo.write.target import LogSettings
 @frozen
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read. ``key_changes``
-    is told which keys came and went, as far as that is known: a delete that stored rows may outlast is not
-    told, and an update is told as if it came where the index finds keys that a log file has deleted, or
-    computes where they belong."""
+    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read."""
 
     schema: pa.Schema
     storage: Storage
@@ -42,10 +39,13 @@ class AppendLog:
     pending: Pending
     settings: LogSettings
     keys: MergeRule
-    key_changes: KeyChanges = Factory(KeyChanges)
 
-    def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
-        """``rows``: keyed, one for each key. None if nothing of them matters."""
+    def write(
+        self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
+    ) -> WriteStat | None:
+        """``rows``: keyed, one for each key. None if nothing of them matters. ``key_changes`` is told which keys came
+        and went, as far as that is known: a delete that stored rows may outlast is not told, and an update is told as if
+        it came where the index finds keys that a log file has deleted, or computes where they belong."""
         is_new = target["log_fresh"]
         deleted = pc.equal(rows.column(OP), DELETE)
         if is_new:  # nothing is stored that could be deleted
@@ -59,7 +59,7 @@ class AppendLog:
             size = self._blocks(local, data, gone, target)
             marker = self.settings.marker
             size = self.pending.put_sized(self.storage, partition, name, local, marker, size)
-        self._tell(data, gone, is_new or not self.settings.index_is_told)
+        self._tell(key_changes, data, gone, is_new or not self.settings.index_is_told)
         puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
         return WriteStat(
             partition_path=partition,
@@ -76,15 +76,15 @@ class AppendLog:
             log_files=tuple(target["log_files"]),
         )
 
-    def _tell(self, data: pa.Table, gone: pa.Table, comes: bool) -> None:
-        if not self.key_changes.tells:
+    def _tell(self, told: KeyChanges, data: pa.Table, gone: pa.Table, comes: bool) -> None:
+        if not told.tells:
             return
-        self.key_changes.went(gone.column(RECORD_KEY))
+        told.went(gone.column(RECORD_KEY))
         is_put = pc.equal(data.column(OP), PUT)
         if self.settings.deletes_win:
-            self.key_changes.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
+            told.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
         if comes:
-            self.key_changes.came(data.filter(is_put).column(RECORD_KEY))
+            told.came(data.filter(is_put).column(RECORD_KEY))
 
     def _blocks(self, local: str, data: pa.Table, gone: pa.Table, target: dict[str, Any]) -> int:
         instant, settings = self.pending.requested, self.settings

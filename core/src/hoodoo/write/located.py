@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +36,7 @@ from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema.conform import conform
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import read_ahead
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.log_keys import living_keys, with_log_keys
@@ -213,11 +215,15 @@ class FetchRows:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         wanted = KeyTable(self.wanted.table().column("record_key"))
-        for payload in (p for batch in batches for p in batch.column("payload").to_pylist()):
-            for slice_ in slice_json.unpack(payload):
-                for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                    found = rows.filter(pc.is_valid(wanted.places(rows.column(RECORD_KEY))))
-                    yield conform(found.select(self.out_schema.names), self.out_schema)
+        texts = (p for batch in batches for p in batch.column("payload").to_pylist())
+        slices = (slice_ for text in texts for slice_ in slice_json.unpack(text))
+        reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in slices)
+        yield from read_ahead(self.storage, reads)
+
+    def _of(self, slice_: FileSlice, wanted: KeyTable) -> Iterator[pa.RecordBatch]:
+        for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+            found = rows.filter(pc.is_valid(wanted.places(rows.column(RECORD_KEY))))
+            yield conform(found.select(self.out_schema.names), self.out_schema)
 
 
 def keeps_gone(target: WriteTarget, index: Index) -> bool:

@@ -10,6 +10,7 @@ base files, one of which has it dead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +30,7 @@ from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.log_block import LogBlock
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import read_ahead
 from hoodoo.timeline.instants import order_key
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.target import WriteTarget
@@ -125,12 +127,15 @@ class ReadLogKeys:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for slice_ in _slices(batches):
-            for log in slice_.log_files:
-                with self.logs.reader(self.storage, log.path, log.size) as reader:
-                    for block in reader.blocks:
-                        if block.is_data:
-                            yield _located(slice_, pc.unique(self._keys(reader, block)))
+        reads = ((partial(self._of, slice_), slice_.size) for slice_ in _slices(batches))
+        yield from read_ahead(self.storage, reads)
+
+    def _of(self, slice_: FileSlice) -> Iterator[pa.RecordBatch]:
+        for log in slice_.log_files:
+            with self.logs.reader(self.storage, log.path, log.size) as reader:
+                for block in reader.blocks:
+                    if block.is_data:
+                        yield _located(slice_, pc.unique(self._keys(reader, block)))
 
     def _keys(self, reader: LogFileReader, block: LogBlock) -> pa.ChunkedArray:
         if self.virtual is None:
@@ -177,12 +182,15 @@ class LiveKeys:
         wanted = None
         if self.wanted is not None:
             wanted = KeyTable(self.wanted.table().column("record_key"))
-        for slice_ in _slices(batches):
-            for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-                there = rows.column(RECORD_KEY)
-                if wanted is not None:
-                    there = there.filter(pc.is_valid(wanted.places(there)))
-                yield _located(slice_, there)
+        reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in _slices(batches))
+        yield from read_ahead(self.storage, reads)
+
+    def _of(self, slice_: FileSlice, wanted: KeyTable | None) -> Iterator[pa.RecordBatch]:
+        for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+            there = rows.column(RECORD_KEY)
+            if wanted is not None:
+                there = there.filter(pc.is_valid(wanted.places(there)))
+            yield _located(slice_, there)
 
 
 def _slices(batches: Iterator[pa.RecordBatch]) -> Iterator[FileSlice]:

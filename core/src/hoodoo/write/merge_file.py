@@ -6,12 +6,13 @@ The base file is read row group by row group; only the incoming rows of one slot
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import Factory, define, evolve, frozen
+from attrs import define, evolve, frozen
 
 from hoodoo.hookspecs.change_log import ChangeLog, ChangeLogFormat
 from hoodoo.hookspecs.engine import PART, SLOT
@@ -63,7 +64,7 @@ class _Counts:
 class MergeFile:
     """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
     or deletes the stored rows of its key; without, it is added (insert). ``changes``: of a table whose
-    rewrites leave a change data log. ``key_changes`` is told which keys came and went."""
+    rewrites leave a change data log."""
 
     schema: pa.Schema
     storage: Storage
@@ -72,20 +73,26 @@ class MergeFile:
     pending: Pending
     matches: bool = True
     changes: ChangeLogFormat | None = None
-    key_changes: KeyChanges = Factory(KeyChanges)
 
-    def write(self, rows: pa.Table, target: dict[str, Any]) -> WriteStat | None:
-        """``rows``: keyed, one for each key. None if nothing changes."""
+    def write(
+        self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
+    ) -> WriteStat | None:
+        """``rows``: keyed, one for each key. ``key_changes`` is told which keys came and went. None if nothing
+        changes."""
         there = {*META_COLUMNS, *rows.schema.names}
         lacking = [n for n in self.schema.names if n not in there]
         rows = completed(rows, self.schema, lacking)
         with ExitStack() as stack:
             local = stack.enter_context(scratch_file(self.storage))
             counts = _Counts()
+            add = partial(
+                _Output, schema=self.schema, instant=self.pending.requested, target=target, counts=counts,
+                key_changes=key_changes,
+            )  # fmt: skip
             log, noted = None, ""
             if target["base_path"] is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
-                output = self._output(writer, target, counts)
+                output = add(writer)
                 live = pc.equal(rows.column(OP), PUT)
                 output.insert(rows if pc.all(live).as_py() else rows.filter(live))
                 size = writer.close()
@@ -101,7 +108,7 @@ class MergeFile:
                             local, self.schema, expected, base, named
                         )
                     writer = placed or self.file_format.writer(local, self.schema, expected, base)
-                    output = self._output(writer, target, counts)
+                    output = add(writer)
                     waiting = self._waiting(rows, lacking)
                     if placed is None:
                         self._merge(waiting, base, output, log)
@@ -120,11 +127,6 @@ class MergeFile:
             size = self.pending.put_sized(self.storage, partition, name, local, kind, size)
             stat = _stat(target, path_of(partition, name), counts, size)
             return evolve(stat, extra={STATS: logged}) if logged else stat
-
-    def _output(self, writer: BaseFileWriter, target: dict[str, Any], counts: _Counts) -> _Output:
-        return _Output(
-            writer, self.schema, self.pending.requested, target, counts, self.key_changes
-        )
 
     def _log(self, stack: ExitStack) -> tuple[ChangeLog | None, str]:
         """The log of change data, and the local file that it is in."""
@@ -159,9 +161,9 @@ class MergeFile:
             output.keep(met.kept)
             if met.winners is not None:
                 output.update(met.winners, met.deleted)
-                if log is not None or (met.deleted and self.key_changes.tells):
+                if log is not None or (met.deleted and output.key_changes.tells):
                     before, gone = met.replaced()
-                    self.key_changes.went(gone.column(RECORD_KEY))
+                    output.key_changes.went(gone.column(RECORD_KEY))
                     if log is not None:
                         log.updated(before, met.winners)
                         log.deleted(gone)

@@ -9,7 +9,7 @@ the rows of the others wait on local disk, in buckets of paths, each of which is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -35,10 +35,11 @@ from hoodoo.produce.scratch import discard, scratch_path
 from hoodoo.produce.slots import new_uuid
 from hoodoo.produce.stats import STATS_SCHEMA, stats_batches
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import at_once, together
+from hoodoo.storage.together import at_once, side_by_side
 
 Batches = Iterator[pa.RecordBatch]
-Stats = Iterator[WriteStat]
+# What puts a whole file into the table, and its bytes.
+Puts = Iterator[tuple[Callable[[], WriteStat], int]]
 _BUCKETS = 256  # of partition paths whose rows wait on disk
 _ROWS = 1 << 17  # written at a time
 _LEAST_GROUP, _ROW_GROUP = 16 << 20, 128 << 20  # formats end larger row groups by themselves
@@ -71,9 +72,14 @@ class WriteNewFiles:
 
     def __call__(self, batches: Batches, task: Task) -> Batches:
         with closing(_Files(self, task, self.memory // 3)) as files:
-            yield from stats_batches(self._write(_live(batches), files))
+            # Files that wait until they are put are on the local disk.
+            puts = self._write(_live(batches), files)
+            with closing(
+                side_by_side(self.storage, puts, self.memory, at_once(self.storage))
+            ) as stats:
+                yield from stats_batches(stats)
 
-    def _write(self, batches: Batches, files: _Files) -> Stats:
+    def _write(self, batches: Batches, files: _Files) -> Puts:
         # They may be there twice while they are sorted. Offsets of texts have 32 bits.
         at_once = min(self.memory // 6, 1 << 30)
         held, size = list[pa.RecordBatch](), 0
@@ -125,7 +131,7 @@ class _Files:
     memory: int  # bytes of rows that wait in all of them
     attempt: str = field(factory=lambda: uuid4().hex)
     open: dict[str, _NewFile] = field(factory=dict)
-    ready: list[tuple[_NewFile, int]] = field(factory=list)  # whole, with their bytes
+    local: set[str] = field(factory=set)  # files that are on the local disk
 
     def keep(self, held: list[pa.RecordBatch], batches: Batches, most: int) -> Batches:
         """``held``, which it empties, and ``batches``: rows of ``most`` paths go into their files, the others are
@@ -180,38 +186,32 @@ class _Files:
         file_id = f"{new_uuid(instant, self.attempt, path)}-0"
         name = f"{file_id}_{number}-0-0_{instant}{step.file_format.extension}"
         writer = step.file_format.writer(local, step.schema)
+        self.local.add(local)
         self.open[path] = _NewFile(writer, local, path, file_id, name)
         return self.open[path]
 
-    def finished(self) -> Stats:
-        """The stats of all of them, which are put into the table."""
+    def finished(self) -> Puts:
+        """All of them are whole."""
         for path in list(self.open):
             yield from self.ended(path)
-        yield from self._put_ready()
 
-    def ended(self, path: str) -> Stats:
-        """The file of ``path`` is whole; put with others where the store does several operations at once, so that a
-        task of many paths does not wait for each."""
+    def ended(self, path: str) -> Puts:
+        """The file of ``path`` is whole."""
         file = self.open[path]
         if file.held:
             self._write(file)
-        self.ready.append((file, file.writer.close()))
+        size = file.writer.close()
         del self.open[path]
-        if len(self.ready) >= at_once(self.step.storage):
-            yield from self._put_ready()
-
-    def _put_ready(self) -> Stats:
-        yield from together(self.step.storage, *(partial(self._put, *one) for one in self.ready))
-        for file, _ in self.ready:
-            discard(file.local)
-        self.ready.clear()
+        yield partial(self._put, file, size), size
 
     def close(self) -> None:
-        for file in (*self.open.values(), *(file for file, _ in self.ready)):
-            discard(file.local)
+        for local in self.local:
+            discard(local)
 
     def _put(self, file: _NewFile, size: int) -> WriteStat:
         self.step.pending.put(self.step.storage, file.partition_path, file.name, file.local, CREATE)
+        discard(file.local)
+        self.local.discard(file.local)
         return WriteStat(
             partition_path=file.partition_path,
             file_id=file.file_id,

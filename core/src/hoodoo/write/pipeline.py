@@ -247,7 +247,7 @@ def write(
         stored, target.engine.side(plan_table(planned.slots)), target.storage, target.file_format,
         target.merger, pending, _logs(target, stored), target.merge_rule(stored).narrowed([RECORD_KEY]),
         prepared.kind.matches, target.plugins.changes, target.joined is not None and target.joined.keys,
-        sum(slot.work for slot in planned.slots),
+        sum(slot.work for slot in planned.slots), target.memory,
     )  # fmt: skip
     written = target.engine.map(exchanged, step)
     if not step.tells_keys:

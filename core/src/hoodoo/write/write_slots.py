@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,9 +24,14 @@ from hoodoo.produce.key_changes import WRITTEN, KeyChanges
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.stats import STATS_SCHEMA, stats_batch
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import side_by_side
 from hoodoo.write.append_log import AppendLog
 from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.target import LogSettings
+
+# Files are written side by side across a network while they take a third of the memory of a task. Of a base file of one
+# row group, rows are there as they are read and as they are written; packed, they take a third of it.
+_SHARE, _UNPACKED = 3, 6
 
 
 @frozen
@@ -48,6 +56,7 @@ class WriteSlots:
     changes: ChangeLogFormat | None = None
     tells_keys: bool = False
     reads: int = 0  # bytes of the files that are rewritten
+    memory: int = 0  # bytes that a task may take
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -57,30 +66,44 @@ class WriteSlots:
         plan = self.plan.table()
         mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
         targets = {row["slot"]: row for row in mine}
-        key_changes = KeyChanges(self.tells_keys, task)
+        stats = list[WriteStat]()  # in one batch: one for each costs more than its rows
+        calls = self._calls(batches, targets, task)
+        with closing(side_by_side(self.storage, calls, self.memory // _SHARE)) as written:
+            for stat, key_changes in written:
+                if stat is not None and self.tells_keys:
+                    yield from key_changes.told(stat)
+                elif stat is not None:
+                    stats.append(stat)
+        if stats:
+            yield stats_batch(stats)
+
+    def _calls(
+        self, batches: Iterator[pa.RecordBatch], targets: dict[int, dict[str, Any]], task: Task
+    ) -> Iterator[tuple[Callable[[], tuple[WriteStat | None, KeyChanges]], int]]:
+        """What writes the file of each slot, and the memory that this takes, in bytes."""
         rewrite = MergeFile(
-            self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches,
-            self.changes, key_changes,
+            self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches, self.changes
         )  # fmt: skip
         append = AppendLog(
-            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys, key_changes
-        )  # fmt: skip
-        stats = list[WriteStat]()  # in one batch: one for each costs more than its rows
+            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys
+        )
         filled = (batch for batch in batches if batch.num_rows)
-        for slot, group in itertools.groupby(filled, key=_slot):
+        for number, (slot, group) in enumerate(itertools.groupby(filled, key=_slot)):
             rows = pa.Table.from_batches(list(group)).combine_chunks()
             rows = fold(_in_order(rows), self.merger)
             target = targets[slot]
-            to_log = target["log_version"] is not None
-            stat = (append if to_log else rewrite).write(rows, target)
-            if stat is None:
-                key_changes.forget()
-            elif self.tells_keys:
-                yield from key_changes.told(stat)
-            else:
-                stats.append(stat)
-        if stats:
-            yield stats_batch(stats)
+            writes = rewrite if target["log_version"] is None else append
+            told = KeyChanges(self.tells_keys, task, number)
+            yield (
+                partial(_written, writes, rows, target, told),
+                _UNPACKED * target["work"] + 2 * rows.nbytes,
+            )
+
+
+def _written(
+    writes: MergeFile | AppendLog, rows: pa.Table, target: dict[str, Any], told: KeyChanges
+) -> tuple[WriteStat | None, KeyChanges]:
+    return writes.write(rows, target, told), told
 
 
 def _in_order(rows: pa.Table) -> pa.Table:

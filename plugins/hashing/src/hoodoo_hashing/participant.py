@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from attrs import field, frozen
 from hoodoo.errors import CommitConflictError
@@ -11,6 +12,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.commit import Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
 
@@ -47,11 +49,13 @@ class Rings:
                     )
                 stored.save(storage, now.resized(instant, resize.children))
         elif change.operation in _REPLACES and change.replaced:
-            for path in change.replaced:
-                now = stored.load(storage, timeline, path)
-                if now is not None:
-                    stored.save(storage, now.renewed(instant))
+            together(storage, *(partial(self._renew, change, path) for path in change.replaced))
         return None
+
+    def _renew(self, change: ActionChange, path: str) -> None:
+        now = stored.load(change.storage, change.timeline, path)
+        if now is not None:
+            stored.save(change.storage, now.renewed(change.instant.requested))
 
 
 @frozen

@@ -63,7 +63,8 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
     types or dictionaries, all nullable, no metadata. Refuses nothing."""
-    return _plain(schema.serialize().to_pybytes())
+    # That of a file is of its own: with it, a schema is never the one before.
+    return _plain(schema.remove_metadata().serialize().to_pybytes())
 
 
 @lru_cache(maxsize=16)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +13,15 @@ import pyarrow.compute as pc
 from attrs import define, field, frozen
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.storage.together import read_ahead
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
 from hoodoo_standard.index.sieve import Sieve
 
 # Stored keys that are matched in one call: the hash table of asked keys is built once for them.
 _WINDOW_BYTES = 32 << 20
+# Keys of a file, and between which of the asked ones they lie.
+_Stored = tuple[KeyFile, pa.Array, int, int]
 
 
 def asked_table(keys: pa.Table, by_partition: bool) -> pa.Table:
@@ -49,30 +54,44 @@ class MatchKeys:
         if not files:
             return
         asked = _Asked(self.asked.table(), self.by_partition)
-        found = self._by_stored_filters(asked, files)
         window = _Window(asked)
+        current: str | None = None
+        with closing(read_ahead(self.reader.storage, self._reads(asked, files))) as stored:
+            for file, keys, low, high in stored:
+                if self.by_partition and file.partition_path != current:
+                    yield from window.flush()
+                    current = file.partition_path
+                window.add(file, keys, low, high)
+                if window.size > _WINDOW_BYTES:
+                    yield from window.flush(still_open=file)
+        yield from window.flush()
+
+    def _reads(
+        self, asked: _Asked, files: Sequence[KeyFile]
+    ) -> Iterator[tuple[Callable[[], Iterator[_Stored]], int]]:
+        """What gives the keys of each file, and its bytes."""
+        found = self._by_stored_filters(asked, files)
         current: str | None = None
         for file in files:
             if self.by_partition and file.partition_path != current:
-                yield from window.flush()
                 current = file.partition_path
                 asked.choose(current)
             known = found.pop(file.path, None)
-            if known is not None and not len(known):
-                continue
-            with self.reader.open(file) as opened:
-                low, high = asked.range(self.sieve.bounds(opened))
-                if low >= high:
-                    continue
-                wanted = asked.keys.slice(low, high - low)
-                left = self.sieve.candidates(wanted, file, opened) if known is None else known
-                if not len(left):
-                    continue
+            if known is None or len(known):
+                yield partial(self._keys, asked, file, known, asked.low, asked.high), file.size
+
+    def _keys(
+        self, asked: _Asked, file: KeyFile, known: pa.ChunkedArray | None, low: int, high: int
+    ) -> Iterator[_Stored]:
+        with self.reader.open(file) as opened:
+            low, high = asked.range(self.sieve.bounds(opened), low, high)
+            if low >= high:
+                return
+            wanted = asked.keys.slice(low, high - low)
+            left = self.sieve.candidates(wanted, file, opened) if known is None else known
+            if len(left):
                 for keys in self.reader.keys(opened, left):
-                    window.add(file, keys, low, high)
-                    if window.size > _WINDOW_BYTES:
-                        yield from window.flush(still_open=file)
-        yield from window.flush()
+                    yield file, keys, low, high
 
     def _by_stored_filters(
         self, asked: _Asked, files: Sequence[KeyFile]
@@ -104,12 +123,13 @@ class _Asked:
         self.low = _position(self._paths, path, 0, len(self._paths), bisect_left)
         self.high = _position(self._paths, path, self.low, len(self._paths), bisect_right)
 
-    def range(self, bounds: tuple[str, str] | None) -> tuple[int, int]:
-        """Which asked keys lie between a file's smallest and largest key; all if these are None."""
+    def range(self, bounds: tuple[str, str] | None, low: int, high: int) -> tuple[int, int]:
+        """Which asked keys, from ``low`` to ``high``, lie between a file's smallest and largest key; all if these are
+        None."""
         if bounds is None:
-            return self.low, self.high
-        start = _position(self.keys, bounds[0], self.low, self.high, bisect_left)
-        return start, _position(self.keys, bounds[1], start, self.high, bisect_right)
+            return low, high
+        start = _position(self.keys, bounds[0], low, high, bisect_left)
+        return start, _position(self.keys, bounds[1], start, high, bisect_right)
 
 
 @define

@@ -26,12 +26,13 @@ _OPENING = 1 << 20
 
 @frozen
 class KeyFile:
-    """One base file to look into; ``number`` is its place in the list that was spread."""
+    """One base file to look into; ``number`` is its place in the list that was spread, ``size`` its bytes."""
 
     path: str
     partition_path: str
     file_id: str
     number: int
+    size: int
 
 
 @frozen
@@ -87,7 +88,9 @@ def file_tasks(engine: Engine, files: Sequence[BaseFile]) -> Stream:
     heap = [(0, i) for i in range(count)]
     for number, file in sorted(enumerate(files), key=lambda nf: (-nf[1].size, nf[1].path)):
         weight, lightest = heapq.heappop(heap)
-        groups[lightest].append(KeyFile(file.path, file.partition_path, file.file_id, number))
+        groups[lightest].append(
+            KeyFile(file.path, file.partition_path, file.file_id, number, file.size)
+        )
         heapq.heappush(heap, (weight + file.size + _OPENING, lightest))
     return engine.tasks([_payload(group, files) for group in groups])
 
@@ -105,4 +108,4 @@ def read_payload(batches: Iterator[pa.RecordBatch]) -> list[KeyFile]:
 def _payload(group: Sequence[KeyFile], files: Sequence[BaseFile]) -> bytes:
     ordered = sorted(group, key=lambda f: (f.partition_path, f.path))
     content = json.dumps([astuple(f) for f in ordered]).encode()
-    return Payload.of(content, sum(files[f.number].size for f in group))
+    return Payload.of(content, sum(f.size for f in group))
