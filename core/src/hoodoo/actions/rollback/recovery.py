@@ -217,10 +217,11 @@ def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> None:
     """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
     publish, and have died before they could delete them."""
     instant = timeline.find(requested)
-    if instant is not None:
+    marked = not_named(storage, requested, ()) if instant is not None else []
+    if instant is not None and marked:
         stats = timeline.metadata(storage, instant).stats
         named = {path for stat in stats for path in stat.paths}
-        discard(storage, not_named(storage, requested, named))
+        discard(storage, [path for path in marked if path not in named])
 
 
 def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
