@@ -59,6 +59,9 @@ def main() -> None:
     parser.add_argument("--longevity", type=int, default=5, help="rounds of LST-Bench's WP1")
     parser.add_argument("--resilience", type=int, default=3, help="rounds of LST-Bench's WP2")
     parser.add_argument("--turns", type=int, default=3, help="of queries (medians count)")
+    parser.add_argument("--queries", default=",".join(map(str, tpcds_rows.SINGLE_USER)), help="their numbers")  # fmt: skip
+    parser.add_argument("--few", action="store_true", help="load only what the queries read")
+    parser.add_argument("--cold", action="store_true", help="no queries of plain Parquet first")
     parser.add_argument("--scratch", default=tempfile.gettempdir(), help="where tables are made")
     parser.add_argument("--json", default="bench-tpcds.json", help="where the figures go")
     chosen = parser.parse_args()
@@ -73,6 +76,9 @@ def main() -> None:
         "rows": str(tpcds_rows.made(chosen.scale)),
         "merge": facts if chosen.merge == "all" else chosen.merge.split(","),
         "only": chosen.only.split(","),
+        "queries": [int(number) for number in chosen.queries.split(",")],
+        "few": chosen.few,
+        "warm": not chosen.cold,
         **{
             name: getattr(chosen, name)
             for name in ("refreshes", "longevity", "resilience", "turns")
