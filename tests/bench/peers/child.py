@@ -151,7 +151,7 @@ def steps_of(one: Contender, inputs: dict[str, str], parted: bool) -> dict[str, 
         steps["read and sum, after them"] = total
     if one.cluster is not None:
         for order in one.orders:
-            steps[f"cluster, {order}"] = lambda order=order: one.cluster(order)  # type: ignore[misc]
+            steps[f"cluster {order}"] = lambda order=order: one.cluster(order)  # type: ignore[misc]
         steps["read and sum, clustered"] = total
     return steps
 
