@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import statistics
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,17 +15,21 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
 from tests.bench import data
-from tests.bench.measure import Report
+from tests.bench.measure import Figure, Report
+from tests.bench.processor import ProcessorTime
 
 SHARES = (0.01, 0.10)
 MATCH = " AND ".join(f"t.{name} = s.{name}" for name in data.KEY)
 BUCKETS = {"hoodie.bucket.index.num.buckets": 8}
 
 
-def _load(path: str, table: pa.Table, name: str = "lineitem") -> Any:
+def _load(
+    path: str, table: pa.Table, name: str = "lineitem", merger: str | None = None
+) -> hoodoo.Table:
     shutil.rmtree(path, ignore_errors=True)
+    more = {"merger": merger} if merger else {}
     made = hoodoo.create(
-        path, table.schema, name=name, record_key=data.KEY, index="bucket", options=BUCKETS
+        path, table.schema, name=name, record_key=data.KEY, index="bucket", options=BUCKETS, **more
     )
     made.bulk_insert(table)
     return made
@@ -166,3 +172,66 @@ def wide(report: Report, folder: str, scale: float, runs: int) -> None:
         report.time(
             f"hoodoo upsert of 1 %, {name}", runs, upsert, against, 1.3 if against else None
         )
+
+
+def partial(report: Report, folder: str, scale: float, runs: int) -> None:
+    """1 % of the rows with 2 of 160 columns, beside whole rows; copy on write, bucket index, local engine.
+
+    Three tables with the same rows get the same drawn rows, by turns: with the key and two other columns, and whole,
+    where these two differ or all columns do. The first two tables end with the same rows. Processor time is in the notes.
+    """
+    narrow = data.plain(data.lineitem(scale))
+    rows = min(narrow.num_rows, 500_000)
+    table = data.wide(narrow.slice(0, rows).combine_chunks(), 160, rows * 1280)
+    others = [name for name in table.column_names if name not in data.KEY]
+    two = [others[10], others[150]]
+    ways = {
+        "2 of 160 columns": (two, "partial", [*data.KEY, *two]),
+        "160 columns, 2 of them differ": (two, None, table.column_names),
+        "160 columns, all differ": (others, None, table.column_names),
+    }
+    paths = {way: f"{folder}/partial-{number}" for number, way in enumerate(ways)}
+    figures = {way: Figure(f"hoodoo upsert of 1 %, {way}", [], {}) for way in ways}
+    for way, (_, merger, _) in ways.items():
+        _load(paths[way], table, "wide", merger)
+    used: dict[str, list[float]] = {way: [] for way in ways}
+    for run in range(runs):
+        drawn = data.change(table, 0.01, run)
+        for way, (differing, _, given) in ways.items():
+            change = _turned(drawn, differing, run).select(given)
+            with ProcessorTime() as processor:
+                begun = time.perf_counter()
+                done = hoodoo.open(paths[way]).upsert(change)
+                figures[way].seconds.append(round(time.perf_counter() - begun, 3))
+            assert (done.updated, done.inserted) == (change.num_rows, 0)
+            used[way].append(processor.seconds)
+    partly, *whole = figures.items()
+    for way, figure in whole:
+        figure.notes = {"processor": statistics.median(used[way])}
+        report.add(figure)
+    for way, figure in whole:
+        ratio = partly[1].median / figure.median
+        processor_ratio = statistics.median(used[partly[0]]) / figure.notes["processor"]
+        report.add(
+            Figure(
+                f"{partly[1].name}, beside {way}", partly[1].seconds, {}, figure.name, 0.3, round(ratio, 2),
+                {"processor": statistics.median(used[partly[0]]), "of": round(processor_ratio, 2)},
+            )
+        )  # fmt: skip
+    columns = [*data.KEY, others[0], *two]
+    ours, theirs = (
+        hoodoo.open(paths[way]).read(columns=columns).to_arrow().sort_by([(k, "ascending") for k in data.KEY])
+        for way in list(ways)[:2]
+    )  # fmt: skip
+    assert ours.equals(theirs)
+    for path in paths.values():
+        shutil.rmtree(path)
+
+
+def _turned(rows: pa.Table, columns: list[str], run: int) -> pa.Table:
+    """``rows`` with the letters of these columns in reverse, and the number of the run before them: as long as before."""
+    for name in columns:
+        turned = pc.utf8_reverse(pc.utf8_slice_codeunits(rows.column(name), 1))
+        changed = pc.binary_join_element_wise(str(run % 10), turned, "")
+        rows = rows.set_column(rows.schema.get_field_index(name), name, changed)
+    return rows

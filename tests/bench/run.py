@@ -1,6 +1,6 @@
 """`tox -e bench`: every goal as a ratio in one run, on two cores.
 
-    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,statements,wide,memory,
+    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,statements,wide,partial,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
                                                             cluster,plans,beside,far,stored,queries,
@@ -24,8 +24,8 @@ import pyarrow as pa
 from tests.bench.measure import Report
 
 PARTS = (
-    "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "memory",
-    "growth", "writers", "keys", "hfile", "index", "points", "buckets", "cluster", "plans", "beside", "far",
+    "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "partial",
+    "memory", "growth", "writers", "keys", "hfile", "index", "points", "buckets", "cluster", "plans", "beside", "far",
     "stored", "queries", "queries_spark",
 )  # fmt: skip
 
@@ -123,6 +123,8 @@ def main() -> None:
             merged.reads(report, folder, chosen.scale, chosen.runs)
         if "wide" in parts:
             merges.wide(report, folder, chosen.scale, chosen.runs)
+        if "partial" in parts:
+            merges.partial(report, folder, chosen.scale, chosen.runs)
         if "memory" in parts:
             memory.run(report, folder)
         if "growth" in parts:

@@ -227,7 +227,11 @@ def test_licence_and_changelog() -> None:
 
 @pytest.mark.parametrize(
     ("environment", "module"),
-    [("bench", "tests.bench.run"), ("bench-spark", "tests.bench.peers.run")],
+    [
+        ("bench", "tests.bench.run"),
+        ("bench-spark", "tests.bench.peers.run"),
+        ("bench-tpcds", "tests.bench.peers.tpcds"),
+    ],
 )
 def test_the_bench_starts(environment: str, module: str) -> None:
     assert module in tox()[f"testenv:{environment}"]["commands"]

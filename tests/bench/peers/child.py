@@ -17,6 +17,7 @@ from typing import Any
 from tests.bench.measure import Sampler
 from tests.bench.peers.contenders import ALL, KEY, Contender
 from tests.bench.peers.jars import jars_of
+from tests.bench.processor import ProcessorTime
 
 MARKER = "@@peers "
 
@@ -70,6 +71,41 @@ def files(folder: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+def measured(
+    name: str, step: str, call: Callable[[], Any], warehouse: str, check: Callable[[], str] | None
+) -> dict[str, Any]:
+    """What a step took and wrote, and what ``check`` says of the table afterwards; or the error. Where it answers
+    the seconds of its parts, their sum counts."""
+    before = files(warehouse)
+    try:
+        with Sampler() as sampler, ProcessorTime() as processor:
+            begun = time.perf_counter()
+            answer = call()
+            took = time.perf_counter() - begun
+    except Exception as error:
+        traceback.print_exc()
+        return {"error": str(error).splitlines()[0][:300]}
+    now = files(warehouse)
+    fresh = [path for path, seen in now.items() if before.get(path) != seen]
+    said: dict[str, Any] = {
+        "seconds": round(took, 3),
+        "processor": round(processor.seconds, 2),
+        "written": sum(now[path][0] for path in fresh),
+        "files": len(fresh),
+        "memory": sum(sampler.peaks.values()),
+    }
+    if isinstance(answer, dict):
+        said |= {"parts": answer, "seconds": round(sum(answer.values()), 3)}
+    elif isinstance(answer, list) and answer and isinstance(answer[0], float):
+        said["each"] = answer
+    elif isinstance(answer, int):
+        said["rows"] = answer
+    if check is not None:
+        said["table"] = check()
+    print(f"{name}: {step}: {said['seconds']} s", file=sys.stderr, flush=True)
+    return said
+
+
 def steps_of(one: Contender, inputs: dict[str, str], parted: bool) -> dict[str, Callable[[], Any]]:
     spark = one.spark
 
@@ -98,7 +134,7 @@ def steps_of(one: Contender, inputs: dict[str, str], parted: bool) -> dict[str, 
     if one.since is not None:
         steps["incremental read"] = lambda: one.since(since["at"]).count()  # type: ignore[misc]
     steps["delete 1 %"] = lambda: one.delete(of("delete 1 %"))
-    if parted:
+    if parted and one.moves:
         steps["move 1 %"] = lambda: one.upsert(of("move 1 %"))
     small = sorted(name for name in inputs if name.startswith("small "))
 
@@ -114,7 +150,8 @@ def steps_of(one: Contender, inputs: dict[str, str], parted: bool) -> dict[str, 
         steps[f"{len(small)} small commits"] = commits
         steps["read and sum, after them"] = total
     if one.cluster is not None:
-        steps["cluster"] = one.cluster
+        for order in one.orders:
+            steps[f"cluster {order}"] = lambda order=order: one.cluster(order)  # type: ignore[misc]
         steps["read and sum, clustered"] = total
     return steps
 
@@ -133,30 +170,9 @@ def main() -> None:
     for step, call in steps_of(one, order["inputs"], order["parted"]).items():
         if order["only"] and step not in order["only"] and step not in ("load", "@point"):
             continue
-        before = files(warehouse)
-        try:
-            with Sampler() as sampler:
-                begun = time.perf_counter()
-                answer = call()
-                took = time.perf_counter() - begun
-        except Exception as error:
-            traceback.print_exc()
-            results[step] = {"error": str(error).splitlines()[0][:300]}
-            continue
-        now = files(warehouse)
-        said = {
-            "seconds": round(took, 3),
-            "written": sum(s for p, (s, m) in now.items() if before.get(p) != (s, m)),
-            "memory": sum(sampler.peaks.values()),
-        }
-        if isinstance(answer, list) and answer and isinstance(answer[0], float):
-            said["each"] = answer
-        elif isinstance(answer, int):
-            said["rows"] = answer
-        if not step.startswith(("plain", "@", "incremental", "point")):
-            said["table"] = fingerprint(one.read())
-        results[step] = said
-        print(f"{name}: {step}: {said['seconds']} s", file=sys.stderr, flush=True)
+        checked = not step.startswith(("plain", "@", "incremental", "point"))
+        check = (lambda: fingerprint(one.read())) if checked else None
+        results[step] = measured(name, step, call, warehouse, check)
     print(MARKER + json.dumps(results), flush=True)
 
 

@@ -25,12 +25,14 @@ from tests.bench.peers.contenders import ALL
 SECONDS = 3600  # for one contender's run
 
 
-def one_run(name: str, order: dict[str, Any], scratch: str) -> dict[str, Any]:
+def one_run(
+    name: str, order: dict[str, Any], scratch: str, child: str = "tests.bench.peers.child"
+) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="peers-", dir=scratch))
     try:
         given = folder / "order.json"
         given.write_text(json.dumps(order))
-        command = [sys.executable, "-m", "tests.bench.peers.child", name, str(folder), str(given)]
+        command = [sys.executable, "-m", child, name, str(folder), str(given)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=SECONDS)
         lines = [line for line in done.stdout.splitlines() if line.startswith(MARKER)]
         if not lines:
@@ -46,8 +48,8 @@ def different(results: dict[str, list[dict[str, Any]]]) -> list[str]:
     seen: dict[str, dict[str, str]] = {}
     for name, runs in results.items():
         for step, said in runs[0].items():
-            if "table" in said:
-                seen.setdefault(step, {})[name] = said["table"]
+            if "table" in said or "rows" in said:
+                seen.setdefault(step, {})[name] = said.get("table") or f"{said['rows']} rows"
     return [
         f"{step}: {', '.join(f'{name} has {text}' for name, text in by.items())}"
         for step, by in seen.items()
@@ -56,24 +58,29 @@ def different(results: dict[str, list[dict[str, Any]]]) -> list[str]:
 
 
 def table(results: dict[str, list[dict[str, Any]]]) -> str:
-    """Medians in seconds, a column for each contender."""
+    """Medians: seconds by the clock; of processor time, of all processes. A column for each contender."""
     names = list(results)
     steps = dict.fromkeys(s for runs in results.values() for s in runs[0] if not s.startswith("@"))
     lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     for step in steps:
         cells = []
         for name in names:
-            took = [run[step]["seconds"] for run in results[name] if "seconds" in run.get(step, {})]
+            took = [run[step] for run in results[name] if "seconds" in run.get(step, {})]
             failed = any("error" in run.get(step, {}) for run in results[name])
-            cells.append(f"{statistics.median(took):.1f}" if took else "failed" if failed else "–")
+            both = (statistics.median(said[what] for said in took) for what in ("seconds", "processor") if took)  # fmt: skip
+            cells.append("; ".join(f"{value:.1f}" for value in both) or ("failed" if failed else "–"))  # fmt: skip
         lines.append(f"| {step} | " + " | ".join(cells) + " |")
-    for what, unit in (("written", 1 << 20), ("memory", 1)):
+    for title, what, unit, one in (
+        ("written in all, MiB", "written", 1 << 20, sum),
+        ("files written in all", "files", 1, sum),
+        ("most memory, MiB", "memory", 1, max),
+    ):
         cells = []
         for name in names:
-            most = [max((s.get(what, 0) for s in run.values()), default=0) for run in results[name]]
-            total = [sum(s.get(what, 0) for s in run.values()) for run in results[name]]
-            cells.append(f"{statistics.median(total if what == 'written' else most) / unit:.0f}")
-        title = "written in all, MiB" if what == "written" else "most memory, MiB"
+            each = [
+                one([said.get(what, 0) for said in run.values()] or [0]) for run in results[name]
+            ]
+            cells.append(f"{statistics.median(each) / unit:.0f}")
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
