@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -96,6 +96,7 @@ def test_who_goes_away_waits_for_what_is_under_way(far: Far) -> None:
 
     found = side_by_side(far, ((lambda n=n: call(n), 1) for n in range(64)), 1000)
     next(found)
+    assert isinstance(found, Generator)
     found.close()
     assert sorted(begun) == sorted(ended) and len(begun) < 64
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
+from itertools import chain
+from operator import itemgetter, methodcaller
 from typing import Any, TypeVar
 
 from hoodoo.errors import HoodooError
@@ -39,17 +41,21 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
 
 def side_by_side(
     storage: Storage, calls: Iterable[tuple[Callable[[], T], int]], most: int, least: int = 0
-) -> Generator[T, None, None]:
+) -> Iterator[T]:
     """What each of ``calls`` answers, as :func:`together`, for calls that are made one after another: those made are
     under way while the next is made. Each has the bytes that it holds: while all hold more than ``most``, the next one
-    has to wait, unless only ``least`` of them are under way. All have ended when this ends; after an error, what has not
-    begun does not begin."""
+    has to wait, unless only ``least`` of them are under way. All have ended when this ends, or is closed; after an
+    error, what has not begun does not begin."""
     if at_once(storage) < 2:
-        for call, _ in calls:
-            yield call()
-        return
+        return map(methodcaller("__call__"), map(itemgetter(0), calls))  # without a frame
+    return _side_by_side(at_once(storage), calls, most, least)
+
+
+def _side_by_side(
+    workers: int, calls: Iterable[tuple[Callable[[], T], int]], most: int, least: int
+) -> Generator[T, None, None]:
     running, held = deque[tuple[Future[T], int]](), 0
-    with ThreadPoolExecutor(at_once(storage)) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         try:
             for call, size in calls:
                 running.append((pool.submit(copy_context().run, call), size))
@@ -67,22 +73,18 @@ def side_by_side(
 
 def read_ahead(
     storage: Storage, reads: Iterable[tuple[Callable[[], Iterator[T]], int]]
-) -> Generator[T, None, None]:
+) -> Iterator[T]:
     """All that each of ``reads`` gives, in their order; they come with the bytes of the files that they read. Many of
     small files are read side by side, into memory; the others one after another, as far as somebody takes what they give."""
     if at_once(storage) < 2:
-        for read, _ in reads:
-            yield from read()
-        return
+        return chain.from_iterable(read() for read, _ in reads)
 
     def calls() -> Iterator[tuple[Callable[[], Iterable[T]], int]]:
         for read, size in reads:
             call: Callable[[], Iterable[T]] = partial(list, read()) if size < _AHEAD else read
             yield call, size
 
-    with closing(side_by_side(storage, calls(), _AHEAD)) as found:
-        for some in found:
-            yield from some
+    return chain.from_iterable(side_by_side(storage, calls(), _AHEAD))
 
 
 def discard(storage: Storage, paths: Sequence[str]) -> None:

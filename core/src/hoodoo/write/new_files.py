@@ -9,7 +9,7 @@ the rows of the others wait on local disk, in buckets of paths, each of which is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -74,10 +74,12 @@ class WriteNewFiles:
         with closing(_Files(self, task, self.memory // 3)) as files:
             # Files that wait until they are put are on the local disk.
             puts = self._write(_live(batches), files)
-            with closing(
-                side_by_side(self.storage, puts, self.memory, at_once(self.storage))
-            ) as stats:
+            stats = side_by_side(self.storage, puts, self.memory, at_once(self.storage))
+            try:
                 yield from stats_batches(stats)
+            finally:
+                if isinstance(stats, Generator):
+                    stats.close()
 
     def _write(self, batches: Batches, files: _Files) -> Puts:
         # They may be there twice while they are sorted. Offsets of texts have 32 bits.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -67,20 +67,25 @@ class WriteSlots:
         mine = plan.filter(pc.equal(plan.column("part"), task.number)).to_pylist()
         targets = {row["slot"]: row for row in mine}
         stats = list[WriteStat]()  # in one batch: one for each costs more than its rows
-        calls = self._calls(batches, targets, task)
-        with closing(side_by_side(self.storage, calls, self.memory // _SHARE)) as written:
-            for stat, key_changes in written:
-                if stat is not None and self.tells_keys:
-                    yield from key_changes.told(stat)
-                elif stat is not None:
-                    stats.append(stat)
+        told = deque[KeyChanges]()
+        calls = self._calls(batches, targets, task, told)
+        for stat in side_by_side(self.storage, calls, self.memory // _SHARE):
+            key_changes = told.popleft()
+            if stat is not None and self.tells_keys:
+                yield from key_changes.told(stat)
+            elif stat is not None:
+                stats.append(stat)
         if stats:
             yield stats_batch(stats)
 
     def _calls(
-        self, batches: Iterator[pa.RecordBatch], targets: dict[int, dict[str, Any]], task: Task
-    ) -> Iterator[tuple[Callable[[], tuple[WriteStat | None, KeyChanges]], int]]:
-        """What writes the file of each slot, and the memory that this takes, in bytes."""
+        self,
+        batches: Iterator[pa.RecordBatch],
+        targets: dict[int, dict[str, Any]],
+        task: Task,
+        told: deque[KeyChanges],
+    ) -> Iterator[tuple[Callable[[], WriteStat | None], int]]:
+        """What writes the file of each slot, and the memory that this takes, in bytes. ``told`` gets what that tells."""
         rewrite = MergeFile(
             self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches, self.changes
         )  # fmt: skip
@@ -93,17 +98,9 @@ class WriteSlots:
             rows = fold(_in_order(rows), self.merger)
             target = targets[slot]
             writes = rewrite if target["log_version"] is None else append
-            told = KeyChanges(self.tells_keys, task, number)
-            yield (
-                partial(_written, writes, rows, target, told),
-                _UNPACKED * target["work"] + 2 * rows.nbytes,
-            )
-
-
-def _written(
-    writes: MergeFile | AppendLog, rows: pa.Table, target: dict[str, Any], told: KeyChanges
-) -> tuple[WriteStat | None, KeyChanges]:
-    return writes.write(rows, target, told), told
+            told.append(KeyChanges(self.tells_keys, task, number))
+            size = _UNPACKED * target["work"] + 2 * rows.nbytes
+            yield partial(writes.write, rows, target, told[-1]), size
 
 
 def _in_order(rows: pa.Table) -> pa.Table:

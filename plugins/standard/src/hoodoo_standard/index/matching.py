@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -56,14 +55,14 @@ class MatchKeys:
         asked = _Asked(self.asked.table(), self.by_partition)
         window = _Window(asked)
         current: str | None = None
-        with closing(read_ahead(self.reader.storage, self._reads(asked, files))) as stored:
-            for file, keys, low, high in stored:
-                if self.by_partition and file.partition_path != current:
-                    yield from window.flush()
-                    current = file.partition_path
-                window.add(file, keys, low, high)
-                if window.size > _WINDOW_BYTES:
-                    yield from window.flush(still_open=file)
+        stored = read_ahead(self.reader.storage, self._reads(asked, files))
+        for file, keys, low, high in stored:
+            if self.by_partition and file.partition_path != current:
+                yield from window.flush()
+                current = file.partition_path
+            window.add(file, keys, low, high)
+            if window.size > _WINDOW_BYTES:
+                yield from window.flush(still_open=file)
         yield from window.flush()
 
     def _reads(
@@ -83,7 +82,7 @@ class MatchKeys:
     def _keys(
         self, asked: _Asked, file: KeyFile, known: pa.ChunkedArray | None, low: int, high: int
     ) -> Iterator[_Stored]:
-        with self.reader.open(file) as opened:
+        with self.reader.file_format.reader(self.reader.storage, file.path) as opened:
             low, high = asked.range(self.sieve.bounds(opened), low, high)
             if low >= high:
                 return
