@@ -251,8 +251,9 @@ class Timeline(Shown):
     def note_replaced(self, storage: Storage) -> None:
         """Spare new processes the replacecommits that this one has read, if they are many. Called after a write; it
         does not fail."""
-        due = replaced_note.is_due(storage.root, self._replaced, tagged=bool(self._tags))
-        if due and self.layout.names_completion:
+        if len(self._replaced) <= replaced_note.MANY or not self.layout.names_completion:
+            return
+        if replaced_note.is_due(storage.root, self._replaced, tagged=bool(self._tags)):
             there = self.replacecommits()  # not what was archived, or undone
             noted = {n: self._replaced[n] for n in there if n in self._replaced}
             replaced_note.write(storage, noted)
