@@ -198,6 +198,22 @@ def test_a_loser_of_a_direct_write_that_dies_after_the_publish(
     COUNT.trials += 1
 
 
+def test_a_commit_that_says_nothing_proves_nothing_of_marked_files(
+    tables: Tables, tmp_path: Path
+) -> None:
+    """On layout 1 a completed instant may be empty: no marker that was left over takes its files away."""
+    target = copied(tables(6), tmp_path / "trial")
+    done = opened(target).bulk_insert(rows({71: "a", 72: "b"}, "new", 5))
+    (target / f".hoodie/{done.instant}.commit").write_bytes(b"")
+    for file in done.files:
+        left = target / f".hoodie/.temp/{done.instant}/{file}.marker.CREATE"
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.touch()
+    write_next(opened(target))
+    assert set(done.files) <= set(_data(target))
+    assert not (target / f".hoodie/.temp/{done.instant}").exists(), "nobody has looked"
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", WRITES)
 def test_a_loser_finishes_after_the_publish(

@@ -51,7 +51,7 @@ class KillerStorage(LocalStorage):
 
     def _around(self, call: Callable[[], T]) -> T:
         found = executor()
-        if not found:
+        if not found or not (self.kills / "plan").exists():  # before the first write
             return call()
         asked = json.loads((self.kills / "plan").read_text())
         os.close(tempfile.mkstemp(dir=asked["marks"])[0])

@@ -240,8 +240,9 @@ def leftovers(
 def not_named(storage: Storage, requested: str, named: Collection[str]) -> list[str]:
     """Base files that tasks of the instant ``requested`` have put, or are about to put, and that are not ``named``."""
     markers = storage.list(f"{MARKERS}/{requested}", recursive=True)
-    found = (created(entry.path, requested) for entry in markers)
-    return [path for path in found if path and path not in named]
+    paths = (created(entry.path, requested) for entry in markers)
+    files = (parse_path(path) for path in paths if path and path not in named)
+    return [f.path for f in files if isinstance(f, BaseFile) and f.instant == requested]
 
 
 def _delete(storage: Storage, prefix: str) -> None:

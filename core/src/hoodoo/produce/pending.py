@@ -75,13 +75,12 @@ class Pending:
 
     def _enter(self, storage: Storage, named: str) -> None:
         """Through the door. The marker ``named`` comes first: whoever closes the door sees it then."""
-        if named:
-            storage.put_if_absent(named, b"")
+        is_own = bool(named) and storage.put_if_absent(named, b"")
         try:
             if not self._stands(storage):
                 raise self._late()
         except CommitConflictError:
-            if named:
+            if is_own:
                 storage.delete(named)
             raise
 

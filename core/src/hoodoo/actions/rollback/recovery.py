@@ -12,7 +12,7 @@ from attrs import frozen
 from hoodoo.actions.life import not_named
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import resume, rollback
-from hoodoo.errors import CommitConflictError, PluginError, StorageError
+from hoodoo.errors import CommitConflictError, HoodooError, PluginError, StorageError
 from hoodoo.hookspecs.action import Recovers
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
@@ -215,13 +215,15 @@ def _sweep(
 
 def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> None:
     """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
-    publish, and have died before they could delete them."""
+    publish, and have died before they could delete them. A commit that says nothing of files proves nothing."""
     instant = timeline.find(requested)
     marked = not_named(storage, requested, ()) if instant is not None else []
     if instant is not None and marked:
-        stats = timeline.metadata(storage, instant).stats
-        named = {path for stat in stats for path in stat.paths}
-        discard(storage, [path for path in marked if path not in named])
+        with suppress(
+            HoodooError, FileNotFoundError
+        ):  # archived meanwhile, or others say that it is damaged
+            named = {p for stat in timeline.metadata(storage, instant).stats for p in stat.paths}
+            discard(storage, [path for path in marked if path not in named] if named else ())
 
 
 def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
