@@ -114,10 +114,16 @@ class GatedStorage(LocalStorage):
         return made
 
 
-def from_settings(settings: Any) -> GatedStorage:
+def beside(settings: Any, what: str) -> tuple[str, Path]:
+    """The folder of the table, and the one beside it where a test says ``what`` it has prepared."""
     base = "/" + split(settings.get("hoodoo.storage.uri"))[1].lstrip("/")
-    gates = Path(f"{base}.gates")
-    gates.mkdir(parents=True, exist_ok=True)
+    folder = Path(f"{base}.{what}")
+    folder.mkdir(parents=True, exist_ok=True)
+    return base, folder
+
+
+def from_settings(settings: Any) -> GatedStorage:
+    base, gates = beside(settings, "gates")
     return GatedStorage(base, gates=gates)
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from attrs import field, frozen
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
-from hoodoo.storage.uri import split
+from hoodoo_gates import beside, put_whole
 from hoodoo_standard.storage.local import LocalStorage
 
 __version__ = "1.0"
@@ -29,10 +29,7 @@ def plan(kills: Path, marks: Path, number: int, after: bool) -> None:
     """From now on the ``number``-th operation of tasks (from 1; 0: none) is the last of its executor."""
     marks.mkdir(parents=True)
     text = json.dumps({"marks": str(marks), "number": number, "after": after})
-    handle, made = tempfile.mkstemp(dir=kills)
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    os.replace(made, kills / "plan")
+    put_whole(kills / "plan", text)
 
 
 def executor() -> int:
@@ -88,9 +85,7 @@ class KillerStorage(LocalStorage):
 
 
 def from_settings(settings: Any) -> KillerStorage:
-    base = "/" + split(settings.get("hoodoo.storage.uri"))[1].lstrip("/")
-    kills = Path(f"{base}.kills")
-    kills.mkdir(parents=True, exist_ok=True)
+    base, kills = beside(settings, "kills")
     return KillerStorage(base, kills=kills)
 
 

@@ -51,10 +51,8 @@ class Life:
 
     def __init__(self, spark: SparkSession, folder: Path, number: int, draw: random.Random) -> None:
         self.spark, self.draw = spark, draw
-        self.index, self.kind = (
-            draw.choice(INDEXES),
-            draw.choice(("COPY_ON_WRITE", "MERGE_ON_READ")),
-        )
+        self.index = draw.choice(INDEXES)
+        self.kind = draw.choice(("COPY_ON_WRITE", "MERGE_ON_READ"))
         self.path = folder / f"t{number}"
         options = {"hoodoo.spark.small.bytes": "0"}
         if self.index == "bucket":
@@ -65,9 +63,8 @@ class Life:
         )  # fmt: skip
         self.kills = Path(f"{self.path}.kills")
         self.model: dict[int, int] = {}
-        self.wandered: set[int] = (
-            set()
-        )  # an upsert of these may give them another path, beside the old one
+        # Ids whose path depends on the attempt: an upsert might put them beside themselves.
+        self.wandered: set[int] = set()
         self.write = 0
         self.operations = 20  # of the tasks of one write, about
 

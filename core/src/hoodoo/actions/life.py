@@ -127,7 +127,7 @@ class Life:
         if unnamed and reload(self.storage, self.timeline).find(self.requested) is None:
             discard(self.storage, unnamed)
 
-    def reconcile(self, named: Collection[str], paths: Collection[str] | None) -> None:
+    def reconcile(self, named: Collection[str], paths: Collection[str]) -> None:
         """As :meth:`remove_unnamed`, for an action that nobody else can complete: log files go, too."""
         discard(self.storage, self._unnamed(named, paths, object))
 

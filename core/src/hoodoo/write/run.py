@@ -492,8 +492,8 @@ def _settle(
 ) -> bool:
     """What has to be true before the publish: files (``stats``, None: there are none) and properties are as the
     commit will say. Whether tasks that are late may yet put files."""
-    reconcile = () if stats is None else (partial(_reconcile, target, life, stats, direct),)
-    return bool(together(target.storage, *reconcile, order.before_publish)[0])
+    look = (lambda: False) if stats is None else partial(_reconcile, target, life, stats, direct)
+    return bool(together(target.storage, look, order.before_publish)[0])
 
 
 def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], direct: bool) -> bool:

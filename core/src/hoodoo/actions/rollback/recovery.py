@@ -217,13 +217,11 @@ def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> None:
     """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
     publish, and have died before they could delete them. A commit that says nothing of files proves nothing."""
     instant = timeline.find(requested)
-    marked = not_named(storage, requested, ()) if instant is not None else []
-    if instant is not None and marked:
-        with suppress(
-            HoodooError, FileNotFoundError
-        ):  # archived meanwhile, or others say that it is damaged
-            named = {p for stat in timeline.metadata(storage, instant).stats for p in stat.paths}
-            discard(storage, [path for path in marked if path not in named] if named else ())
+    if instant is None or not (marked := not_named(storage, requested, ())):
+        return
+    with suppress(HoodooError, FileNotFoundError):  # it may be archived meanwhile, or damaged
+        named = {p for stat in timeline.metadata(storage, instant).stats for p in stat.paths}
+        discard(storage, [path for path in marked if path not in named] if named else ())
 
 
 def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
