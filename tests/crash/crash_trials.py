@@ -20,6 +20,7 @@ from attrs import define, frozen
 from crash_leaks import leaks
 from hoodoo.hookspecs.engine import Engine, Step
 from hoodoo.kernel.answers.engines import Watched
+from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import DAY, TEMP_DIR
 from hoodoo.table.table import Table
@@ -237,7 +238,7 @@ def age_temporaries(path: Path) -> None:
     """As if two days had passed: the store sweeps only temporaries that nobody can be writing, and a
     torn heartbeat says nothing but how old it is."""
     past = time.time() - 2 * DAY
-    for folder in (TEMP_DIR, HEARTBEATS):
+    for folder in (TEMP_DIR, HEARTBEATS, MARKERS):
         for directory, _, names in os.walk(path / folder):
             for name in names:
                 os.utime(os.path.join(directory, name), (past, past))

@@ -7,6 +7,7 @@ steps, and the tests run the pure task again when and where they like.
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -46,7 +47,8 @@ from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.write_slots import WriteSlots
 from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from hoodoo_standard.storage.local import LocalStorage
-from table_life import check_archives
+from merge_on_read import with_options
+from table_life import ARCHIVING, check_archives
 
 pytestmark = pytest.mark.sampled(6)
 
@@ -194,6 +196,62 @@ def test_a_loser_of_a_direct_write_that_dies_after_the_publish(
     _wake(engine.attempts, target, looks=2)
     assert set(_data(target)) > set(files), "the losers left nothing: this proves nothing"
     check_next_write(target, found, "bulk_insert")
+    assert leaks(target) == []
+    COUNT.trials += 1
+
+
+class Far(Delegating):
+    """A store across a network: one table that goes on looks at less before each write."""
+
+    at_once = 16
+
+
+def _written_again(table: Table, target: Path) -> None:
+    write_next(table)
+
+
+def _opened_again(table: Table, target: Path) -> None:
+    write_next(opened(target))
+
+
+def _archived(table: Table, target: Path) -> None:
+    settings = {**ARCHIVING, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
+    assert with_options(opened(target), settings).archive().instants
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("then", [_written_again, _opened_again, _archived])
+def test_a_file_of_a_loser_that_comes_after_the_next_write(
+    tables: Tables, tmp_path: Path, version: int, then: Callable[[Table, Path], None]
+) -> None:
+    """Between its put and its look at the door, again; and its put took long. The next look deletes its file: for an
+    hour each write looks, and who archives."""
+    target = copied(tables(version), tmp_path / "trial")
+    table = opened(target, Far, WatchingEngine(1, attempt=_one_after_the_other))
+    commit = OPERATIONS["bulk_insert"](table)
+    made = [f for f in commit.files if f.endswith(".parquet")]  # type: ignore[attr-defined]
+    markers = [*(target / f".hoodie/.temp/{commit.instant}").rglob("*.CREATE")]  # type: ignore[attr-defined]
+    assert len(markers) > len(made), "no attempt has lost"
+    write_next(table)
+    expected = state(target)
+    late = [
+        m
+        for m in markers
+        if m.name.removesuffix(".marker.CREATE") not in {Path(f).name for f in made}
+    ]
+    folder = target / f".hoodie/.temp/{commit.instant}"  # type: ignore[attr-defined]
+    files = [
+        target / m.relative_to(folder).with_name(m.name.removesuffix(".marker.CREATE"))
+        for m in late
+    ]
+    for file in files:
+        shutil.copy(target / made[0], file)
+    then(table, target)
+    assert not any(file.exists() for file in files)
+    assert state(target) == expected
+    age_temporaries(target)
+    opened(target).upsert(rows({NEXT[0]: NEXT[2]}, NEXT[1], 10))
+    assert state(target) == expected
     assert leaks(target) == []
     COUNT.trials += 1
 

@@ -136,7 +136,7 @@ class Life:
         them has a marker. Whether there are others: a task that is late may yet put one of these, so the markers stay
         until the next write has looked."""
         unnamed = not_named(self.storage, self.requested, named)
-        discard(self.storage, unnamed)
+        discard(self.storage, [*unnamed])
         return bool(unnamed)
 
     def _unnamed(
@@ -237,12 +237,14 @@ def leftovers(
     return [partial(_delete, storage, prefix) for prefix in left]
 
 
-def not_named(storage: Storage, requested: str, named: Collection[str]) -> list[str]:
-    """Base files that tasks of the instant ``requested`` have put, or are about to put, and that are not ``named``."""
+def not_named(storage: Storage, requested: str, named: Collection[str]) -> dict[str, float]:
+    """Base files that tasks of the instant ``requested`` have put, or are about to put, and that are not ``named``;
+    with the store's time of their markers."""
     markers = storage.list(f"{MARKERS}/{requested}", recursive=True)
-    paths = (created(entry.path, requested) for entry in markers)
-    files = (parse_path(path) for path in paths if path and path not in named)
-    return [f.path for f in files if isinstance(f, BaseFile) and f.instant == requested]
+    marked = {created(entry.path, requested): entry.modified for entry in markers}
+    files = (parse_path(path) for path in marked if path and path not in named)
+    found = [f.path for f in files if isinstance(f, BaseFile) and f.instant == requested]
+    return {path: marked[path] for path in found}
 
 
 def _delete(storage: Storage, prefix: str) -> None:

@@ -383,8 +383,8 @@ class TableHandle:
                 self.plugins()  # what is missing is said before anything is changed
                 listed = None
                 if not looks:
-                    listed = recover(self.storage, self.config, spare, calm).timeline
-                    self._recovered = True
+                    recovered = recover(self.storage, self.config, spare, calm)
+                    listed, self._recovered = recovered.timeline, not recovered.waits
                     if repair and self.participants.repair(fresh=listed is not None):
                         listed = None
                 if shown and not (known and listed and known.has_writes_like(listed)):
@@ -427,6 +427,7 @@ class TableHandle:
             likely=self.likely_instant,
             saw=self.saw,
             follow=follow,
+            late=partial(setattr, self, "_recovered", False),
         )
 
     def warn_of_stored_keys(self, slices: Sequence[FileSlice]) -> None:

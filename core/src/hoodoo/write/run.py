@@ -71,7 +71,8 @@ class WriteRequest:
     back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
     the rows can be seen. ``repeats``: how often a write starts again that lost to another writer. ``table``: its name,
     for events. ``likely``: the next instant, as far as is known; ``saw`` is called with the timeline that has the
-    commit. ``follow`` says of the timeline and the files that will be what is decided with it."""
+    commit. ``follow`` says of the timeline and the files that will be what is decided with it; ``late`` is called where
+    tasks may yet put files after the commit."""
 
     storage: Storage
     kind: WriteKind
@@ -86,6 +87,7 @@ class WriteRequest:
     likely: Callable[[datetime], str] | None = None
     saw: Callable[[Timeline], None] = lambda timeline: None
     follow: Follow = lambda timeline, files: None
+    late: Callable[[], None] = lambda: None
 
 
 def run(order: WriteRequest, data: Any) -> Commit:
@@ -563,6 +565,8 @@ def _publish(
     )  # fmt: skip
     if noted:
         target.timeline.note(outcome.instant, noted[-1])
+    if late:
+        order.late()
     if outcome.seen is not None and at_once(target.storage) > 1:
         order.saw(outcome.seen.followed_by(outcome.instant, *outcome.followed))
     commit = Commit.of(

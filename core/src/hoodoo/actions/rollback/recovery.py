@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -29,7 +29,7 @@ from hoodoo.produce.markers import MARKERS
 from hoodoo.produce.task_fence import fence_of
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import discard, together
-from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.heartbeat import FOLDER, Liveness, store_time
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
@@ -41,15 +41,18 @@ from hoodoo.timeline.view import list_data
 # What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
 # outlive it where the write is repeated.
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
+# Seconds from the marker of a file on, in which a task that has lost may yet put the file.
+LATE = 3600
 
 
 @frozen
 class Recovered:
     """``done``: the instants that were undone. ``timeline`` is that of now; None where something was pending, which
-    may have ended since."""
+    may have ended since. ``waits``: tasks of a completed write may yet put files, so the next write looks again."""
 
     done: tuple[RolledBack, ...]
     timeline: Timeline | None
+    waits: bool = False
 
 
 def recover(
@@ -120,8 +123,8 @@ def recover(
         # It keeps nothing yet (or nothing any more), and nobody is at it.
         if saved.traits.keeps and not living.is_alive(saved.requested):
             storage.delete(timeline.path(saved))
-    _sweep(storage, timeline, marked, swept)
-    return Recovered(tuple(done), calm)
+    waits = _sweep(storage, timeline, marked, swept)
+    return Recovered(tuple(done), calm, waits)
 
 
 def _finished(
@@ -186,11 +189,12 @@ def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> 
 
 def _sweep(
     storage: Storage, timeline: Timeline, marked: Collection[Entry], living: Liveness
-) -> None:
+) -> bool:
     """What is left of writers that died: markers and staged rows of instants that are not pending,
     files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
-    table only if there has been a rollback."""
-    left = [(e, m[1]) for e in marked if (m := _LEFT.fullmatch(e.path))]
+    table only if there has been a rollback. Whether files of a completed write may come yet."""
+    waits = False
+    left = _left(marked)
     if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
         fresh, living = reload(storage, timeline), Liveness(storage)
         pending = {i.requested for i in fresh.pending()}
@@ -202,8 +206,10 @@ def _sweep(
         }
         for entry, instant in left:
             if instant not in pending and not living.is_alive(instant):
-                _sweep_late(storage, fresh, instant)
-                storage.delete_prefix(entry.path)
+                if _sweep_late(storage, fresh, instant):
+                    waits = True  # its markers say which files may come yet
+                else:
+                    storage.delete_prefix(entry.path)
     with suppress(StorageError):  # they say nothing any more
         living.sweep()
     sweep_undone(storage, timeline, recent=True)
@@ -211,17 +217,33 @@ def _sweep(
     if sweep is not None:
         with suppress(StorageError):  # it only saves room
             sweep()
+    return waits
 
 
-def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> None:
+def _left(marked: Iterable[Entry]) -> list[tuple[Entry, str]]:
+    return [(entry, match[1]) for entry in marked if (match := _LEFT.fullmatch(entry.path))]
+
+
+def sweep_completed(storage: Storage, timeline: Timeline) -> None:
+    """Delete what tasks of completed writes put after the publish. For who takes these writes from the timeline:
+    after that nobody can say any more which of their files count."""
+    for _entry, requested in _left(storage.list(MARKERS)):
+        _sweep_late(storage, timeline, requested)
+
+
+def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> bool:
     """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
-    publish, and have died before they could delete them. A commit that says nothing of files proves nothing."""
+    publish, and have died before they could delete them. A commit that says nothing of files proves nothing. Whether
+    such a file may come yet: a task puts it right after its marker, but may be slow."""
     instant = timeline.find(requested)
     if instant is None or not (marked := not_named(storage, requested, ())):
-        return
+        return False
     with suppress(HoodooError, FileNotFoundError):  # it may be archived meanwhile, or damaged
         named = {p for stat in timeline.metadata(storage, instant).stats for p in stat.paths}
-        discard(storage, [path for path in marked if path not in named] if named else ())
+        late = {path: put for path, put in marked.items() if named and path not in named}
+        discard(storage, [*late])
+        return bool(late) and store_time(storage, FOLDER) - max(late.values()) < LATE
+    return False
 
 
 def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
