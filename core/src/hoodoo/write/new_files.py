@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from attrs import define, field, frozen
 
 from hoodoo.engine.crossing import Crossing
+from hoodoo.engine.runs import stable_order
 from hoodoo.engine.spill import Places, Spill
 from hoodoo.hookspecs.engine import PART, SLOT, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
@@ -45,6 +46,7 @@ _ROWS = 1 << 17  # written at a time
 _LEAST_GROUP, _ROW_GROUP = 16 << 20, 128 << 20  # formats end larger row groups by themselves
 # Of rows of one path, until they are joined: bytes, and pieces.
 _GATHERED, _PIECES = 16 << 20, 256
+_FEW = 10  # paths that have less than this part of the rows are few
 _LONG_RUN = 512  # rows of one path in a batch that are worth handling by themselves
 
 
@@ -137,9 +139,11 @@ class _Files:
 
     def keep(self, held: list[pa.RecordBatch], batches: Batches, most: int) -> Batches:
         """``held``, which it empties, and ``batches``: rows of ``most`` paths go into their files, the others are
-        handed on with their bucket."""
+        handed on with their bucket. All are where ``most`` paths have few of the rows."""
         counted = pa.chunked_array([batch.column(PARTITION_PATH) for batch in held]).value_counts()
         fullest = sorted(counted.to_pylist(), key=lambda found: -found["counts"])
+        if sum(found["counts"] for found in fullest[:most]) * _FEW < sum(map(len, held)):
+            most = 0  # to take these from each batch would cost more
         kept, buckets = {found["values"] for found in fullest[:most]}, dict[str, int]()
         for batch in chain(_each(held), batches):
             coded = batch.column(PARTITION_PATH).dictionary_encode()
@@ -149,10 +153,12 @@ class _Files:
             to = [-1 if p in kept else buckets.setdefault(p, len(buckets)) for p in paths]
             slots = np.array(to, np.int32)[codes]
             mine = slots < 0
-            for path, rows in _runs(batch if mine.all() else batch.filter(pa.array(mine))):
-                self.gather(path, rows)
+            if mine.any():
+                for path, rows in _runs(batch if mine.all() else batch.filter(pa.array(mine))):
+                    self.gather(path, rows)
             if not mine.all():
-                batch, slots = batch.filter(pa.array(~mine)), slots[~mine]
+                if mine.any():
+                    batch, slots = batch.filter(pa.array(~mine)), slots[~mine]
                 batch = batch.append_column(PART, pa.array(np.zeros(len(slots), np.int32)))
                 yield batch.append_column(SLOT, pa.array(slots % _BUCKETS))
 
@@ -256,7 +262,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     coded = batch.column(PARTITION_PATH).dictionary_encode()
     codes = coded.indices.to_numpy()
     if len(coded.dictionary) > 1:
-        order = np.argsort(codes, kind="stable")
+        order = stable_order(codes, len(coded.dictionary))
         batch, codes = batch.take(pa.array(order)), codes[order]
     starts = np.searchsorted(codes, np.arange(len(coded.dictionary) + 1)).tolist()
     for path, start, end in zip(coded.dictionary.to_pylist(), starts[:-1], starts[1:], strict=True):
