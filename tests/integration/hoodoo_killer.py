@@ -1,7 +1,7 @@
 """A storage plugin, ``killer:///path``: a local store; at one operation of a task its Spark executor is killed.
 
 ``<path>.kills/plan`` says at which: a folder in which each operation of a task leaves a mark, the number of the
-operation that is the last one of its executor, and whether it is done before that.
+operation that is the last one, whether it is done before that, and whether only the Python process of the task ends.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 T = TypeVar("T")
 
 
-def plan(kills: Path, marks: Path, number: int, after: bool) -> None:
-    """From now on the ``number``-th operation of tasks (from 1; 0: none) is the last of its executor."""
+def plan(kills: Path, marks: Path, number: int, after: bool, alone: bool = False) -> None:
+    """From now on the ``number``-th operation of tasks (from 1; 0: none) is the last of its executor; of its process, if
+    ``alone``."""
     marks.mkdir(parents=True)
-    text = json.dumps({"marks": str(marks), "number": number, "after": after})
+    text = json.dumps({"marks": str(marks), "number": number, "after": after, "alone": alone})
     put_whole(kills / "plan", text)
 
 
@@ -62,7 +63,8 @@ class KillerStorage(LocalStorage):
 
     def _kill(self, found: int, asked: dict[str, Any]) -> None:
         Path(f"{asked['marks']}.killed").touch()
-        os.kill(found, signal.SIGKILL)
+        if not asked["alone"]:
+            os.kill(found, signal.SIGKILL)
         os._exit(1)
 
     def put(self, path: str, data: bytes) -> None:

@@ -1,6 +1,7 @@
-"""Writes on Spark during which an executor is killed: at an operation of a task that is drawn.
+"""Writes on Spark during which an executor is killed, or the process of a task: at an operation that is drawn.
 
-``killed_executors_job.py FOLDER TRIALS SEED``: tables of drawn indexes and types get so many writes in all. Rows have
+``killed_executors_job.py FOLDER TRIALS SEED [SHARE]``: tables of drawn indexes and types get so many writes in all; in a
+``SHARE`` of them, by default a quarter, only the process of a task ends. Rows have
 other values and another order each time they are made, some of them another partition path. After each write, every key
 has to be there once, with the value of the right write. Prints a line of JSON for each write.
 """
@@ -8,6 +9,7 @@ has to be there once, with the value of the right write. Prints a line of JSON f
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import time
@@ -49,8 +51,10 @@ def other_each_time(write: int, wander: bool) -> Any:
 class Life:
     """One table, and which write each key is of."""
 
-    def __init__(self, spark: SparkSession, folder: Path, number: int, draw: random.Random) -> None:
-        self.spark, self.draw = spark, draw
+    def __init__(
+        self, spark: SparkSession, folder: Path, number: int, draw: random.Random, share: float
+    ) -> None:
+        self.spark, self.draw, self.share = spark, draw, share
         self.index = draw.choice(INDEXES)
         self.kind = draw.choice(("COPY_ON_WRITE", "MERGE_ON_READ"))
         self.path = folder / f"t{number}"
@@ -98,7 +102,9 @@ class Life:
         else:
             call, changed = lambda: self.table.cluster(columns=["v"], engine="spark"), []
         marks = self.kills / str(self.write)
-        hoodoo_killer.plan(self.kills, marks, draw.randint(1, self.operations), draw.random() < 0.5)
+        last, after = draw.randint(1, self.operations), draw.random() < 0.5
+        alone = draw.random() < self.share
+        hoodoo_killer.plan(self.kills, marks, last, after, alone)
         began = time.monotonic()
         wrong = ""
         try:
@@ -113,7 +119,7 @@ class Life:
         self.operations = max(6, count)
         said = {
             "index": self.index, "type": self.kind, "action": action, "seconds": round(time.monotonic() - began, 1),
-            "killed": Path(f"{marks}.killed").exists(), "operations": count, "wrong": wrong or self.wrong(),
+            "killed": Path(f"{marks}.killed").exists(), "alone": alone, "operations": count, "wrong": wrong or self.wrong(),
         }  # fmt: skip
         return said
 
@@ -140,19 +146,21 @@ class Life:
         return f"{other} rows are of another write" if other else ""
 
     def left(self) -> str:
-        """What verify finds at the end, and files that are left over."""
+        """What verify finds at the end, and files that are left over when nobody waits for late tasks any more."""
+        for marker in (self.path / ".hoodie/.temp").rglob("*"):
+            os.utime(marker, (0, 0))
         hoodoo.open(f"killer://{self.path}").rollback()
         wrong = [str(f) for f in hoodoo.open(str(self.path)).verify().findings]
         wrong += [str(f) for f in (self.path / ".hoodie/.temp").rglob("*") if f.is_file()]
         return "; ".join(wrong)
 
 
-def main(folder: Path, trials: int, seed: int) -> None:
+def main(folder: Path, trials: int, seed: int, share: float = 0.25) -> None:
     spark = SparkSession.builder.getOrCreate()
     draw = random.Random(seed)
     done = number = 0
     while done < trials:
-        life = Life(spark, folder, number, draw)
+        life = Life(spark, folder, number, draw, share)
         number += 1
         for _ in range(min(WRITES_OF_A_TABLE, trials - done)):
             said = life.one()
@@ -167,4 +175,4 @@ def main(folder: Path, trials: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *map(float, sys.argv[4:]))
