@@ -16,10 +16,16 @@ import pyarrow.compute as pc
 from hoodoo.table.table import Table
 from hoodoo_standard.engine.local import LocalEngine
 
-from tests.bench.processor import most_memory
+from tests.bench.processor import ProcessorTime, most_memory
 from tests.bench.scale import fabricate
 
 Figures = dict[str, float]
+BUCKETS = {"hoodie.bucket.index.num.buckets": "8"}
+RECORD_INDEX = {
+    "hoodie.metadata.enable": "true",
+    "hoodie.metadata.global.record.level.index.enable": "true",
+}
+KEY, PATH, VALUE = fabricate.SCHEMA.names
 
 
 def _timed(call: Callable[[], object], name: str, found: Figures) -> None:
@@ -96,12 +102,7 @@ def columns(path: str, count: int, kind: str) -> Figures:
 def batches(path: str, count: int, index: str) -> Figures:
     """All rows of a table updated at once."""
     found: Figures = {}
-    more = {"hoodie.bucket.index.num.buckets": "8"} if index == "bucket" else {}
-    if index == "record_index":
-        more = {
-            "hoodie.metadata.enable": "true",
-            "hoodie.metadata.global.record.level.index.enable": "true",
-        }
+    more = BUCKETS if index == "bucket" else RECORD_INDEX if index == "record_index" else {}
     table = hoodoo.create(
         path, fabricate.SCHEMA, name="t", record_key="id", partition_by="part", index=index,
         options=fabricate.QUIET | more, engine=LocalEngine(2),
@@ -112,6 +113,41 @@ def batches(path: str, count: int, index: str) -> Figures:
     before = most_memory()
     _timed(lambda: table.upsert(fabricate.rows(count)), "upsert", found)
     found["before_mb"] = before
+    return found
+
+
+def spark_batches(path: str, count: int, index: str) -> Figures:
+    """The same on Spark: processor time of all processes, memory of the driver's Python."""
+    from pyspark.sql import SparkSession
+
+    spark = (
+        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    )
+    more = BUCKETS if index == "bucket" else RECORD_INDEX if index == "record_index" else {}
+    table = hoodoo.create(
+        path, fabricate.SCHEMA, name="t", record_key="id", partition_by="part", index=index,
+        options=fabricate.QUIET | more, engine="spark",
+    )  # fmt: skip
+
+    def rows(first: int) -> Any:
+        columns = [f"id as {KEY}", f"'{fabricate.REAL}' as {PATH}", f"id + {first} as {VALUE}"]
+        return spark.range(count).selectExpr(*columns)
+
+    def checked(first: int) -> None:
+        found = table.read().to_spark().selectExpr("count(*)", f"sum({VALUE})").collect()[0]
+        wanted = (count, count * (count - 1) // 2 + first * count)
+        assert tuple(found) == wanted, (found, wanted)
+
+    table.upsert(rows(0))
+    checked(0)
+    found: Figures = {"before_mb": most_memory()}
+    began = time.perf_counter()
+    with ProcessorTime() as used:
+        table.upsert(rows(1))
+    found |= {"upsert_wall": time.perf_counter() - began, "upsert": used.seconds}
+    found["mb"] = most_memory()
+    checked(1)
+    spark.stop()
     return found
 
 

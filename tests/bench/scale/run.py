@@ -110,20 +110,25 @@ def columns(folder: str, most: int) -> None:
     shutil.rmtree(f"{folder}/columns")
 
 
-def batch(folder: str, most: int) -> None:
+def batch(folder: str, most: int, call: str = "batches", where: str = "") -> None:
     for index in ("simple", "record_index", "bucket"):
         sizes, found = tens(100_000, max(most, 1_000_000)), []
         for size in sizes:
             path = f"{folder}/batch"
-            found.append(measured("batches", path=path, count=size, index=index))
+            found.append(measured(call, path=path, count=size, index=index))
             shutil.rmtree(path)
         show(
-            f"Updated keys, index {index}", sizes,
+            f"Updated keys, index {index}{where}", sizes,
             [
                 ("upsert, seconds", [f["upsert"] for f in found], ".2f"),
+                ("elapsed", [f["upsert_wall"] for f in found], ".2f"),
                 ("memory, MB", [f["mb"] for f in found], ".0f"),
             ],
         )  # fmt: skip
+
+
+def batch_spark(folder: str, most: int) -> None:
+    batch(folder, most, "spark_batches", " on Spark (memory of the driver's Python)")
 
 
 def partitions(folder: str, most: int) -> None:
@@ -162,6 +167,7 @@ PARTS: dict[str, Callable[[str, int], None]] = {
     "commits": commits,
     "columns": columns,
     "batch": batch,
+    "batch_spark": batch_spark,
     "partitions": partitions,
 }
 
