@@ -353,6 +353,7 @@ def _meta(frame: Any) -> list[str]:
 ALL: dict[str, tuple[type[Contender], dict[str, Any]]] = {
     "hoodoo cow bucket": (Hoodoo, {}),
     "hoodoo cow record_index": (Hoodoo, {"index": "record_index"}),
+    "hoodoo cow simple": (Hoodoo, {"index": "simple"}),
     "hoodoo mor bucket": (Hoodoo, {"table_type": "MERGE_ON_READ"}),
     "hudi cow bucket": (Hudi, {}),
     "hudi cow record_index": (Hudi, {"index": "record_index"}),
