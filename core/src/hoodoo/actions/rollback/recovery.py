@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 
@@ -194,7 +194,7 @@ def _sweep(
     files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
     table only if there has been a rollback. Whether files of a completed write may come yet."""
     waits = False
-    left = _left(marked)
+    left = [(e, m[1]) for e in marked if (m := _LEFT.fullmatch(e.path))]
     if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
         fresh, living = reload(storage, timeline), Liveness(storage)
         pending = {i.requested for i in fresh.pending()}
@@ -218,17 +218,6 @@ def _sweep(
         with suppress(StorageError):  # it only saves room
             sweep()
     return waits
-
-
-def _left(marked: Iterable[Entry]) -> list[tuple[Entry, str]]:
-    return [(entry, match[1]) for entry in marked if (match := _LEFT.fullmatch(entry.path))]
-
-
-def sweep_completed(storage: Storage, timeline: Timeline) -> None:
-    """Delete what tasks of completed writes put after the publish. For who takes these writes from the timeline:
-    after that nobody can say any more which of their files count."""
-    for _entry, requested in _left(storage.list(MARKERS)):
-        _sweep_late(storage, timeline, requested)
 
 
 def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from hoodoo.actions.rollback.recovery import recover, sweep_completed, sweep_undone
+from hoodoo.actions.rollback.recovery import recover, sweep_undone
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
@@ -64,9 +64,7 @@ def _archive(table: TableHandle, settings: ArchiveSettings, timeline: Timeline) 
     def before() -> None:
         table.participants.drop_stale()
         # What is older than the timeline's start counts as committed.
-        timeline = table.load_timeline()
-        for sweep in (sweep_undone, sweep_completed):
-            sweep(table.storage, timeline)
+        sweep_undone(table.storage, table.load_timeline())
 
     kept = archived_timeline(table.settings)
     return archive.archive(table.storage, timeline, settings, kept, needed, before)
