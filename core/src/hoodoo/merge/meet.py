@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import flat, merge_pairs, needed_columns
 from hoodoo.model.meta import RECORD_KEY
 
+_AHEAD = 1 << 20  # keys that are looked up together, at least
 Mask = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
@@ -64,8 +65,20 @@ class KeyJoin:
 
     def places(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Which of the rows waits for each of ``keys``; null for none. A call hashes all waiting keys:
-        ask for many."""
+        ask for many, as :meth:`places_ahead` does."""
         return pc.index_in(keys, value_set=self._keys)
+
+    def places_ahead(self, keys: Iterator[pa.Array]) -> Iterator[pa.ChunkedArray]:
+        """The places of ``keys``, of as many at a time as there are waiting ones, or more."""
+        ahead, count = list[pa.Array](), 0
+        for some in keys:
+            ahead.append(some)
+            count += len(some)
+            if count >= max(_AHEAD, self.rows.num_rows):
+                yield self.places(pa.chunked_array(ahead, pa.string()))
+                ahead, count = [], 0
+        if ahead:
+            yield self.places(pa.chunked_array(ahead, pa.string()))
 
     def meet(self, stored: pa.RecordBatch, at: pa.Array) -> MatchResult:
         """``stored`` holds each key once; ``at``: the :meth:`places` of its record keys."""
@@ -154,3 +167,34 @@ class KeyJoin:
         # By places: a filter of many columns takes half as long again.
         kept = stored.take(pa.array(np.flatnonzero(~gone)))
         return MatchResult(kept, left, deleted, stored, pa.array(lost), lives)
+
+
+@define
+class Places:
+    """The places of a file's record keys among the waiting rows, for batch after batch.
+
+    The keys are read ahead of the other columns, many at a time: looking up means to hash all that
+    waits, and one pass over the keys costs less than doing that for every batch.
+    """
+
+    waiting: KeyJoin
+    keys: Iterator[pa.Array]
+    # How many stored rows each waiting row has met.
+    met: Counts = field(init=False)
+    _found: pa.ChunkedArray = field(init=False)
+    _more: Iterator[pa.ChunkedArray] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.met = np.zeros(self.waiting.rows.num_rows, np.int64)
+        self._found = pa.chunked_array([], pa.int32())
+        self._more = self.waiting.places_ahead(self.keys)
+
+    def take(self, rows: int) -> pa.Array:
+        while len(self._found) < rows:
+            self._found = pa.chunked_array(
+                [*self._found.chunks, *next(self._more).chunks], pa.int32()
+            )
+        taken = self._found.slice(0, rows).combine_chunks()
+        self._found = self._found.slice(rows)
+        np.add.at(self.met, np.asarray(taken.drop_null()), 1)
+        return taken

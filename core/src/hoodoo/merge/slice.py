@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, field
 
 from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.merge.log_rows import read_log_rows
-from hoodoo.merge.meet import Counts, KeyJoin
+from hoodoo.merge.meet import Counts, KeyJoin, Places
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.virtual import KeyedReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
@@ -23,8 +21,6 @@ from hoodoo.model.schema.widen import widened
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.storage.api import Storage
 
-# Batches of keys that are looked up together.
-_AHEAD = 8
 # Of one column of text, in one batch: Arrow has room for twice as much.
 _TEXT_BYTES = 1 << 30
 # A column of places, beside the columns of rows.
@@ -109,9 +105,8 @@ def _stored_rows(
     ends = pc.min_max(wanted)
     between = (pc.field(RECORD_KEY) >= ends["min"]) & (pc.field(RECORD_KEY) <= ends["max"])
     stored = (batch.column(0) for batch in reader.batches([RECORD_KEY], between))
-    while ahead := list(itertools.islice(stored, _AHEAD)):
-        places = waiting.places(pa.chunked_array(ahead, pa.string())).drop_null()
-        counts += np.bincount(np.asarray(places), minlength=len(counts))
+    for places in waiting.places_ahead(stored):
+        counts += np.bincount(np.asarray(places.drop_null()), minlength=len(counts))
     return counts
 
 
@@ -122,34 +117,6 @@ def _with_room(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         longest = max((pc.max(pc.binary_length(d)).as_py() or 0 for d in coded), default=0)
         step = max(1, _TEXT_BYTES // max(1, longest))
         yield from (batch.slice(at, step) for at in range(0, batch.num_rows, step))
-
-
-@define
-class Places:
-    """The places of a file's record keys among the waiting rows, for batch after batch.
-
-    The keys are read ahead of the other columns, many at a time: looking up means to hash all that
-    waits, and one pass over the keys costs less than doing that for every batch.
-    """
-
-    waiting: KeyJoin
-    keys: Iterator[pa.Array]
-    found: pa.ChunkedArray = field(factory=lambda: pa.chunked_array([], pa.int32()))
-    # How many stored rows each waiting row has met.
-    met: Counts = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.met = np.zeros(self.waiting.rows.num_rows, np.int64)
-
-    def take(self, rows: int) -> pa.Array:
-        while len(self.found) < rows:
-            ahead = list(itertools.islice(self.keys, _AHEAD))
-            places = self.waiting.places(pa.chunked_array(ahead, pa.string()))
-            self.found = pa.chunked_array([*self.found.chunks, *places.chunks], pa.int32())
-        taken = self.found.slice(0, rows).combine_chunks()
-        self.found = self.found.slice(rows)
-        self.met += np.bincount(np.asarray(taken.drop_null()), minlength=len(self.met))
-        return taken
 
 
 def _batches(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

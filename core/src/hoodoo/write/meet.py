@@ -20,7 +20,7 @@ from hoodoo.kernel.answers import check_asked, check_locations
 from hoodoo.merge.pairs import flat
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import FILE_ID, append_columns, tagged
-from hoodoo.produce.spread import part_of
+from hoodoo.produce.spread import all_differ, part_of
 from hoodoo.produce.summary import Arrivals
 from hoodoo.write.tag import NOWHERE, AskedRows, Here, LocatedDeletes
 from hoodoo.write.target import WriteTarget
@@ -103,7 +103,8 @@ class Meet:
         if self.index is None:
             found = found.group_by(found.schema.names, use_threads=False).aggregate([])
         check_locations(self.index, found)
-        if pc.count_distinct(found.column("record_key")).as_py() < found.num_rows:
+        keys = found.column("record_key")
+        if not all_differ(keys) and pc.count_distinct(keys).as_py() < found.num_rows:
             # Which place of a key is the first must not depend on the order in which an exchange brings them.
             found = found.sort_by([(name, "ascending") for name in found.schema.names])
         plain = (append_columns(batch, self.schema) for batch in rows)

@@ -5,8 +5,10 @@ The base file is read row group by row group; only the incoming rows of one slot
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,9 @@ from hoodoo.hookspecs.file_format import (
     RewritesInPlace,
 )
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.meet import KeyJoin
+from hoodoo.merge.meet import KeyJoin, Places
 from hoodoo.merge.ops import OP, PUT
-from hoodoo.merge.pairs import flat, needed_columns
+from hoodoo.merge.pairs import needed_columns
 from hoodoo.model.change_data import STATS, SUFFIX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile, path_of
@@ -40,6 +42,8 @@ from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 
+# Waiting rows from which on keys are read twice, rather than look each batch up by itself.
+_MANY = 1 << 18
 # What travels with a row and is no column of the table.
 _ASIDE = frozenset({SEQ, PART, SLOT})
 
@@ -153,11 +157,13 @@ class MergeFile:
         self, waiting: KeyJoin, base: BaseFileReader, output: _Output, log: ChangeLog | None = None
     ) -> None:
         """The stored rows of ``base``, or those in their place."""
+        ahead = Places(waiting, _keys(base)) if waiting.rows.num_rows > _MANY else None
         for stored in read_stored(base, self.schema):
             if not self.matches:
                 output.keep(stored)
                 continue
-            met = waiting.meet(stored, waiting.places(stored.column(RECORD_KEY)))
+            keys = stored.column(RECORD_KEY)
+            met = waiting.meet(stored, ahead.take(len(keys)) if ahead else waiting.places(keys))
             output.keep(met.kept)
             if met.winners is not None:
                 output.update(met.winners, met.deleted)
@@ -174,9 +180,9 @@ class MergeFile:
         """As :meth:`_merge`, with rows in the places of those that they replace."""
         seen = needed_columns(self.merger, waiting.rows.schema)
         looked_at = pa.schema([f for f in self.schema if f.name in seen])
+        ahead = Places(waiting, chain.from_iterable(map(_keys, writer.parts)))
         for number, part in enumerate(writer.parts):
-            keys = [b.column(0) for b in part.batches([RECORD_KEY])] if self.matches else []
-            at = flat(waiting.places(pa.chunked_array(keys, pa.string())))
+            at = ahead.take(part.num_rows) if self.matches else pa.nulls(0)
             if at.null_count == len(at):
                 writer.keep(number)
                 output.counts.kept += part.num_rows
@@ -226,6 +232,10 @@ class _Output:
         start = self.counts.inserts + self.counts.updates
         name, slot = self.target["file_name"], self.target["slot"]
         return stored_rows(rows, self.schema, self.instant, name, slot, start)
+
+
+def _keys(base: BaseFileReader) -> Iterator[pa.Array]:
+    return (batch.column(0) for batch in base.batches([RECORD_KEY]))
 
 
 def _stat(target: dict[str, Any], path: str, counts: _Counts, size: int) -> WriteStat:

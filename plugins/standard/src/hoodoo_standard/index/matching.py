@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,16 @@ import pyarrow.compute as pc
 from attrs import define, field, frozen
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.merge.pairs import flat
+from hoodoo.produce.spread import all_differ
 from hoodoo.storage.together import read_ahead
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
 from hoodoo_standard.index.sieve import Sieve
 
-# Stored keys that are matched in one call: the hash table of asked keys is built once for them.
-_WINDOW_BYTES = 32 << 20
+# Stored keys that are matched in one call: the hash table of asked keys is built once for them. As many bytes as the
+# asked keys have, between these bounds.
+_WINDOW_BYTES, _MOST_BYTES = 32 << 20, 256 << 20
 # Keys of a file, and between which of the asked ones they lie.
 _Stored = tuple[KeyFile, pa.Array, int, int]
 
@@ -26,8 +29,14 @@ _Stored = tuple[KeyFile, pa.Array, int, int]
 def asked_table(keys: pa.Table, by_partition: bool) -> pa.Table:
     """The side table of :class:`MatchKeys`: distinct keys, in byte order (within a partition)."""
     order = ["partition_path", "record_key"] if by_partition else ["record_key"]
-    distinct = keys.select(order).group_by(order).aggregate([]).select(order)
-    return distinct.sort_by([(name, "ascending") for name in order]).combine_chunks()
+    found = keys.select(order).sort_by([(name, "ascending") for name in order]).combine_chunks()
+    if found.num_rows < 2:
+        return found
+    again = [pc.equal(c.slice(1), c.slice(0, len(c) - 1)) for c in found.columns]
+    first = pc.invert(reduce(pc.and_, again))
+    if pc.all(first).as_py():
+        return found
+    return found.filter(pa.chunked_array([pa.array([True]), *first.chunks])).combine_chunks()
 
 
 @frozen
@@ -61,7 +70,7 @@ class MatchKeys:
                 yield from window.flush()
                 current = file.partition_path
             window.add(file, keys, low, high)
-            if window.size > _WINDOW_BYTES:
+            if window.size > window.most:
                 yield from window.flush(still_open=file)
         yield from window.flush()
 
@@ -141,6 +150,10 @@ class _Window:
     size: int = 0
     low: int = 0
     high: int = 0
+    most: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.most = max(_WINDOW_BYTES, min(self.asked.keys.nbytes, _MOST_BYTES))
 
     def add(self, file: KeyFile, keys: pa.Array, low: int, high: int) -> None:
         self.low = min(self.low, low) if self.waiting else low
@@ -154,7 +167,8 @@ class _Window:
         self._match()
         for file in list(self.hits):
             if file != still_open:
-                yield _located(file, pc.unique(pa.chunked_array(self.hits.pop(file))))
+                keys = pa.chunked_array(self.hits.pop(file))
+                yield _located(file, flat(keys) if all_differ(keys) else pc.unique(keys))
 
     def _match(self) -> None:
         if not self.waiting:
