@@ -298,6 +298,7 @@ def test_a_zombie_of_an_earlier_run(made: Tables, tmp_path: Path, kind: str, loo
     write_next(opened(target))
     engine.wake(target, looks)
     assert state(target) == plus_next(case.old)
+    age_temporaries(target)
     write_next(opened(target))
     assert state(target) == plus_next(case.old) and leaks(target) == []
     COUNT.trials += 1

@@ -9,8 +9,8 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.merge import meet
-from hoodoo.produce import spread
+from hoodoo.merge import meet, pairs
+from hoodoo.model import key_hash as hashing
 from hoodoo.write import merge_file
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import matching
@@ -27,7 +27,7 @@ def _rows(ids: list[int], ts: int) -> pa.Table:
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two keys are many."""
     for module, names in (
-        (merge_file, ["_MANY"]), (meet, ["_AHEAD"]), (spread, ["_MANY"]), (matching, ["_WINDOW_BYTES"]),
+        (merge_file, ["_MANY"]), (meet, ["_AHEAD"]), (pairs, ["MANY"]), (matching, ["MANY", "_WINDOW_BYTES"]),
     ):  # fmt: skip
         for name in names:
             monkeypatch.setattr(module, name, 2)
@@ -66,23 +66,21 @@ def test_hashes_are_the_same_however_long_keys_are() -> None:
     for longest in (1, 7, 63, 64, 65, 300):
         keys = ["".join(draw.choices(letters, k=draw.randint(0, longest))) for _ in range(40)]
         keys += [letters[0] * longest]
-        assert spread.key_hash(pa.array(keys)).tolist() == [_slowly(key.encode()) for key in keys]
-        assert spread.key_hash(pa.array(keys).slice(3, 5)).tolist() == [
+        assert hashing.key_hash(pa.array(keys)).tolist() == [_slowly(key.encode()) for key in keys]
+        assert hashing.key_hash(pa.array(keys).slice(3, 5)).tolist() == [
             _slowly(key.encode()) for key in keys[3:8]
         ]
 
 
 def _slowly(key: bytes) -> int:
-    weights = spread._WEIGHTS.tolist()
+    weights = hashing._WEIGHTS.tolist()
     total = len(key) * weights[0]
     for place, byte in enumerate(key):
         total += (byte + 1) * weights[place % 256] + place // 256
-    return int(spread._mix(np.array([total % (1 << 64)], np.uint64))[0])
+    return int(hashing._mix(np.array([total % (1 << 64)], np.uint64))[0])
 
 
-def test_whether_many_keys_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "_MANY", 2)
-    assert spread.all_differ(pa.chunked_array([["a", "b"], ["c"]]))
-    assert not spread.all_differ(pa.chunked_array([["a", "b"], ["a"]]))
-    monkeypatch.setattr(spread, "_MANY", 4)
-    assert not spread.all_differ(pa.chunked_array([["a", "b"], ["c"]]))
+def test_whether_keys_differ() -> None:
+    assert hashing.all_differ(pa.chunked_array([["a", "b"], ["c"]]))
+    assert not hashing.all_differ(pa.chunked_array([["a", "b"], ["a"]]))
+    assert not hashing.all_differ(pa.chunked_array([["a", "b"]]).dictionary_encode())

@@ -17,6 +17,7 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.log_files import log_files
+from hoodoo.merge import meet
 from hoodoo.merge import slice as merging
 from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import KeyJoin
@@ -258,8 +259,8 @@ def test_older_files_have_fewer_and_narrower_columns(made: Slice) -> None:
 def test_windows_of_keys_do_not_shift(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: int, keys: int, others: int
 ) -> None:
-    """Whatever the batches are in which keys and the other columns come."""
-    monkeypatch.setattr(merging, "_AHEAD", ahead)
+    """Whatever the batches are in which keys and the other columns come; never fewer keys than rows that wait."""
+    monkeypatch.setattr(meet, "_AHEAD", keys * ahead)
     made = Slice(tmp_path).stored(rows(range(25), 5)).log(rows([0, 3, 6, 7, 13, 24, 99], 6))
     made.log(None, [1, 8, 23])
     asked: list[int] = []
@@ -274,7 +275,8 @@ def test_windows_of_keys_do_not_shift(
     ids = [n for n in (*range(25), 99) if n not in (1, 8, 23)]
     found = made.read(file_format=Watched(key_rows=keys, other_rows=others))
     assert sorted(found) == [(n, 6 if n in newer else 5, f"a{n}") for n in ids]
-    assert len(asked) == -(-25 // (keys * ahead)) and sum(asked) == 25
+    each = -(-max(keys * ahead, 10) // keys) * keys
+    assert len(asked) == -(-25 // each) and sum(asked) == 25
 
 
 @frozen

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.merge.ops import DELETE, OP, PUT
+from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.produce.spread import all_differ
 
 
 def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
@@ -56,7 +56,7 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
     Neighbours are merged in rounds (mergers are associative), so the number of merger calls grows
     with the logarithm of the largest number of duplicates.
     """
-    if all_differ(rows.column(RECORD_KEY)):
+    if rows.num_rows >= MANY and all_differ(rows.column(RECORD_KEY)):
         return rows
     groups: npt.NDArray[Any] = codes(rows.column(RECORD_KEY))
     if not len(groups) or int(groups.max()) + 1 == len(groups):

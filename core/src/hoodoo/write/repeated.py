@@ -16,9 +16,10 @@ from attrs import frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task, Workspace
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
+from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.produce.columns import append_columns, routed
-from hoodoo.produce.spread import key_hash, part_of_hash
+from hoodoo.produce.spread import part_of_hash
 from hoodoo.write.target import WriteTarget
 
 _HASH = pa.field("key_hash", pa.int64())

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.merge.pairs import flat
-from hoodoo.produce.spread import all_differ
+from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.storage.together import read_ahead
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
@@ -168,7 +168,10 @@ class _Window:
         for file in list(self.hits):
             if file != still_open:
                 keys = pa.chunked_array(self.hits.pop(file))
-                yield _located(file, flat(keys) if all_differ(keys) else pc.unique(keys))
+                is_many = len(keys) >= MANY
+                yield _located(
+                    file, flat(keys) if is_many and all_differ(keys) else pc.unique(keys)
+                )
 
     def _match(self) -> None:
         if not self.waiting:

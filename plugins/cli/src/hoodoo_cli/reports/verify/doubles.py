@@ -15,8 +15,8 @@ from hoodoo.hookspecs.key_generator import record_key_columns
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
+from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
-from hoodoo.produce.spread import key_hash
 from hoodoo.read.open import read_slice
 from hoodoo.read.plan import ScanPlan
 from hoodoo.read.source import ReadSource, check_readable
