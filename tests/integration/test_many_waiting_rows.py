@@ -81,6 +81,7 @@ def _slowly(key: bytes) -> int:
 
 
 def test_whether_keys_differ() -> None:
+    assert hashing.all_differ(pa.chunked_array([], pa.string()))
     assert hashing.all_differ(pa.chunked_array([["a", "b"], ["c"]]))
     assert not hashing.all_differ(pa.chunked_array([["a", "b"], ["a"]]))
     assert not hashing.all_differ(pa.chunked_array([["a", "b"]]).dictionary_encode())

@@ -69,8 +69,8 @@ def _add_short(
 def all_differ(keys: pa.ChunkedArray) -> bool:
     """Whether all ``keys`` are known to differ. Where two hashes are the same, and of dictionaries, nothing is known. Of
     :data:`MANY` keys a third of the time of a table of them, which no cache has room for."""
-    if pa.types.is_dictionary(keys.type):
-        return False
+    if pa.types.is_dictionary(keys.type) or len(keys) < 2:
+        return len(keys) < 2
     hashes = np.concatenate([key_hash(chunk) for chunk in keys.chunks])
     hashes.sort()
     return bool((hashes[1:] != hashes[:-1]).all())
