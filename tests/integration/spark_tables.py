@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,15 @@ def base_files(path: Path) -> set[str]:
 
 
 def check_files(path: Path, commits: Iterable[Commit]) -> None:
-    """Every file of the table is named by a commit, and no write left anything for later."""
+    """Every file of the table is named by a commit, and no write left anything that stays when nobody waits for tasks
+    that are late any more."""
     named = {file for commit in commits for file in commit.files}
     assert base_files(path) == named
     others = {f.name for f in path.rglob("*") if f.is_file() and ".hoodie" not in f.parts}
     assert others <= {Path(name).name for name in named} | {".hoodie_partition_metadata"}
+    for left in leftovers(path):
+        os.utime(path / left, (0, 0))
+    assert hoodoo.open(path).rollback() == ()
     assert leftovers(path) == []
 
 
