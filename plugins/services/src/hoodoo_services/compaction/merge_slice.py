@@ -12,9 +12,8 @@ from attrs import asdict, define, frozen
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.merge.log_rows import LogRows, read_log_rows
-from hoodoo.merge.meet import KeyJoin
+from hoodoo.merge.meet import KeyJoin, Places
 from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import Places
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
