@@ -206,7 +206,7 @@ def _sweep(
         }
         for entry, instant in left:
             if instant not in pending and not living.is_alive(instant):
-                if _sweep_late(storage, fresh, instant):
+                if entry.name == instant and _sweep_late(storage, fresh, instant):
                     waits = True  # its markers say which files may come yet
                 else:
                     storage.delete_prefix(entry.path)
