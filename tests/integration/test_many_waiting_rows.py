@@ -59,6 +59,24 @@ def test_many_are_as_few(tmp_path: Path, index: str, kind: str) -> None:
         )
 
 
+def test_the_places_of_stored_keys_are_found_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where rows go, and those behind them move."""
+    table = hoodoo.create(tmp_path / "t", SCHEMA, record_key="id", index="simple", engine=LocalEngine(1))  # fmt: skip
+    table.upsert(_rows([*range(60)], 1))
+    asked, places = list[int](), meet.KeyJoin.places
+
+    def counted(waiting: meet.KeyJoin, keys: pa.ChunkedArray) -> pa.ChunkedArray:
+        asked.append(len(keys))
+        return places(waiting, keys)
+
+    monkeypatch.setattr(meet.KeyJoin, "places", counted)
+    table.delete(_rows([*range(50)], 2).select(["id"]))
+    assert asked == [60]
+    assert table.read().to_arrow().num_rows == 10
+
+
 def test_hashes_are_the_same_however_long_keys_are() -> None:
     """What files and tasks go by: the sum over bytes, one string at a time."""
     draw = random.Random(1)

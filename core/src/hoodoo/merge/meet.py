@@ -179,14 +179,14 @@ class Places:
 
     waiting: KeyJoin
     keys: Iterator[pa.Array]
+    # Of the first keys, where they are known.
+    _found: pa.ChunkedArray = field(factory=lambda: pa.chunked_array([], pa.int32()))
     # How many stored rows each waiting row has met.
     met: Counts = field(init=False)
-    _found: pa.ChunkedArray = field(init=False)
     _more: Iterator[pa.ChunkedArray] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.met = np.zeros(self.waiting.rows.num_rows, np.int64)
-        self._found = pa.chunked_array([], pa.int32())
         self._more = self.waiting.places_ahead(self.keys)
 
     def take(self, rows: int) -> pa.Array:

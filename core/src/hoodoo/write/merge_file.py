@@ -154,10 +154,12 @@ class MergeFile:
         return KeyJoin(rows, self.merger, absent, _ASIDE)
 
     def _merge(
-        self, waiting: KeyJoin, base: BaseFileReader, output: _Output, log: ChangeLog | None = None
-    ) -> None:
-        """The stored rows of ``base``, or those in their place."""
-        ahead = Places(waiting, _keys(base)) if waiting.rows.num_rows > _MANY else None
+        self, waiting: KeyJoin, base: BaseFileReader, output: _Output, log: ChangeLog | None = None,
+        ahead: Places | None = None,
+    ) -> None:  # fmt: skip
+        """The stored rows of ``base``, or those in their place. ``ahead``: the places of its keys, where they are known."""
+        if ahead is None and waiting.rows.num_rows > _MANY:
+            ahead = Places(waiting, _keys(base))
         for stored in read_stored(base, self.schema):
             if not self.matches:
                 output.keep(stored)
@@ -189,7 +191,8 @@ class MergeFile:
                 continue
             places, winners, whole = waiting.replacing(read_stored(part, looked_at), at)
             if pc.any(pc.not_equal(winners.column(OP), PUT)).as_py():  # null where nobody wins
-                self._merge(waiting, part, output)  # rows go: those behind them move
+                known = Places(waiting, iter(()), pa.chunked_array([at]))
+                self._merge(waiting, part, output, ahead=known)  # rows go: those behind them move
                 continue
             made = output.made(winners)
             writer.keep(number, places, made if whole else made.drop_columns(lacking))
