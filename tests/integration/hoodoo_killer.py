@@ -62,7 +62,7 @@ class KillerStorage(LocalStorage):
         return done
 
     def _kill(self, found: int, asked: dict[str, Any]) -> None:
-        Path(f"{asked['marks']}.killed").touch()
+        Path(f"{asked['marks']}.{'ended' if asked['alone'] else 'killed'}").touch()
         if not asked["alone"]:
             os.kill(found, signal.SIGKILL)
         os._exit(1)

@@ -1,19 +1,24 @@
 """Writes on Spark during which an executor is killed, or the process of a task: at an operation that is drawn.
 
-``killed_executors_job.py FOLDER TRIALS SEED [SHARE]``: tables of drawn indexes and types get so many writes in all; in a
-``SHARE`` of them, by default a quarter, only the process of a task ends. Rows have
-other values and another order each time they are made, some of them another partition path. After each write, every key
-has to be there once, with the value of the right write. Prints a line of JSON for each write.
+``killed_executors_job.py FOLDER TRIALS SEED [SHARE [WRITERS]]``: tables of drawn indexes and types get so many writes in
+all; in a ``SHARE`` of them, by default a quarter, only the process of a task ends. Rows have other values and another
+order each time they are made, some of them another partition path. After each write, every key has to be there once,
+with the value of the right write. Prints a line of JSON for each write. ``WRITERS``, by default one, write at the same
+time, each into tables of its own; half of their writes then plan no kill. An executor that is killed for one writer
+takes tasks of the others with it: ``hits`` counts the executors that were killed during a write.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +57,18 @@ class Life:
     """One table, and which write each key is of."""
 
     def __init__(
-        self, spark: SparkSession, folder: Path, number: int, draw: random.Random, share: float
+        self,
+        spark: SparkSession,
+        folder: Path,
+        name: str,
+        draw: random.Random,
+        share: float,
+        quiet: float,
     ) -> None:
-        self.spark, self.draw, self.share = spark, draw, share
+        self.spark, self.draw, self.share, self.quiet = spark, draw, share, quiet
         self.index = draw.choice(INDEXES)
         self.kind = draw.choice(("COPY_ON_WRITE", "MERGE_ON_READ"))
-        self.path = folder / f"t{number}"
+        self.path = folder / f"t{name}"
         options = {"hoodoo.spark.small.bytes": "0"}
         if self.index == "bucket":
             options["hoodie.bucket.index.num.buckets"] = "2"
@@ -104,8 +115,10 @@ class Life:
         marks = self.kills / str(self.write)
         last, after = draw.randint(1, self.operations), draw.random() < 0.5
         alone = draw.random() < self.share
+        if draw.random() < self.quiet:
+            last = 0
         hoodoo_killer.plan(self.kills, marks, last, after, alone)
-        began = time.monotonic()
+        began = time.time()
         wrong = ""
         try:
             call()
@@ -118,8 +131,10 @@ class Life:
         count = len(list(marks.iterdir()))
         self.operations = max(6, count)
         said = {
-            "index": self.index, "type": self.kind, "action": action, "seconds": round(time.monotonic() - began, 1),
-            "killed": Path(f"{marks}.killed").exists(), "alone": alone, "operations": count, "wrong": wrong or self.wrong(),
+            "index": self.index, "type": self.kind, "action": action, "seconds": round(time.time() - began, 1),
+            "killed": Path(f"{marks}.killed").exists(), "ended": Path(f"{marks}.ended").exists(),
+            "hits": sum(k.stat().st_mtime >= began for k in self.path.parent.glob("*.kills/*.killed")),
+            "operations": count, "wrong": wrong or self.wrong(),
         }  # fmt: skip
         return said
 
@@ -155,22 +170,58 @@ class Life:
         return "; ".join(wrong)
 
 
-def main(folder: Path, trials: int, seed: int, share: float = 0.25) -> None:
-    spark = SparkSession.builder.getOrCreate()
-    draw = random.Random(seed)
-    done = number = 0
-    while done < trials:
-        life = Life(spark, folder, number, draw, share)
-        number += 1
-        for _ in range(min(WRITES_OF_A_TABLE, trials - done)):
+class Trials:
+    """How many writes are left for all writers together, and what they print."""
+
+    def __init__(self, number: int) -> None:
+        self.left, self.done, self.lock = number, 0, threading.Lock()
+
+    def take(self) -> bool:
+        with self.lock:
+            self.left -= 1
+            return self.left >= 0
+
+    def say(self, table: str, said: dict[str, Any], done: int = 1) -> None:
+        with self.lock:
+            self.done += done
+            print(json.dumps({"trial": self.done, "table": table, **said}), flush=True)
+
+
+def write_tables(
+    spark: SparkSession,
+    folder: Path,
+    trials: Trials,
+    writer: int,
+    seed: int,
+    share: float,
+    quiet: float,
+) -> None:
+    """One table after the other, until no write is left."""
+    draw = random.Random(f"{seed} {writer}")
+    for number in itertools.count():
+        table, life = f"{writer}-{number}", None
+        for _ in range(WRITES_OF_A_TABLE):
+            if not trials.take():
+                return
+            life = life or Life(spark, folder, table, draw, share, quiet)
             said = life.one()
-            done += 1
-            print(json.dumps({"trial": done, "table": number, **said}), flush=True)
+            trials.say(table, said)
             if said["wrong"]:
                 break  # what follows would be wrong because of it
         else:
-            if wrong := life.left():
-                print(json.dumps({"trial": done, "table": number, "wrong": wrong}), flush=True)
+            if life and (wrong := life.left()):
+                trials.say(table, {"wrong": wrong}, done=0)
+
+
+def main(folder: Path, trials: int, seed: int, share: float = 0.25, writers: float = 1) -> None:
+    spark = SparkSession.builder.getOrCreate()
+    todo, quiet = Trials(trials), 0.0 if writers == 1 else 0.5
+    with ThreadPoolExecutor(int(writers)) as pool:
+        for end in [
+            pool.submit(write_tables, spark, folder, todo, writer, seed, share, quiet)
+            for writer in range(int(writers))
+        ]:
+            end.result()
     spark.stop()
 
 

@@ -38,4 +38,5 @@ def test_executors_are_killed(tmp_path: Path) -> None:
     trials = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     assert len({trial["trial"] for trial in trials}) == TRIALS
     assert [trial for trial in trials if trial["wrong"]] == [], f"seed {seed}"
-    assert sum(trial.get("killed", False) for trial in trials) > TRIALS // 3
+    hit = [trial for trial in trials if trial.get("killed") or trial.get("ended")]
+    assert len(hit) > TRIALS // 3

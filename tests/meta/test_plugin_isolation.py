@@ -18,6 +18,7 @@ REPO = Path(__file__).parents[2]
 OFFERED = (
     "hoodoo_standard.options",  # some are read by others, too
     "hoodoo_cli.toolkit",
+    "hoodoo_native",  # compiled loops, by their functions
     # The families that a distribution brings, and the contract suites of their plugins.
     *(f"hoodoo_{one}.hookspecs" for one in ("cli", "clustering", "metadata", "serve", "services")),
     *(f"hoodoo_{one}.testing" for one in ("cli", "clustering", "metadata", "serve", "services")),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import importlib
 import math
 import struct
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,17 @@ from hoodoo.options.option import OptionSource
 
 from hoodoo_formats import options as keys
 from hoodoo_formats.murmur import BLOCK, Rounds, UInt32s, rounds
+
+
+def _compiled() -> Any:
+    """The same loops in C (``pip install hoodoo[fast]``): the bits are the same. None where they are not installed."""
+    try:
+        return importlib.import_module("hoodoo_native")
+    except ImportError:
+        return None
+
+
+native = _compiled()
 
 Bits = npt.NDArray[np.uint8]
 
@@ -70,9 +83,13 @@ class BloomFilter:
         found = np.zeros(len(keys), bool)
         start = 0
         for chunk in _chunks(keys):
+            here = found[start : start + len(chunk)]
             for row in self.rows:
+                if native is not None:
+                    here |= native.might_contain(chunk, self.hashes, self.size, row).view(bool)
+                    continue
                 for block in rounds(chunk):
-                    found[start + self._in_row(row, block)] = True
+                    here[self._in_row(row, block)] = True
             start += len(chunk)
         return pa.array(found)
 
@@ -146,6 +163,10 @@ def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
     """The bits of one row, packed: what they take is small enough for a processor's cache to hold, or most of it. A byte
     a bit would spare reading them, and was a third slower, as it is eight times as large."""
     bits = np.zeros((size + 7) // 8, np.uint8)
+    if native is not None:
+        for chunk in chunks:
+            native.fill(chunk, hashes, size, bits)
+        return bits
     places = np.empty(BLOCK, np.int64)
     bit, found = np.empty(BLOCK, np.uint8), np.empty(BLOCK, np.uint8)
     for chunk in chunks:
