@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.index import PLACE_BYTES
 from hoodoo.merge.ops import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.summary import Arrivals, Summarise, arrivals
@@ -39,7 +40,7 @@ def test_keys_come_where_they_are_few(few: bool) -> None:
 
 
 def test_keys_do_not_come_where_one_task_has_more_than_its_share() -> None:
-    size = sum(batch("a", "b").column(n).nbytes for n in (0, 1))
+    size = sum(batch("a", "b").column(n).nbytes for n in (0, 1)) + 2 * PLACE_BYTES
     whole = Summarise(3 * size)
     assert told(whole, [], [], [batch("a", "b")]).keys is not None
     found = told(whole, [], [], [], [batch("a", "b")])  # a fourth, of a third
@@ -49,7 +50,7 @@ def test_keys_do_not_come_where_one_task_has_more_than_its_share() -> None:
 
 
 def test_a_task_with_too_many_keys_gives_none() -> None:
-    size = sum(batch("a", "b").column(n).nbytes for n in (0, 1))
+    size = sum(batch("a", "b").column(n).nbytes for n in (0, 1)) + 2 * PLACE_BYTES
     given = [batch("a", "b"), batch("c", "d"), batch("e", "f")]
     found = list(Summarise(2 * size)(iter(given), Task(0)))
     assert [out.column("keys").null_count for out in found] == [1]

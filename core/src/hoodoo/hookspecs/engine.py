@@ -25,7 +25,7 @@ from hoodoo.storage.api import Storage
 # file groups that one task handles; rows of a slot arrive together.
 PART = "__part"
 SLOT = "__slot"
-RESULT_BYTES = 32 << 20  # see result_bytes
+RESULT_BYTES = 96 << 20  # see result_bytes
 
 
 @frozen
@@ -219,7 +219,7 @@ def task_memory(engine: Engine, options: Mapping[str, str]) -> int:
 
 
 def result_bytes(engine: Engine) -> int:
-    """How many bytes of rows (in memory, from all tasks together) the driver of the engine can take: at most 32 MiB; fewer
+    """How many bytes of rows (in memory, from all tasks together) the driver of the engine can take: at most 96 MiB; fewer
     if the engine has an attribute ``result_bytes`` that says so. What may be more stays with tasks."""
     return min(RESULT_BYTES, int(getattr(engine, "result_bytes", RESULT_BYTES)))
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.engine import Task
-from hoodoo.hookspecs.index import KEYS_SCHEMA
+from hoodoo.hookspecs.index import KEYS_SCHEMA, PLACE_BYTES
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET
@@ -34,7 +34,7 @@ class Summarise:
     """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows without one).
 
     ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, if all tasks together, which are alike, have
-    about so many bytes of them in memory. Task n gives its keys if they are at most the n-th part, so that any number of tasks gives less than
+    about so many bytes of them and of their places in memory. Task n gives its keys if they are at most the n-th part, so that any number of tasks gives less than
     eight times as much. :func:`arrivals` notices if a task gave none."""
 
     keys: int = 0
@@ -49,7 +49,7 @@ class Summarise:
         for batch in (batch for batch in batches if batch.num_rows):
             found.append(self._one(batch))
             keys = [batch.column(RECORD_KEY), batch.column(PARTITION_PATH)]
-            left -= sum(column.nbytes for column in keys)
+            left -= sum(column.nbytes for column in keys) + PLACE_BYTES * batch.num_rows
             if left < 0:
                 held.clear()
             else:

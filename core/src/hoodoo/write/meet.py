@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
-from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task, result_bytes
-from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, LookupIndex
+from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, PLACE_BYTES, LookupIndex
 from hoodoo.kernel.answers import check_asked, check_locations
 from hoodoo.merge.pairs import flat
 from hoodoo.model.key_hash import all_differ
@@ -27,14 +27,8 @@ from hoodoo.write.tag import NOWHERE, AskedRows, Here, LocatedDeletes
 from hoodoo.write.target import WriteTarget
 
 _PART_BYTES = 64 << 20  # of places, for each task
-_FILE_ID_BYTES = 64  # with the partition path
 _PLACES, _ROWS = 0, 1  # slots: places come first
 _COLUMNS = (RECORD_KEY, PARTITION_PATH, FILE_ID)
-
-
-def are_many(target: WriteTarget, arriving: Arrivals) -> bool:
-    """Whether the arriving keys have too many places for the driver."""
-    return arriving.keys is None and arriving.key_bytes > result_bytes(target.engine)
 
 
 def meet(
@@ -43,7 +37,7 @@ def meet(
     """What the step ``by`` makes of keyed ``rows``: its ``found`` is the ``places`` (LOCATIONS_SCHEMA) of their keys.
     ``index``: who answered them; None: they may come twice, and nothing is checked."""
     engine = target.engine
-    size = arriving.key_bytes + _FILE_ID_BYTES * arriving.total
+    size = arriving.key_bytes + PLACE_BYTES * arriving.total
     parts = max(engine.parallelism, -(-size // _PART_BYTES))
     lying = engine.map(places, LocatedDeletes(rows.schema))
     sides = [

@@ -29,7 +29,7 @@ from hoodoo.write.located import (
     unsure,
 )
 from hoodoo.write.log_keys import alive, all_living, logged
-from hoodoo.write.meet import AskedPlaces, CountPlaces, are_many, in_order, meet
+from hoodoo.write.meet import AskedPlaces, CountPlaces, in_order, meet
 from hoodoo.write.prepare import Only
 from hoodoo.write.tag import AskedRows, TagGlobal, TagLocal
 from hoodoo.write.target import WriteTarget
@@ -130,11 +130,10 @@ def in_tasks(
 ) -> InTasks | None:  # fmt: skip
     """Where the keys of keyed ``rows`` lie, if these are too many for the driver. ``deletes``: only the places are needed,
     not the rows. ``stored``: only keys that have a row, of this schema, count."""
-    many = workspace is not None and target.slices and are_many(target, arriving)
-    if workspace is None or not many or isinstance(index, Tees):
+    context = context_of(target, arriving, workspace=workspace)
+    if workspace is None or not target.slices or context.on_driver or isinstance(index, Tees):
         return None
     engine = target.engine
-    context = context_of(target, arriving, workspace=workspace)
     asked: LookupIndex = getattr(index, "stands_in", lambda context: None)(context) or index
     found = asked.locate(engine.map(rows, KeysOnly(KEYS_SCHEMA)), context)
     with_logs = target.logs is not None and any(s.row_logs for s in target.slices)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hoodoo.hookspecs.engine import RESULT_BYTES, memory_share
+from hoodoo.hookspecs.engine import memory_share
 from hoodoo.options import Number, Size, Whole
 from hoodoo.options.kinds import BadValueError, Kind
 
 _MIB = 1 << 20
+_RESULTS = 32 * _MIB
 # Spark's own defaults.
 _HEAP, _OVERHEAD, _FACTOR = 1024, 384, 0.1
 
@@ -36,9 +37,9 @@ def of_executors(spark: Any) -> int | None:
 
 def of_driver(spark: Any) -> int:
     """Bytes of rows that the driver takes from all tasks: an eighth of ``spark.driver.maxResultSize``, as what tasks
-    send of them may be a few times as much."""
+    send of them may be a few times as much, and at most 32 MiB: the driver's Python holds them, and what is made of them."""
     most = _value(spark, "spark.driver.maxResultSize", Size())
-    return most // 8 if most else RESULT_BYTES  # 0: without a limit
+    return min(most // 8, _RESULTS) if most else _RESULTS  # 0: without a limit
 
 
 def _overhead(spark: Any, mib: Kind[int]) -> int:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 from hoodoo.errors import CorruptTableError
-from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task, result_bytes
+from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import slice_json
@@ -101,8 +101,7 @@ class RecordIndex:
         engine, slices = context.engine, context.slices
         there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
         side = engine.side(there)
-        most = _SIDE_BYTES if context.keys is not None else min(_SIDE_BYTES, result_bytes(engine))
-        if context.key_bytes > most:
+        if context.key_bytes > _SIDE_BYTES or not context.on_driver:
             groups = self._groups({s.partition_path for s in slices})
             if not groups.file_ids:
                 return engine.source(LOCATIONS_SCHEMA.empty_table())

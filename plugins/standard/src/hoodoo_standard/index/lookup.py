@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 import pyarrow.compute as pc
-from hoodoo.hookspecs.engine import Stream, result_bytes, spread
+from hoodoo.hookspecs.engine import Stream, spread
 from hoodoo.hookspecs.index import IndexContext
 
 from hoodoo_standard.index.exchanged import distinct_paths, exchanged
@@ -25,7 +25,7 @@ def located(
     the key. ``side_bytes``: more bytes of keys than these are exchanged, and ``sieve`` not asked."""
     engine = context.engine
     meets = context.key_bytes > side_bytes
-    if meets or (context.keys is None and context.key_bytes > result_bytes(engine)):
+    if meets or not context.on_driver:
         # Past the driver.
         paths = distinct_paths(keys, context) if by_partition else None
         files = base_files(context, paths)
