@@ -4,7 +4,7 @@
 all; in a ``SHARE`` of them, by default a quarter, only the process of a task ends. Rows have other values and another
 order each time they are made, some of them another partition path. After each write, every key has to be there once,
 with the value of the right write. Prints a line of JSON for each write. ``WRITERS``, by default one, write at the same
-time, each into tables of its own; half of their writes then plan no kill. An executor that is killed for one writer
+time, each into tables of its own; a quarter of their writes then plans no kill. An executor that is killed for one writer
 takes tasks of the others with it: ``hits`` counts the executors that were killed during a write.
 """
 
@@ -81,7 +81,8 @@ class Life:
         # Ids whose path depends on the attempt: an upsert might put them beside themselves.
         self.wandered: set[int] = set()
         self.write = 0
-        self.operations = 20  # of the tasks of one write, about
+        self.operations: dict[str, int] = {}  # of the tasks of such a write, about
+        self.changed = False  # since the last compaction
 
     def rows(self, ids: list[int], wander: bool = False) -> Any:
         data = self.spark.createDataFrame([(i,) for i in ids], "id long").repartition(3)
@@ -92,7 +93,8 @@ class Life:
         self.write += 1
         draw, model = self.draw, self.model
         actions = ["upsert", "insert", "bulk_insert", "wander", "delete", "upsert", "upsert"]
-        actions += ["compact", "compact"] if self.kind == "MERGE_ON_READ" else []
+        if self.kind == "MERGE_ON_READ" and self.changed:
+            actions += ["compact", "compact"]
         actions += ["cluster"] if self.index != "bucket" else []
         action = draw.choice(actions) if self.write > 1 else draw.choice(actions[:3])
         first = max(model, default=0) + 1
@@ -113,7 +115,8 @@ class Life:
         else:
             call, changed = lambda: self.table.cluster(columns=["v"], engine="spark"), []
         marks = self.kills / str(self.write)
-        last, after = draw.randint(1, self.operations), draw.random() < 0.5
+        self.changed = action != "compact"
+        last, after = draw.randint(1, self.operations.get(action, 16)), draw.random() < 0.5
         alone = draw.random() < self.share
         if draw.random() < self.quiet:
             last = 0
@@ -129,7 +132,7 @@ class Life:
                 model.pop(i)
         model.update(dict.fromkeys(changed, self.write))
         count = len(list(marks.iterdir()))
-        self.operations = max(6, count)
+        self.operations[action] = max(6, count)
         said = {
             "index": self.index, "type": self.kind, "action": action, "seconds": round(time.time() - began, 1),
             "killed": Path(f"{marks}.killed").exists(), "ended": Path(f"{marks}.ended").exists(),
@@ -215,7 +218,7 @@ def write_tables(
 
 def main(folder: Path, trials: int, seed: int, share: float = 0.25, writers: float = 1) -> None:
     spark = SparkSession.builder.getOrCreate()
-    todo, quiet = Trials(trials), 0.0 if writers == 1 else 0.5
+    todo, quiet = Trials(trials), 0.0 if writers == 1 else 0.25
     with ThreadPoolExecutor(int(writers)) as pool:
         for end in [
             pool.submit(write_tables, spark, folder, todo, writer, seed, share, quiet)
