@@ -23,7 +23,7 @@
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define EACH_PROCESSOR
 #endif
@@ -166,7 +166,7 @@ enum { DONE, NO_MEMORY, WRONG_OFFSETS };
 
 static int whole(const Job *job) {
     static const size_t usual = WORDS;
-    uint32_t near[WORDS * LANES];
+    uint32_t some[WORDS * LANES];
     size_t most = usual;
     for (int64_t i = job->start; i < job->start + job->number; i++) {
         int64_t begin = offset(job, i), end = offset(job, i + 1);
@@ -174,11 +174,11 @@ static int whole(const Job *job) {
         if ((size_t)(end - begin) / 4 > most) most = (size_t)(end - begin) / 4;
     }
     Keys keys;
-    keys.words = most == usual ? near : malloc(most * LANES * sizeof *near);
+    keys.words = most == usual ? some : malloc(most * LANES * sizeof *some);
     if (!keys.words) return NO_MEMORY;
-    memset(keys.words, 0, most * LANES * sizeof *near);
+    memset(keys.words, 0, most * LANES * sizeof *some);
     (job->found ? find : fill)(job, &keys);
-    if (keys.words != near) free(keys.words);
+    if (keys.words != some) free(keys.words);
     return DONE;
 }
 
