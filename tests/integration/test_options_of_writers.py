@@ -237,3 +237,19 @@ def test_indexes_outside_of_the_table_are_refused(tmp_path: Path, name: str) -> 
         create(tmp_path, {**QUICKSTART, "hoodie.index.type": name})
     assert "record_index" in caught.value.fix and "global_simple" in caught.value.fix
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("names", ["city,region", "city, region"])
+def test_columns_between_commas_are_several(tmp_path: Path, names: str) -> None:
+    """As the options of Hudi have them: no column of a table can have a comma in its name."""
+    schema = pa.schema([(name, pa.string()) for name in ("id", "city", "region", "a", "b")])
+    texts = hoodoo.create(
+        str(tmp_path / "texts"), schema, name="t", record_key="id,city", partition_by=names, ordering="a,b"
+    )  # fmt: skip
+    lists = hoodoo.create(
+        str(tmp_path / "lists"), schema, name="t", record_key=["id", "city"], partition_by=["city", "region"],
+        ordering=["a", "b"],
+    )  # fmt: skip
+    assert texts.handle.config.properties == lists.handle.config.properties
+    with pytest.raises(MissingColumnError):
+        hoodoo.create(str(tmp_path / "none"), schema, record_key="")

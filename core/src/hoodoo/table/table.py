@@ -186,7 +186,8 @@ def create(
 ) -> Table:
     """Create a table and return it.
 
-    ``schema`` is a pyarrow.Schema or a Spark StructType. ``key_generator``, ``index`` and ``merger`` are names, Java
+    ``schema`` is a pyarrow.Schema or a Spark StructType. ``record_key``, ``partition_by`` and ``ordering`` are names of
+    columns: a list, or a text with commas between them. ``key_generator``, ``index`` and ``merger`` are names, Java
     class names or objects. ``table_type`` is COPY_ON_WRITE (the default) or MERGE_ON_READ; ``table_version`` is 9
     (the default) or 6. ``options`` accepts any ``hoodie.*`` key; options that decide bytes on disk are stored as
     properties of the table. Instead of arguments, you may use Hudi's own options, as in
@@ -215,9 +216,8 @@ def create(
     storage = tables.open_storage(path, given)
     config = Participants.of(Settings(config, given)).new_table(config)
     guarded = tables.guarded(storage, Settings(config, given))
-    tables.turns(
-        Settings(config, given)
-    )  # what options say of locks is judged before the table is there
+    # What options say of locks is judged before the table is there.
+    tables.turns(Settings(config, given))
     try:
         config = init_table(storage, config)
     except StorageError as error:

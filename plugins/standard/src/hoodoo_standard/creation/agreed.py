@@ -117,9 +117,10 @@ def _same_columns(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Of a text, the names between commas, as Hudi's options have them: no column of a table can have one."""
     if value is None:
         return ()
-    return (value,) if isinstance(value, str) else tuple(value)
+    return tuple(map(str.strip, value.split(","))) if isinstance(value, str) else tuple(value)
 
 
 def _shown(value: Any) -> str:
