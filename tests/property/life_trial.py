@@ -453,6 +453,7 @@ class Life(Trial):
         """Everything that is there is looked at; then what nobody needs goes, and nothing else stays."""
         for point in self.points.by_request():
             self._travel(point, "at the end")
+        self.policy = None  # that of the last step; the write cleans by the table's
         # Undoes what has crashed, settles what was decided.
         self._do(Op(draws.UPSERT, (Draw(key=1, payload=1),)), "the last write")
         self._index_anew()

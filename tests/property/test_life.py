@@ -16,7 +16,19 @@ import pytest
 from effort import effort
 from hoodoo.timeline import replaced_note
 from hypothesis import HealthCheck, given, note, settings
-from life_draws import ARCHIVE, PAYLOAD, RESTORE, SAVEPOINT, UNDO, Service, Step, Try, life, lives
+from life_draws import (
+    ARCHIVE,
+    CLEAN,
+    PAYLOAD,
+    RESTORE,
+    SAVEPOINT,
+    UNDO,
+    Service,
+    Step,
+    Try,
+    life,
+    lives,
+)
 from life_trial import Life
 from table_draws import SCHEDULE, UPSERT, Draw, Op
 from table_model import Setup
@@ -84,6 +96,16 @@ def test_every_range_over_a_savepoint(version: int, merged: bool) -> None:
     """The timeline does not begin with a write that a savepoint keeps."""
     steps: list[Step] = [Op(UPSERT, ONE), Service(SAVEPOINT), Op(UPSERT, OTHER), Op(UPSERT, BOTH)]
     trial(table(version, merged), steps, thorough=True)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("version", [9, 6])
+def test_a_clean_that_finds_nothing_says_nothing_of_the_next(version: int, merged: bool) -> None:
+    """It would have left more than the clean of the last write does, which goes by the table's options."""
+    more = (("hoodie.clean.commits.retained", "1"), ("hoodie.archive.automatic", "false"))
+    overwritten = [Op("insert_overwrite_table", ONE), Op("insert_overwrite_table", ONE)]
+    steps: list[Step] = [*overwritten, Service(CLEAN, much=2)]
+    trial(table(version, merged, more=more), steps, thorough=True)
 
 
 @pytest.mark.parametrize("step", [SAVEPOINT, RESTORE, UNDO])
