@@ -69,8 +69,16 @@ class Points:
         return next((p for p in self.all if p.instant == instant), None)
 
     def back_to(self, instant: str) -> None:
-        """Everything requested after ``instant`` is undone."""
+        """Everything requested after ``instant`` is undone. A service that completed behind some of it, although it
+        was planned before, is now behind nothing but what is left: the rows at its place are those of now."""
+        gone = [p.place for p in self.all if p.instant > instant]
         self.all = [p for p in self.all if p.instant <= instant]
+        newest, before = self.newest(), self.first
+        for point in self.by_place():
+            if any(place < point.place for place in gone):
+                point.raw = newest.seen if point is newest else newest.seen.copy()
+                point.shifts = before.raw.rows != point.raw.rows
+            before = point
 
     def compacted(self, instant: str) -> None:
         """The compaction requested at ``instant`` has run: what was written since is seen through it."""

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cluster_draws import PLAN_OR_RUN, Cluster
 from effort import effort
 from hoodoo.timeline import replaced_note
 from hypothesis import HealthCheck, given, note, settings
@@ -106,6 +107,16 @@ def test_a_clean_that_finds_nothing_says_nothing_of_the_next(version: int, merge
     overwritten = [Op("insert_overwrite_table", ONE), Op("insert_overwrite_table", ONE)]
     steps: list[Step] = [*overwritten, Service(CLEAN, much=2)]
     trial(table(version, merged, more=more), steps, thorough=True)
+
+
+@pytest.mark.parametrize("service", [Cluster(PLAN_OR_RUN, logs=True), Op(SCHEDULE)])
+@pytest.mark.parametrize("version", [9, 6])
+def test_a_service_outlives_the_write_that_it_completed_behind(
+    version: int, service: Cluster | Op
+) -> None:
+    """Planned before the write, run after it; then the write is undone by a restore to the service."""
+    steps: list[Step] = [Op(UPSERT, ONE), Op(UPSERT, ONE), service, Op(UPSERT, OTHER), service]
+    trial(table(version, True), [*steps, Service(RESTORE, 1)], thorough=True)
 
 
 @pytest.mark.parametrize("step", [SAVEPOINT, RESTORE, UNDO])
