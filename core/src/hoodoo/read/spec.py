@@ -132,7 +132,7 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
     try:
         # A row, because Arrow compares the zones of times when there is one; of nulls, which no value can spoil.
         pa.table([pa.nulls(1, field.type) for field in stored], names=stored.names).filter(where)
-    except pa.ArrowInvalid as exc:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
         missing = _MISSING.search(str(exc))
         if missing is None:
             raise SchemaError(
@@ -144,12 +144,6 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
         fix = _nearest(path[0], stored)
         raise SchemaError(
             f"column {'.'.join(path)!r} of the filter", "is not in the table", fix
-        ) from exc
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
-        raise SchemaError(
-            f"filter {text}",
-            f"does not fit the types of the columns ({exc})",
-            "cast one side, or compare with a pyarrow scalar of the column's type.",
         ) from exc
 
 
