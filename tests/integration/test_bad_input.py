@@ -799,7 +799,7 @@ def test_a_time_without_a_zone_in_a_filter(tmp_path: Path, kind: str, metadata: 
             hoodoo.errors.SchemaError, match=r"does not fit the types .* a time zone"
         ):
             table.delete(where=where)
-        table.insert(
+        table.upsert(
             [{"id": n, "at": dt.datetime(2024, 1, n, tzinfo=dt.timezone.utc)} for n in (1, 2)]
         )
     zoned = pc.field("at") > dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
