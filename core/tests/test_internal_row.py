@@ -24,16 +24,16 @@ DATA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 ONE = pa.record_batch([[7], ["Ada"]], schema=DATA)
 KEYED = pa.schema(
     [
-        ("__op", pa.int8()),
-        ("__seq", pa.int64()),
+        ("_hoodie__op", pa.int8()),
+        ("_hoodie__seq", pa.int64()),
         ("_hoodie_record_key", pa.string()),
         ("_hoodie_partition_path", pa.string()),
         *DATA,
-        ("__part", pa.int32()),
-        ("__slot", pa.int32()),
+        ("_hoodie__part", pa.int32()),
+        ("_hoodie__slot", pa.int32()),
     ]
 )
-OUTSIDE = ("__part", "__slot")
+OUTSIDE = ("_hoodie__part", "_hoodie__slot")
 
 
 def keyed(count: int = 10) -> pa.RecordBatch:
@@ -114,8 +114,8 @@ def test_flat_rows_are_internal_rows_without_a_copy() -> None:
     rows = shape.rows(flat)
     assert tuple(rows.schema.names) == FIELDS
     assert rows.column("record_key") == flat.column("_hoodie_record_key")
-    assert rows.column("operation_type") == flat.column("__op")
-    assert rows.schema.field("row_data").type == pa.struct([("__seq", pa.int64()), *DATA])
+    assert rows.column("operation_type") == flat.column("_hoodie__op")
+    assert rows.schema.field("row_data").type == pa.struct([("_hoodie__seq", pa.int64()), *DATA])
     assert {b.address for b in flat.column("name").buffers() if b} <= {
         b.address for b in rows.column("row_data").buffers() if b
     }
@@ -149,19 +149,19 @@ def test_absent_fields_are_constants() -> None:
 def test_keys_are_index_records() -> None:
     schema = pa.schema(
         [
-            ("__part", pa.int32()),
+            ("_hoodie__part", pa.int32()),
             ("record_key", pa.string()),
             ("partition_path", pa.string()),
             ("file_id", pa.string()),
         ]
     )
     flat = pa.record_batch([pa.array([0], pa.int32()), ["k"], ["p"], ["3"]], schema=schema)
-    shape = RowShape(schema, ("__part",))
+    shape = RowShape(schema, ("_hoodie__part",))
     rows = shape.rows(flat)
     assert rows.column("is_index_record").to_pylist() == [True]
     assert rows.schema.field("row_data").type == pa.null()
     assert InternalRow.of(rows) == InternalRow.index_record("k", "p", "3", "")
-    assert shape.flat(rows, {"__part": flat.column("__part")}) == flat
+    assert shape.flat(rows, {"_hoodie__part": flat.column("_hoodie__part")}) == flat
 
 
 def test_rows_and_index_records_in_one_stream() -> None:
@@ -185,8 +185,8 @@ def test_columns_of_the_users_are_row_data() -> None:
 
 
 def test_columns_of_another_type_are_row_data() -> None:
-    schema = pa.schema([("_hoodie_record_key", pa.string()), ("__op", pa.string())])
-    assert [f.name for f in RowShape(schema).schema.field("row_data").type] == ["__op"]
+    schema = pa.schema([("_hoodie_record_key", pa.string()), ("_hoodie__op", pa.string())])
+    assert [f.name for f in RowShape(schema).schema.field("row_data").type] == ["_hoodie__op"]
 
 
 def test_shapes_travel() -> None:

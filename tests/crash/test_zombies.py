@@ -327,7 +327,11 @@ def _wake(zombies: list[Attempt], target: Path, looks: int) -> None:
 
 def _slots(attempt: Attempt) -> list[Batches]:
     """The input of a task cut by what makes one file: the slot, or the partition path."""
-    column = "__slot" if "__slot" in attempt.batches[0].schema.names else "_hoodie_partition_path"
+    column = (
+        "_hoodie__slot"
+        if "_hoodie__slot" in attempt.batches[0].schema.names
+        else "_hoodie_partition_path"
+    )
     table = pa.Table.from_batches(attempt.batches)
     kinds = sorted(set(table.column(column).to_pylist()))
     return [table.filter(pc.equal(table.column(column), kind)).to_batches() for kind in kinds]

@@ -6,6 +6,7 @@ and the message in the page is the one raised, but for what varies, written as `
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -774,3 +775,32 @@ def test_the_page_names_each_family() -> None:
 )
 def test_messages_are_compared_in_full(page: str, raised: str, same: bool) -> None:
     assert said(page, raised) is same
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("metadata", ["true", "false"])
+def test_a_time_without_a_zone_in_a_filter(tmp_path: Path, kind: str, metadata: str) -> None:
+    """Arrow notices it in a row, and no file need have one: it is not the fault of the plugin that looks at ranges."""
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    table = hoodoo.create(
+        str(tmp_path / "t"),
+        schema,
+        record_key="id",
+        table_type=kind,
+        options={"hoodie.metadata.enable": metadata},
+    )
+    where = pc.field("at") > dt.datetime(2024, 1, 1)
+    for _ in range(2):  # without rows, too
+        with pytest.raises(
+            hoodoo.errors.SchemaError, match=r"does not fit the types .* a time zone"
+        ):
+            table.read(where=where).count()
+        with pytest.raises(
+            hoodoo.errors.SchemaError, match=r"does not fit the types .* a time zone"
+        ):
+            table.delete(where=where)
+        table.upsert(
+            [{"id": n, "at": dt.datetime(2024, 1, n, tzinfo=dt.timezone.utc)} for n in (1, 2)]
+        )
+    zoned = pc.field("at") > dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+    assert table.read(where=zoned).count() == 1

@@ -42,7 +42,7 @@ class Later:
     columns: tuple[str, ...] | None = ()
 
     def merge(self, older: pa.Table, newer: pa.Table) -> Merged:
-        return Merged(newer_wins=pc.greater_equal(newer["__op"], 0).combine_chunks())
+        return Merged(newer_wins=pc.greater_equal(newer["_hoodie__op"], 0).combine_chunks())
 
 
 @frozen

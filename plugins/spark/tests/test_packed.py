@@ -112,7 +112,7 @@ def test_parts_that_are_none(part: int, wanted: str) -> None:
 def test_rows_without_a_slot() -> None:
     rows = table([("a", 0, 0)]).set_column(3, SCHEMA.field(SLOT), pa.nulls(1, pa.int32()))
     end = PackRouted(CROSSING, 1024, np.arange(2, dtype=np.int32))
-    with pytest.raises(EngineError, match="__slot"):
+    with pytest.raises(EngineError, match="_hoodie__slot"):
         list(end(iter(rows.to_batches()), 0))
 
 

@@ -110,7 +110,9 @@ def test_workers_of_another_version_of_a_serializer(engine: Any) -> None:
     wanted = "serializer 'upgraded' on worker .*packs rows as upgraded/1, the driver as upgraded/2"
     with pytest.raises(PluginError, match=wanted):
         engine.check([PluginRef("serializer", "upgraded", instance=mine)])
-    rows = pa.table({name: pa.array([0, 1], pa.int32()) for name in ("__part", "__slot", "value")})
+    rows = pa.table(
+        {name: pa.array([0, 1], pa.int32()) for name in ("_hoodie__part", "_hoodie__slot", "value")}
+    )
     crossed = engine.exchange(engine.source(rows), 2, mine)
     with pytest.raises(EngineError, match="packed as upgraded/2: .*serializer is upgraded/1"):
         engine.collect(crossed)

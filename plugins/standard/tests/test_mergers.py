@@ -82,7 +82,9 @@ def newer_wins(
     for side, values in enumerate((older, newer)):
         table = pa.table({"o": pa.array(values, kind)})
         if ops:
-            table = table.append_column("__op", pa.array([ops[side]] * len(values), pa.int8()))
+            table = table.append_column(
+                "_hoodie__op", pa.array([ops[side]] * len(values), pa.int8())
+            )
         tables.append(table)
     answer = EventTimeMerger(("o",)).merge(*tables).newer_wins
     assert answer is not None
@@ -180,8 +182,8 @@ def test_partial_updates_win_by_the_rule_of_the_table(merger: Merger, rule: Merg
     older = pa.table({name: [5, 5, 5] for name in names})
     newer = pa.table({name: [4, 5, 6] for name in names})
     for op in (PUT, DELETE, DELETE_ROW):
-        marked = newer.append_column("__op", pa.array([op] * 3, pa.int8()))
-        stored = older.append_column("__op", pa.array([PUT] * 3, pa.int8()))
+        marked = newer.append_column("_hoodie__op", pa.array([op] * 3, pa.int8()))
+        stored = older.append_column("_hoodie__op", pa.array([PUT] * 3, pa.int8()))
         assert merger.merge(stored, marked) == rule.merge(stored, marked)
 
 

@@ -77,7 +77,7 @@ def test_an_exchange_with_each(name: str) -> None:
     table = nested(40)
     stream = engine.map(engine.source(table), steps.Route(table.schema, 3, 4))
     found = engine.collect(engine.exchange(stream, 3, metered))
-    assert found.schema.names == [*table.schema.names, "__part", "__slot"]
+    assert found.schema.names == [*table.schema.names, "_hoodie__part", "_hoodie__slot"]
     back = found.sort_by("key").select(table.schema.names)
     assert back.to_pylist() == table.to_pylist()
     counted = metered.total()
@@ -108,7 +108,7 @@ class Newer(PickleSerializer):
 
 ROUTED = pa.record_batch(
     [pa.array(["k"]), pa.array([7]), pa.array([0], pa.int32()), pa.array([0], pa.int32())],
-    ["_hoodie_record_key", "value", "__part", "__slot"],
+    ["_hoodie_record_key", "value", "_hoodie__part", "_hoodie__slot"],
 )
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import random
 from collections.abc import Callable
+from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,19 @@ LITERALS = {
     "s": ("'a'", "'b'", "'zz'"),
     "b": ("true", "false"),
     "d": ("'2024-01-02'", "date '2024-01-03'"),
-    "m": ("1.25", "-1", "0.555"),
+    "m": (
+        "1.25",
+        "-1",
+        "0.555",
+        "1.250000",
+        "-1.0000",
+        "0.0000",
+        "-0.555",
+        "9999999.995",
+        "-9999999.995",
+        "1e30",
+        "-1e30",
+    ),
     "ts": ("timestamp '2024-01-01 02:00:00'",),
 }
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
@@ -95,6 +108,59 @@ def test_it_lets_the_rows_through_that_duckdb_does(seed: int) -> None:
             f"select n from rows where {text} order by n", read="spark", write="duckdb"
         )
         assert found == [n for (n,) in duckdb.sql(theirs[0]).fetchall()], text
+
+
+def _exact(column: list[Any], compared: str, value: decimal.Decimal) -> list[int]:
+    holds = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}[compared]
+    return [n for n, v in enumerate(column) if v is not None and holds(decimal.Decimal(v), value)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_of_any_number_of_digits(seed: int) -> None:
+    """Whole numbers and decimals against literals with more digits, before and after the point, than they have."""
+    draw = random.Random(seed)
+    kinds = [
+        pa.int32(),
+        pa.int64(),
+        *(pa.decimal128(p, s) for p, s in ((1, 0), (9, 2), (5, 5), (38, 0), (38, 10), (38, 38))),
+    ]
+    for kind in kinds:
+        scale = kind.scale if pa.types.is_decimal(kind) else 0
+        most = (
+            10**kind.precision - 1 if pa.types.is_decimal(kind) else 2 ** (kind.bit_width - 1) - 1
+        )
+        exact = decimal.Context(prec=200)
+        values = [
+            decimal.Decimal(v).scaleb(-scale, exact)
+            for v in (0, 1, -1, 15, -15, most, -most, most // 7)
+            if abs(v) <= most
+        ]
+        rows = pa.table(
+            {
+                "x": pa.array(
+                    [*(v if scale or pa.types.is_decimal(kind) else int(v) for v in values), None],
+                    kind,
+                )
+            }
+        )
+        stored = rows["x"].to_pylist()
+        near = decimal.Decimal(1).scaleb(-scale - 1)
+        for value in [
+            *values,
+            *(exact.add(v, draw.choice([near, -near])) for v in values),
+            *map(decimal.Decimal, ("1e40", "-1e40", "1e-50", "-1e999999")),
+        ]:
+            text = format(value, "f") if abs(value.adjusted()) < 90 else str(value)
+            text += draw.choice(["", "0" * draw.randint(1, 30)]) if "." in text else ""
+            for compared in COMPARISONS:
+                found = pa.table({"n": range(len(stored)), "x": rows["x"]}).filter(
+                    hoodoo.where(f"x {compared} {text}", rows.schema)
+                )
+                assert found["n"].to_pylist() == _exact(stored, compared, value), (
+                    kind,
+                    compared,
+                    text,
+                )
 
 
 @pytest.mark.parametrize(

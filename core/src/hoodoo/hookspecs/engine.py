@@ -23,8 +23,8 @@ from hoodoo.storage.api import Storage
 
 # Columns an exchange routes by. `part` is the number of the receiving task; `slot` tells apart the
 # file groups that one task handles; rows of a slot arrive together.
-PART = "__part"
-SLOT = "__slot"
+PART = "_hoodie__part"
+SLOT = "_hoodie__slot"
 RESULT_BYTES = 96 << 20  # see result_bytes
 
 
@@ -139,12 +139,12 @@ class Engine(Protocol):
         """``step`` over each partition of ``stream``. Lazy."""
 
     def exchange(self, stream: Stream, parts: int, serializer: Serializer | None = None) -> Stream:
-        """Rows meet by the int32 column ``__part`` (0 <= part < parts): partition i holds part i.
+        """Rows meet by the int32 column ``_hoodie__part`` (0 <= part < parts): partition i holds part i.
 
         What crosses are internal rows as ``serializer`` packs them (default: ``arrow``), by
         :class:`hoodoo.model.row_shape.RowShape`; before and after, batches have the stream's schema.
 
-        Within a partition rows are ordered by ``__slot``; all rows of a slot come in consecutive
+        Within a partition rows are ordered by ``_hoodie__slot``; all rows of a slot come in consecutive
         batches, and no batch holds rows of two slots. The order of rows within a slot is not defined:
         steps sort by a column of their own. Lazy.
         """

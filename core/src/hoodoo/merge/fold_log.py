@@ -37,7 +37,7 @@ class Piece:
 def fold_pieces(
     pieces: Sequence[Piece], merger: Merger, aside: frozenset[str] = frozenset()
 ) -> KeyJoin:
-    """``pieces`` in order of arrival, all in one schema (`__op`, record key, columns). ``aside``: see
+    """``pieces`` in order of arrival, all in one schema (`_hoodie__op`, record key, columns). ``aside``: see
     :class:`~hoodoo.merge.meet.KeyJoin`."""
     pool = pa.concat_tables([piece.rows for piece in pieces])
     groups = codes(pool.column(RECORD_KEY))

@@ -46,7 +46,7 @@ class MatchResult:
 class KeyJoin:
     """Rows, one for each key, that wait for the stored row of their key.
 
-    ``rows`` has `__op`, the record key and the columns of the table. ``absent``: column -> the rows
+    ``rows`` has `_hoodie__op`, the record key and the columns of the table. ``absent``: column -> the rows
     that don't have it (partial updates); the stored row's value stays there. ``aside`` are columns
     of ``rows`` that stored rows lack and mergers don't see.
     """

@@ -21,9 +21,9 @@ from hoodoo.model.meta import RECORD_KEY
 
 
 def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
-    """Row i of ``older`` against row i of ``newer``; both have `__op`.
+    """Row i of ``older`` against row i of ``newer``; both have `_hoodie__op`.
 
-    With ``rows`` in the answer, each row carries the `__op` that it now has.
+    With ``rows`` in the answer, each row carries the `_hoodie__op` that it now has.
     """
     forced = pc.or_(pc.equal(older.column(OP), DELETE), pc.equal(newer.column(OP), DELETE))
     answer = merger.merge(older, newer)

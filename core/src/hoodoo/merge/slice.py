@@ -24,7 +24,7 @@ from hoodoo.storage.api import Storage
 # Of one column of text, in one batch: Arrow has room for twice as much.
 _TEXT_BYTES = 1 << 30
 # A column of places, beside the columns of rows.
-_AT = "__at"
+_AT = "_hoodie__at"
 
 
 def merged_rows(

@@ -24,7 +24,7 @@ FIELDS = (
     "is_index_record",
     "row_data",
 )
-# The types of the first six. The operation travels as the number that the column `__op` has.
+# The types of the first six. The operation travels as the number that the column `_hoodie__op` has.
 KINDS: dict[str, pa.DataType] = {
     "record_key": pa.string(),
     "partition_path": pa.string(),

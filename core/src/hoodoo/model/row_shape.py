@@ -19,16 +19,16 @@ from hoodoo.model.internal_row import (
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 
 # Rows of a stream may say of themselves that they are index records.
-IS_INDEX = "__is_index_record"
+IS_INDEX = "_hoodie__is_index_record"
 
 # Field -> the column that holds it in a stream of rows, and in a stream of keys (which has no
 # `_hoodie_record_key`: a column called `file_id` of the user's is a column like any other).
 _OF_ROWS = {
     "record_key": RECORD_KEY,
     "partition_path": PARTITION_PATH,
-    "file_id": "__file_id",
+    "file_id": "_hoodie__file_id",
     "instant_time": COMMIT_TIME,
-    "operation_type": "__op",
+    "operation_type": "_hoodie__op",
     "is_index_record": IS_INDEX,
 }
 _OF_KEYS = {name: name for name in FIELDS[:-1]}

@@ -1,6 +1,6 @@
 """The columns that travel beside a row on its way into the table (RFC-84's metadata fields).
 
-A keyed row is: `__op`, `__seq`, record key, partition path, then the table's own columns.
+A keyed row is: `_hoodie__op`, `_hoodie__seq`, record key, partition path, then the table's own columns.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from hoodoo.merge.ops import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
-SEQ = "__seq"
-FILE_ID = "__file_id"
-BUCKET = "__bucket"
+SEQ = "_hoodie__seq"
+FILE_ID = "_hoodie__file_id"
+BUCKET = "_hoodie__bucket"
 
 _KEYED = (
     pa.field(OP, pa.int8()),

@@ -130,21 +130,20 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
             f"filter {text}", "refers to a column by its position", "use the column's name."
         )
     try:
-        stored.empty_table().filter(where)
-    except pa.ArrowInvalid as exc:
+        # A row, because Arrow compares the zones of times when there is one; of nulls, which no value can spoil.
+        pa.table([pa.nulls(1, field.type) for field in stored], names=stored.names).filter(where)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
         missing = _MISSING.search(str(exc))
         if missing is None:
-            raise SchemaError(f"filter {text}", str(exc), "change the filter.") from exc
+            raise SchemaError(
+                f"filter {text}",
+                f"does not fit the types of the columns ({exc})",
+                "cast one side, or compare with a pyarrow scalar of the column's type; times have a time zone.",
+            ) from exc
         path = re.findall(r"Name\((.*?)\)", missing["ref"]) or [missing["ref"]]
         fix = _nearest(path[0], stored)
         raise SchemaError(
             f"column {'.'.join(path)!r} of the filter", "is not in the table", fix
-        ) from exc
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
-        raise SchemaError(
-            f"filter {text}",
-            f"does not fit the types of the columns ({exc})",
-            "cast one side, or compare with a pyarrow scalar of the column's type.",
         ) from exc
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -30,6 +30,9 @@ class AfterWrites:
         self.table = table
         self.seen: Timeline | None = None
         self._made: tuple[Kernel, Settings, list[AfterWrite]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": None}  # functions of plugins, which don't travel
 
     def run(self, due: Sequence[AfterWrite], engine: Callable[[], Engine]) -> None:
         """Do those of ``due`` that it is time for."""

@@ -224,6 +224,10 @@ class TableHandle:
             self._plugins = tables.load_plugins(config, self.options, overrides)
         return self._plugins
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process makes its plugins of a write again: they are found by functions, which don't travel."""
+        return {**self.__dict__, "_write_plugins": None}
+
     def write_plugins(self) -> WritePlugins:
         """Those, and what else decides in a write, by the options. Made once for the properties and options."""
         plugins, made = self.plugins(), self._write_plugins

@@ -26,7 +26,7 @@ def _with(batch: pa.RecordBatch, schema: pa.Schema, *columns: pa.Array) -> pa.Re
 
 @frozen
 class Route:
-    """Adds ``__part`` and ``__slot`` from the int64 column ``key``: part = key mod parts, slot = key
+    """Adds ``_hoodie__part`` and ``_hoodie__slot`` from the int64 column ``key``: part = key mod parts, slot = key
     mod slots."""
 
     in_schema: pa.Schema

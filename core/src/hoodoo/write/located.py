@@ -259,7 +259,7 @@ def living(target: WriteTarget, index: Index, found: pa.Table, stored: pa.Schema
 
 def own_columns(staged: Stream) -> pa.Schema:
     """Without what says what becomes of a row."""
-    return pa.schema([f for f in staged.schema if f.name not in (OP, "__seq")])
+    return pa.schema([f for f in staged.schema if f.name not in (OP, "_hoodie__seq")])
 
 
 @frozen
@@ -287,7 +287,7 @@ class SettleMoves:
             lying = stored.take(at.drop_null())
             puts = pa.repeat(pa.scalar(PUT, pa.int8()), lying.num_rows)
             columns = [
-                puts if n == OP else newer.column(n) if n == "__seq" else lying.column(n)
+                puts if n == OP else newer.column(n) if n == "_hoodie__seq" else lying.column(n)
                 for n in newer.schema.names
             ]
             older = pa.Table.from_arrays(columns, schema=newer.schema)

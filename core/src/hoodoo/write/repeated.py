@@ -133,7 +133,7 @@ class FoldByKey:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         held = [batch.select(self.schema.names) for batch in batches if batch.num_rows]
         if held:
-            rows = pa.Table.from_batches(held).sort_by("__seq")
+            rows = pa.Table.from_batches(held).sort_by("_hoodie__seq")
             yield from fold(rows, self.merger).combine_chunks().to_batches()
 
 

@@ -29,7 +29,7 @@ _LEAST_BYTES = 256 << 10
 # fifth of the time of this step. From any other store a read should bring more.
 NEAR, FAR = 8 << 20, 32 << 20
 # Columns of an index beside those of BY.
-AT, SIZE = "__at", "__size"
+AT, SIZE = "_hoodie__at", "_hoodie__size"
 _END = struct.Struct("<8sq")
 _MARK = b"HOODOOGR"
 
@@ -116,7 +116,7 @@ def _schema_bytes(schema: pa.Schema) -> int:
 
 
 def read_index(source: pa.NativeFile) -> pa.Table | None:
-    """The index of a staged file: ``__at``, ``__size``, and the columns of :data:`BY`; None of a file without."""
+    """The index of a staged file: ``_hoodie__at``, ``_hoodie__size``, and the columns of :data:`BY`; None of a file without."""
     size = source.size()
     if size < _END.size:
         return None

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import define
 from hoodoo.errors import DataError, PluginError, SchemaError
 
-ROW = "__row"
+ROW = "_hoodie__row"
 Places = npt.NDArray[np.int64]
 
 _TYPES = {

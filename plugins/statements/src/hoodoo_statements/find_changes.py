@@ -29,7 +29,7 @@ from hoodoo_statements.evaluate import Evaluator, Places, sql_type
 from hoodoo_statements.plain_join import PlainJoin
 from hoodoo_statements.text.scope import SOURCE, TARGET, flat
 
-# A row that says which row of the source belongs to one of the table (in `__seq`), and nothing else.
+# A row that says which row of the source belongs to one of the table (in `_hoodie__seq`), and nothing else.
 MARK = -1
 # A row's place among what its task makes of the table: the task in the upper bits.
 _TASK_BITS = 40

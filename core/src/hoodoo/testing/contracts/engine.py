@@ -281,7 +281,7 @@ class EngineContract:
         table = rows(60)
         keys = table.column("key").cast(pa.string())
         more = table.append_column("_hoodie_record_key", keys)
-        more = more.append_column("__op", pa.array([0, 1] * 30, pa.int8()))
+        more = more.append_column("_hoodie__op", pa.array([0, 1] * 30, pa.int8()))
         stream = engine.map(self.spread(engine, more), steps.Route(more.schema, 2, 2))
         found = by_key(engine.collect(engine.exchange(stream, 2, metered)))
         assert found.select(more.schema.names) == more

@@ -105,7 +105,7 @@ class MergerContract:
         whole = merger.merge(older, newer)
         assert whole.newer_wins is not None, "a merger that builds rows reads all columns"
         # A table without columns would lose its number of rows: the delete mark stays.
-        names = [*merger.columns, "__op"]
+        names = [*merger.columns, "_hoodie__op"]
         a, b = (_put(t).select(names) for t in (older, newer))
         assert merger.merge(a, b).newer_wins == whole.newer_wins
 
@@ -137,4 +137,4 @@ def _pairs(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def _put(rows: pa.Table) -> pa.Table:
-    return rows.append_column("__op", pa.array(np.full(rows.num_rows, _PUT, np.int8)))
+    return rows.append_column("_hoodie__op", pa.array(np.full(rows.num_rows, _PUT, np.int8)))

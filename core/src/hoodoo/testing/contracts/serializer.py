@@ -36,8 +36,8 @@ def keyed(count: int) -> pa.RecordBatch:
     """Internal rows as an upsert sends them: fields that nobody filled are constants."""
     flat = pa.table(
         {
-            "__op": pa.array([i % 3 for i in range(count)], pa.int8()),
-            "__seq": pa.array(range(count), pa.int64()),
+            "_hoodie__op": pa.array([i % 3 for i in range(count)], pa.int8()),
+            "_hoodie__seq": pa.array(range(count), pa.int64()),
             "_hoodie_record_key": pa.array([f"key{i:05}" for i in range(count)], pa.string()),
             "_hoodie_partition_path": pa.array([f"p={i % 2}" for i in range(count)], pa.string()),
             DATA.names[0]: pa.array([None if i % 5 == 0 else -i for i in range(count)], pa.int64()),
@@ -55,11 +55,11 @@ def filled(count: int) -> pa.RecordBatch:
             IS_INDEX: pa.array(index, pa.bool_()),
             "_hoodie_record_key": pa.array([f"k{i}" for i in range(count)], pa.string()),
             "_hoodie_partition_path": pa.array([""] * count, pa.string()),
-            "__file_id": pa.array(
+            "_hoodie__file_id": pa.array(
                 [f"f{i}" if index[i] else None for i in range(count)], pa.string()
             ),
             "_hoodie_commit_time": pa.array([f"2024{i}" for i in range(count)], pa.string()),
-            "__op": pa.array([None if index[i] else 0 for i in range(count)], pa.int8()),
+            "_hoodie__op": pa.array([None if index[i] else 0 for i in range(count)], pa.int8()),
             DATA.names[0]: pa.array(range(count), pa.int64()),
         }
     )

@@ -33,7 +33,7 @@ from hoodoo_history.window import or_untimed
 # Rows that are looked up together: a call hashes all keys of the other side.
 _TOGETHER = 1 << 19
 _BATCH = 1 << 15
-_ROW = "__row"
+_ROW = "_hoodie__row"
 Places = npt.NDArray[np.int64]
 
 

@@ -2,14 +2,14 @@
 
 Rules, in this order:
 
-1. a newer row that is a delete by key (``__op`` 1) wins;
+1. a newer row that is a delete by key (``_hoodie__op`` 1) wins;
 2. a newer row wins over an older delete by key, which has no ordering value to compare;
 3. ordering columns are compared from the first to the last; the first difference decides;
 4. within a column null is lowest, then values in their order; of floating-point numbers NaN is
    highest and -0.0 is below 0.0, as in ``Double.compareTo``;
 5. all equal: the newer row wins.
 
-A row marked as deleted (``__op`` 2) has ordering values and is compared like any other.
+A row marked as deleted (``_hoodie__op`` 2) has ordering values and is compared like any other.
 
 Hudi 1.2 follows the same rules except for nulls, on which its upsert fails. Rules 3 to 5 are a
 total preorder, hence associative. Rules 1 and 2 are not (in Hudi neither): a delete by key followed
@@ -34,7 +34,7 @@ from hoodoo_standard.merge.beyond import refuse
 
 STRATEGY_ID = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 # The column of delete marks that travels with rows, and its value for a delete by key.
-OPERATION = "__op"
+OPERATION = "_hoodie__op"
 DELETE_BY_KEY = 1
 
 Mask = npt.NDArray[np.bool_]

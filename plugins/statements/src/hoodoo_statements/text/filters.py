@@ -8,7 +8,7 @@ null. What it can't say is refused.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date, datetime, timezone
 from functools import reduce
 from typing import Any
@@ -37,6 +37,7 @@ _TURNED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
+_LESS, _MORE = (exp.LT, exp.LTE), (exp.GT, exp.GTE)
 _WIDE = {
     exp.DataType.Type.INT: pa.int32(),
     exp.DataType.Type.BIGINT: pa.int64(),
@@ -178,7 +179,8 @@ class _Filter:
     def _number(self, text: str, kind: pa.DataType) -> Any:
         t, number = pa.types, decimal.Decimal(text)
         if t.is_integer(kind):
-            return int(number) if number == number.to_integral_value() else number
+            whole = number.adjusted() < 20 and number == number.to_integral_value()
+            return int(number) if whole else number
         if t.is_floating(kind):
             return float(number)
         if t.is_decimal(kind):
@@ -234,33 +236,17 @@ class _Filter:
     ) -> pc.Expression:
         if value is None:
             return _NULL
-        if pa.types.is_integer(of):
-            return self._with_whole(kind, column, of, value)
-        if pa.types.is_decimal(of) and -value.as_tuple().exponent > of.scale:
-            return _between_two(kind, column, value, decimal.Decimal(1).scaleb(-of.scale), of)
+        if pa.types.is_integer(of) or pa.types.is_decimal(of):
+            return _with_exact(kind, column, of, decimal.Decimal(value))
         if pa.types.is_floating(of):
             wide = column.cast(pa.float64()) if of != pa.float64() else column
             found = _COMPARED[kind](wide, pa.scalar(value, pa.float64()))
             # Above all numbers; other comparisons are false of NaN, or, for !=, true.
             return found | pc.is_nan(column) if kind in (exp.GT, exp.GTE) else found
-        if pa.types.is_decimal(of):
-            return _COMPARED[kind](column, _decimal(value, of))
         try:
             return _COMPARED[kind](column, pa.scalar(value, of))
         except (pa.ArrowException, OverflowError, ValueError, TypeError):
             raise self._misfit(exp.convert(str(value)), of) from None
-
-    def _with_whole(
-        self, kind: type[exp.Expression], column: pc.Expression, of: pa.DataType, value: Any
-    ) -> pc.Expression:
-        if isinstance(value, decimal.Decimal):
-            return _between_two(kind, column, value, decimal.Decimal(1), of)
-        try:
-            return _COMPARED[kind](column, pa.scalar(value, of))
-        except (pa.ArrowInvalid, OverflowError):  # no value of the column is so far out
-            above = value > 0
-            true = kind is exp.NEQ or kind in ((exp.LT, exp.LTE) if above else (exp.GT, exp.GTE))
-            return _always(column, true)
 
     def _columns(
         self,
@@ -355,24 +341,30 @@ def _is_number(node: exp.Expression) -> bool:
     return isinstance(inner, exp.Literal) and not inner.is_string
 
 
-def _between_two(
-    kind: type[exp.Expression], column: pc.Expression, value: decimal.Decimal, step: decimal.Decimal, of: pa.DataType
-) -> pc.Expression:  # fmt: skip
-    """A comparison with what lies between two values of the column."""
-    if kind in (exp.EQ, exp.NEQ):
+def _with_exact(
+    kind: type[exp.Expression], column: pc.Expression, of: pa.DataType, value: decimal.Decimal
+) -> pc.Expression:
+    """A comparison of whole numbers or decimals. Zeros at the end of ``value`` mean nothing: 1.5000 is 1.5."""
+    scale = 0 if pa.types.is_integer(of) else of.scale
+    typed = None
+    if (
+        value == 0 or value.adjusted() < 38 - scale
+    ):  # else it has too many digits, perhaps a million
+        step = decimal.Decimal(1).scaleb(-scale)
+        near = value.quantize(step, decimal.ROUND_DOWN, decimal.Context(prec=80))
+        try:
+            typed = pa.scalar(near if scale or pa.types.is_decimal(of) else int(near), of)
+        except (pa.ArrowException, OverflowError):
+            pass
+    if typed is None:  # no value of the column is so far out
+        return _always(column, kind is exp.NEQ or kind in (_LESS if value > 0 else _MORE))
+    if near == value:
+        return _COMPARED[kind](column, typed)
+    if kind in (exp.EQ, exp.NEQ):  # it lies between two values of the column
         return _always(column, kind is exp.NEQ)
-    below = value.quantize(step, decimal.ROUND_FLOOR)
-    low: Sequence[Any] = (below, below + step)
-    if pa.types.is_integer(of):
-        low = [int(v) for v in low]
-    up = kind in (exp.GT, exp.GTE)
-    typed = pa.scalar(low[0]) if pa.types.is_integer(of) else _decimal(low[0], of)
-    return column > typed if up else column <= typed
-
-
-def _decimal(value: decimal.Decimal, of: pa.DataType) -> pa.Scalar:
-    digits = max(len(value.as_tuple().digits), of.precision, of.scale)
-    return pa.scalar(value, pa.decimal128(min(38, max(digits + of.scale, of.precision)), of.scale))
+    if value > 0:
+        return column > typed if kind in _MORE else column <= typed
+    return column >= typed if kind in _MORE else column < typed
 
 
 def _always(column: pc.Expression, true: bool) -> pc.Expression:
