@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import pyarrow as pa
 from attrs import frozen
@@ -14,7 +13,6 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import encoded_as
 from hoodoo.model.schema.promote import promoted
 from hoodoo.model.schema.widen import widened
-from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.
@@ -51,15 +49,12 @@ class GroupRows:
         return not any(slice_.row_logs for slice_ in self.slices)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows; columns of text may be dictionaries. Warns of damaged log files. Two slices are read at the same
-        time, as a group is the work of one task, and there may be fewer groups than cores."""
-        return in_order([partial(self._of, one) for one in self.slices], files=2, depth=1)
-
-    def _of(self, slice_: FileSlice) -> Iterator[pa.RecordBatch]:
-        if slice_.row_logs:
-            yield from merged_rows(self.storage, self.file_format, self.rule, slice_)
-        elif slice_.base_file is not None:
-            yield from self.stored(slice_.base_file, self.rule.schema.names, encoded=True)
+        """All rows; columns of text may be dictionaries. Warns of damaged log files."""
+        for slice_ in self.slices:
+            if slice_.row_logs:
+                yield from merged_rows(self.storage, self.file_format, self.rule, slice_)
+            elif slice_.base_file is not None:
+                yield from self.stored(slice_.base_file, self.rule.schema.names, encoded=True)
 
     def stored(
         self, base: BaseFile, columns: Sequence[str], encoded: bool = False

@@ -21,7 +21,6 @@ from hoodoo.produce.markers import CREATE
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.scratch import discard, scratch_path
 from hoodoo.produce.slots import new_uuid
-from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 
 from hoodoo_clustering.file_bounds import FileBounds
@@ -102,8 +101,7 @@ class RewriteGroups:
                     expected = counted
                 return _NewFile.begin(self, job, key_changes, number, expected, stack.callback)
 
-            # The next rows are put in order while the last ones are encoded.
-            for told in sized(in_order([lambda: blocks], 1, 1), sizes, begin):
+            for told in sized(blocks, sizes, begin):
                 yield from told
 
     def _placed(
@@ -123,8 +121,7 @@ class RewriteGroups:
         with ExitStack() as stack:
             file: _NewFile | None = None
             waiting = 0
-            found = sort_rows(rows.batches(), keys, self.memory, self.storage)
-            for block in in_order([lambda: found.blocks], 1, 1):
+            for block in sort_rows(rows.batches(), keys, self.memory, self.storage).blocks:
                 numbers = np.asarray(places.file_of(block, job.extra))
                 ends = [*(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
                 for begin, end in zip([0, *ends], ends, strict=False):
