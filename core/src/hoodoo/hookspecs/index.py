@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.hookspecs.answers import Column, Rows, Whole, answers
-from hoodoo.hookspecs.engine import Engine, Stream, Workspace, result_bytes
+from hoodoo.hookspecs.engine import Engine, Stream, Workspace
 from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -54,12 +54,7 @@ class IndexContext:
     # KEYS_SCHEMA: the rows of the key stream, perhaps more than once, where the driver has them already; else None.
     keys: pa.Table | None = None
     workspace: Workspace | None = None  # where rows may be staged; None: nowhere
-
-    @property
-    def on_driver(self) -> bool:
-        """Whether the keys and their places are few enough for the driver, or it has them already."""
-        size = self.key_bytes + PLACE_BYTES * self.key_rows
-        return self.keys is not None or size <= result_bytes(self.engine)
+    on_driver: bool = True  # keys and places are few enough for the driver, or it has them already
 
 
 @runtime_checkable

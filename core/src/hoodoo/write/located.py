@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, warn
-from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
+from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace, result_bytes
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
+    PLACE_BYTES,
     ComputedIndex,
     Index,
     IndexContext,
@@ -77,6 +78,7 @@ def context_of(
     target: WriteTarget, arriving: Arrivals, compares: bool = False, workspace: Workspace | None = None
 ) -> IndexContext:  # fmt: skip
     """What an index may use of ``target``."""
+    size = arriving.key_bytes + PLACE_BYTES * arriving.total
     return IndexContext(
         engine=target.engine,
         storage=target.storage,
@@ -90,6 +92,7 @@ def context_of(
         timeline=target.timeline,
         compares=compares,
         workspace=workspace,
+        on_driver=arriving.keys is not None or size <= result_bytes(target.engine),
     )
 
 
