@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import Task
-from hoodoo.hookspecs.index import PLACE_BYTES
 from hoodoo.merge.ops import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.produce.summary import Arrivals, Summarise, arrivals
+from hoodoo.produce.summary import PLACE_BYTES, Arrivals, Summarise, arrivals
 
 
 def batch(*keys: str, path: str = "p") -> pa.RecordBatch:

@@ -26,7 +26,6 @@ KEYS_SCHEMA = pa.schema([("record_key", pa.string()), ("partition_path", pa.stri
 LOCATIONS_SCHEMA = pa.schema(
     [("record_key", pa.string()), ("partition_path", pa.string()), ("file_id", pa.string())]
 )
-PLACE_BYTES = 64  # of a key beside itself on the driver: partition path, file id, numbers
 # Roles of registrations: keeps keys unique in the whole table and stores nothing; Spark Hudi knows it by the name that
 # ``hoodie.index.type`` has for it, and would fail over any other there.
 ANYWHERE, HUDI_READS = "anywhere", "hudi_reads"

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.engine import Task
-from hoodoo.hookspecs.index import KEYS_SCHEMA, PLACE_BYTES
+from hoodoo.hookspecs.index import KEYS_SCHEMA
 from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET
@@ -25,6 +25,7 @@ SUMMARY_SCHEMA = pa.schema(
         ("key_bytes", pa.int64()),
     ]
 )
+PLACE_BYTES = 64  # of a key beside itself on the driver: partition path, file id, numbers
 _GROUP = ["partition_path", "bucket"]
 _KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 
@@ -95,6 +96,10 @@ class Arrivals:
     @property
     def total(self) -> int:
         return sum(self.rows.values())
+
+    @property
+    def held_bytes(self) -> int:  # of all keys with their places
+        return self.key_bytes + PLACE_BYTES * self.total
 
 
 def arrivals(table: pa.Table) -> Arrivals:

@@ -15,7 +15,6 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
-    PLACE_BYTES,
     ComputedIndex,
     Index,
     IndexContext,
@@ -35,6 +34,7 @@ from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema.conform import conform
+from hoodoo.produce.columns import SEQ
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import read_ahead
@@ -78,7 +78,6 @@ def context_of(
     target: WriteTarget, arriving: Arrivals, compares: bool = False, workspace: Workspace | None = None
 ) -> IndexContext:  # fmt: skip
     """What an index may use of ``target``."""
-    size = arriving.key_bytes + PLACE_BYTES * arriving.total
     return IndexContext(
         engine=target.engine,
         storage=target.storage,
@@ -92,7 +91,7 @@ def context_of(
         timeline=target.timeline,
         compares=compares,
         workspace=workspace,
-        on_driver=arriving.keys is not None or size <= result_bytes(target.engine),
+        on_driver=arriving.keys is not None or arriving.held_bytes <= result_bytes(target.engine),
     )
 
 
@@ -262,7 +261,7 @@ def living(target: WriteTarget, index: Index, found: pa.Table, stored: pa.Schema
 
 def own_columns(staged: Stream) -> pa.Schema:
     """Without what says what becomes of a row."""
-    return pa.schema([f for f in staged.schema if f.name not in (OP, "_hoodie__seq")])
+    return pa.schema([f for f in staged.schema if f.name not in (OP, SEQ)])
 
 
 @frozen
@@ -290,7 +289,7 @@ class SettleMoves:
             lying = stored.take(at.drop_null())
             puts = pa.repeat(pa.scalar(PUT, pa.int8()), lying.num_rows)
             columns = [
-                puts if n == OP else newer.column(n) if n == "_hoodie__seq" else lying.column(n)
+                puts if n == OP else newer.column(n) if n == SEQ else lying.column(n)
                 for n in newer.schema.names
             ]
             older = pa.Table.from_arrays(columns, schema=newer.schema)

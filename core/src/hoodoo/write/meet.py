@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task
-from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, PLACE_BYTES, LookupIndex
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, LookupIndex
 from hoodoo.kernel.answers import check_asked, check_locations
 from hoodoo.merge.pairs import flat
 from hoodoo.model.key_hash import all_differ
@@ -37,8 +37,7 @@ def meet(
     """What the step ``by`` makes of keyed ``rows``: its ``found`` is the ``places`` (LOCATIONS_SCHEMA) of their keys.
     ``index``: who answered them; None: they may come twice, and nothing is checked."""
     engine = target.engine
-    size = arriving.key_bytes + PLACE_BYTES * arriving.total
-    parts = max(engine.parallelism, -(-size // _PART_BYTES))
+    parts = max(engine.parallelism, -(-arriving.held_bytes // _PART_BYTES))
     lying = engine.map(places, LocatedDeletes(rows.schema))
     sides = [
         engine.map(stream, ToKey(rows.schema, parts, slot))

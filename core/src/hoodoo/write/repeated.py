@@ -18,7 +18,7 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.pairs import fold
 from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.produce.columns import append_columns, routed
+from hoodoo.produce.columns import SEQ, append_columns, routed
 from hoodoo.produce.spread import part_of_hash
 from hoodoo.write.target import WriteTarget
 
@@ -133,7 +133,7 @@ class FoldByKey:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         held = [batch.select(self.schema.names) for batch in batches if batch.num_rows]
         if held:
-            rows = pa.Table.from_batches(held).sort_by("_hoodie__seq")
+            rows = pa.Table.from_batches(held).sort_by(SEQ)
             yield from fold(rows, self.merger).combine_chunks().to_batches()
 
 

@@ -29,13 +29,11 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.merge.ops import DELETE, OP
 
 from hoodoo_standard.merge.beyond import refuse
 
 STRATEGY_ID = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
-# The column of delete marks that travels with rows, and its value for a delete by key.
-OPERATION = "_hoodie__op"
-DELETE_BY_KEY = 1
 
 Mask = npt.NDArray[np.bool_]
 
@@ -80,9 +78,9 @@ class EventTimeMerger:
             if not undecided.any():
                 break
         wins |= undecided
-        if OPERATION in newer.schema.names:
+        if OP in newer.schema.names:
             for table in (older, newer):
-                wins |= np.asarray(pc.equal(table.column(OPERATION), DELETE_BY_KEY), np.bool_)
+                wins |= np.asarray(pc.equal(table.column(OP), DELETE), np.bool_)
         return Merged(newer_wins=pa.array(wins))
 
 
