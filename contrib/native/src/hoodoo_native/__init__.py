@@ -15,7 +15,8 @@ __version__ = "0.1.0"
 __all__ = ["fill", "might_contain"]
 
 Bytes = npt.NDArray[np.uint8]
-_WIDE = (pa.large_string(), pa.large_binary())
+# By the bits of their offsets, 32 and 64.
+_NARROW, _WIDE = (pa.string(), pa.binary()), (pa.large_string(), pa.large_binary())
 
 
 def fill(keys: pa.Array, hashes: int, size: int, bits: Bytes) -> None:
@@ -52,11 +53,7 @@ def _check(bits: Bytes, size: int) -> None:
 
 
 def _run(keys: pa.Array, hashes: int, size: int, bits: Bytes, found: Bytes | None) -> None:
-    if (
-        not pa.types.is_string(keys.type)
-        and not pa.types.is_binary(keys.type)
-        and keys.type not in _WIDE
-    ):
+    if keys.type not in (*_NARROW, *_WIDE):
         keys = keys.cast(pa.string())
     valid, offsets, data = keys.buffers()
     if not len(keys) or offsets is None:

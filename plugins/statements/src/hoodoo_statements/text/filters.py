@@ -347,9 +347,7 @@ def _with_exact(
     """A comparison of whole numbers or decimals. Zeros at the end of ``value`` mean nothing: 1.5000 is 1.5."""
     scale = 0 if pa.types.is_integer(of) else of.scale
     typed = None
-    if (
-        value == 0 or value.adjusted() < 38 - scale
-    ):  # else it has too many digits, perhaps a million
+    if value == 0 or value.adjusted() < 38 - scale:  # not one of a million digits
         step = decimal.Decimal(1).scaleb(-scale)
         near = value.quantize(step, decimal.ROUND_DOWN, decimal.Context(prec=80))
         try:
