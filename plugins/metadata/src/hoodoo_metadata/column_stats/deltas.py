@@ -37,8 +37,8 @@ from hoodoo_metadata.layout import COLUMN_STATS, PARTITION_STATS, group_id, grou
 # File groups of column_stats and partition_stats in a new metadata table: Hudi's defaults.
 RANGE_GROUPS = {COLUMN_STATS: 2, PARTITION_STATS: 1}
 _TASKS_PER_CORE = 2
-# Of a base file the footer is read; few have a larger one.
-_FOOTER = 1 << 20
+# Of a base file the footer is read. Most of a large one is the bloom filter of its keys: some 7 bytes for each.
+_FOOTER, _FILTERED = 1 << 20, 8
 _TOLD = pa.schema([("partition", pa.string()), ("key", pa.string()), ("value", pa.binary())])
 
 
@@ -58,9 +58,10 @@ def read_ranges(
     schema: pa.Schema,
     columns: Sequence[str],
     version: int,
+    rows: Mapping[str, int] | None = None,
 ) -> RangeRows:
     """Rows for the files ``added`` (partition path -> name -> bytes) of a table with the stored ``schema``.
-    ``columns`` are those that are indexed."""
+    ``columns`` are those that are indexed; ``rows``: how many rows a file has, by name, where that is known."""
     files = [
         (path, name, size)
         for path, names in added.items()
@@ -70,7 +71,7 @@ def read_ranges(
     ]
     if not files:
         return RangeRows({}, {})
-    tasks = engine.tasks([_payload(group) for group in _dealt(files, engine)])
+    tasks = engine.tasks([_payload(group, rows or {}) for group in _dealt(files, engine)])
     step = _ReadRanges(storage, file_format, schema, tuple(columns), version)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
@@ -206,8 +207,11 @@ def _is_wide(found: ColumnRange) -> bool:
     )
 
 
-def _payload(files: Sequence[tuple[str, str, int]]) -> Payload:
-    reads = sum(size if name.startswith(".") else min(size, _FOOTER) for _path, name, size in files)
+def _payload(files: Sequence[tuple[str, str, int]], rows: Mapping[str, int]) -> Payload:
+    reads = sum(
+        size if name.startswith(".") else min(size, _FOOTER + _FILTERED * rows.get(name, 0))
+        for _path, name, size in files
+    )
     return Payload.of(json.dumps(files).encode(), reads)
 
 

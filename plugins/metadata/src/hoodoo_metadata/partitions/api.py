@@ -74,6 +74,7 @@ class Work:
             with_meta(change.schema),
             self.columns,
             self.table.data.config.version,
+            {stat.path.rpartition("/")[2]: stat.num_writes for stat in change.stats},
         )
 
     @cached_property
