@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -63,12 +63,12 @@ def hidden(config: TableConfig) -> tuple[pa.Field, ...]:
     return tuple(field for field in META_FIELDS if field.name not in filled)
 
 
-def _split(source: ReadSource, bound: str | None) -> tuple[list[Instant], list[Instant]]:
+def _split(source: ReadSource, bound: str | None) -> tuple[Sequence[Instant], Sequence[Instant]]:
     """Completed writes, newest request first: those up to the bound, and those after it."""
-    writes = sorted(source.timeline.writes(), key=lambda i: order_key(i.requested), reverse=True)
+    writes = source.timeline.writes()[::-1]
     limit = None if bound is None else order_key(bound)
-    visible = [i for i in writes if limit is None or order_key(i.requested) <= limit]
-    return visible, writes[: len(writes) - len(visible)]
+    later = 0 if limit is None else sum(order_key(i.requested) > limit for i in writes)
+    return writes[later:], writes[:later]
 
 
 def _from_commits(source: ReadSource, instants: Iterable[Instant]) -> pa.Schema | None:
