@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hoodoo.hookspecs.engine import task_memory
+from hoodoo.hookspecs.engine import result_bytes, task_memory
+from hoodoo.hookspecs.registration import Settings
 from hoodoo_spark.engine import SparkEngine
 from hoodoo_spark.memory import of_executors
+from hoodoo_spark.near import on_session
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -67,3 +69,23 @@ def test_a_service_that_does_not_show_them() -> None:
             raise RuntimeError(key)
 
     assert of_executors(Hiding({})) == int(384 * MIB * 0.4)
+
+
+@pytest.mark.parametrize(
+    ("said", "option", "wanted"),
+    [
+        ({}, {}, 32),
+        ({}, {"hoodoo.spark.driver.bytes": "80MB"}, 80),
+        ({}, {"hoodoo.spark.driver.bytes": "1GB"}, 96),  # core's own limit
+        ({"spark.driver.maxResultSize": "64m"}, {}, 8),
+        ({"spark.driver.maxResultSize": "64m"}, {"hoodoo.spark.driver.bytes": "2MB"}, 2),
+        ({"spark.driver.maxResultSize": "0"}, {"hoodoo.spark.driver.bytes": "0"}, 0),
+    ],
+)
+@pytest.mark.parametrize("small", ["4MB", "0"])
+def test_what_the_driver_holds(
+    said: dict[str, str], option: dict[str, str], wanted: int, small: str
+) -> None:
+    options = {**option, "hoodoo.spark.small.bytes": small}
+    engine = on_session(Session(said), Settings(options=options))
+    assert result_bytes(engine) == wanted * MIB

@@ -57,11 +57,12 @@ def is_dataframe(data: Any) -> bool:
 class SparkEngine:
     """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the ``SparkSession`` given, a classic one or one of
     Spark Connect. All of it runs in tasks; what is small may run elsewhere: :mod:`hoodoo_spark.near`. ``memory``: what a
-    task takes where it runs on this machine."""
+    task takes where it runs on this machine. ``held``: what the driver takes of all tasks, both in bytes."""
 
     spark: Any
     name: str = "spark"
     memory: int = 256 << 20
+    held: int = 32 << 20
 
     def on(self, storage: Storage) -> SparkEngine:
         """Raises EngineError for a store that Spark's workers would find empty."""
@@ -78,7 +79,7 @@ class SparkEngine:
 
     @property
     def result_bytes(self) -> int:
-        return of_driver(self.spark)
+        return of_driver(self.spark, self.held)
 
     def accepts(self, data: Any) -> bool:
         return is_dataframe(data)

@@ -9,7 +9,6 @@ from hoodoo.options import Number, Size, Whole
 from hoodoo.options.kinds import BadValueError, Kind
 
 _MIB = 1 << 20
-_RESULTS = 32 * _MIB
 # Spark's own defaults.
 _HEAP, _OVERHEAD, _FACTOR = 1024, 384, 0.1
 
@@ -35,11 +34,11 @@ def of_executors(spark: Any) -> int | None:
     return memory_share(python * _MIB, slots)
 
 
-def of_driver(spark: Any) -> int:
+def of_driver(spark: Any, held: int) -> int:
     """Bytes of rows that the driver takes from all tasks: an eighth of ``spark.driver.maxResultSize``, as what tasks
-    send of them may be a few times as much, and at most 32 MiB: the driver's Python holds them, and what is made of them."""
+    send of them may be a few times as much, and at most ``held``: the driver's Python holds them, and what is made of them."""
     most = _value(spark, "spark.driver.maxResultSize", Size())
-    return min(most // 8, _RESULTS) if most else _RESULTS  # 0: without a limit
+    return min(most // 8, held) if most else held  # 0: without a limit
 
 
 def _overhead(spark: Any, mib: Kind[int]) -> int:

@@ -29,7 +29,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Storage
 
 from hoodoo_spark.engine import SparkEngine
-from hoodoo_spark.options import SMALL_BYTES, SMALL_READS
+from hoodoo_spark.options import DRIVER_BYTES, SMALL_BYTES, SMALL_READS
 from hoodoo_spark.runner import PAYLOAD
 from hoodoo_spark.session import find
 from hoodoo_spark.stage import ReadStaged
@@ -49,8 +49,8 @@ def on_session(spark: Any, settings: Settings) -> Engine:
     try:
         local: Engine = resolve("engine", "local", settings).instance
     except PluginError:  # not installed
-        return SparkEngine(spark)
-    tasks = SparkEngine(spark, memory=task_memory(local, {}))
+        return SparkEngine(spark, held=settings.value(DRIVER_BYTES))
+    tasks = SparkEngine(spark, memory=task_memory(local, {}), held=settings.value(DRIVER_BYTES))
     if not small:
         return tasks
     return NearEngine(tasks, local, small, settings.value(SMALL_READS))

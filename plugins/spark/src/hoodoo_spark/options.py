@@ -40,3 +40,10 @@ SMALL_READS = Option(
     "67108864",
     kind=Size(0),
 )
+DRIVER_BYTES = Option(
+    "hoodoo.spark.driver.bytes",
+    "Bytes of keys and of their places, in memory, that a write on Spark holds in the driver's process; of more, all stay "
+    "with tasks, which costs an exchange. At most an eighth of spark.driver.maxResultSize counts, and at most 96 MiB.",
+    "33554432",
+    kind=Size(0),
+)

@@ -7,7 +7,7 @@ from typing import Any
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
-from hoodoo_spark.options import COMMIT_BYTES, SMALL_BYTES, SMALL_READS, STREAMING
+from hoodoo_spark.options import COMMIT_BYTES, DRIVER_BYTES, SMALL_BYTES, SMALL_READS, STREAMING
 
 
 @hookimpl
@@ -17,7 +17,7 @@ def hoodoo_engines() -> list[Registration]:
             "spark",
             "hoodoo_spark.near:from_settings",
             aliases=("pyspark", "source:pyspark"),
-            options=(*STREAMING, COMMIT_BYTES, SMALL_BYTES, SMALL_READS),
+            options=(*STREAMING, COMMIT_BYTES, SMALL_BYTES, SMALL_READS, DRIVER_BYTES),
             summary="Python workers of a Spark cluster, fed with Arrow; needs no jar.",
         )
     ]
