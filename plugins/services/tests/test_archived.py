@@ -90,7 +90,10 @@ def test_logs_of_archived_writers_are_placed_by_when_these_completed(tmp_path: P
     assert line.start == t(20)
     (found,) = view.build(storage, line).slices
     assert found.instant == t(6)
-    assert [log.instant for log in found.log_files] == [t(3), t(20)]  # 3 completed after 6 had begun
+    assert [log.instant for log in found.log_files] == [
+        t(3),
+        t(20),
+    ]  # 3 completed after 6 had begun
     (before,) = view.build(storage, line, t(5)).slices
     assert (before.instant, [log.instant for log in before.log_files]) == (t(1), [t(3)])
 
