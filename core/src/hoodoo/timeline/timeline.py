@@ -118,8 +118,10 @@ class Timeline(Shown):
 
     def seen_by(self, newer: Timeline) -> Timeline:
         """``newer``; keeps what was read of this one."""
-        known = {"metadata": self._metadata, "replaced": self._replaced, "noted": self.noted}
-        return evolve(newer, **known, archived_ends=self.archived_ends)
+        return evolve(
+            newer, metadata=self._metadata, replaced=self._replaced, noted=self.noted,
+            archived_ends=self.archived_ends,
+        )  # fmt: skip
 
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""
