@@ -16,9 +16,6 @@ PUT = 0
 DELETE = 1  # asked for by key: wins over anything that came before
 DELETE_ROW = 2  # a row marked as deleted: takes part in the ordering like any other row
 
-# What Flink's changelogs note in OPERATION of rows that are gone: deleted, or as they were before an update.
-_GONE = pa.array(["D", "-U"])
-
 
 def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedArray:
     """DELETE_ROW for rows that are marked as deleted, PUT for the others: ``HoodieRecord.isDelete`` of Hudi."""
@@ -26,7 +23,8 @@ def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedA
     if IS_DELETED in names:
         marked = pc.fill_null(rows.column(IS_DELETED), False)
     if OPERATION in names and rows.schema.field(OPERATION).type == pa.string():
-        gone = pc.is_in(rows.column(OPERATION), value_set=_GONE)
+        # Of Flink's changelogs: deleted, or as a row was before an update.
+        gone = pc.is_in(rows.column(OPERATION), value_set=pa.array(["D", "-U"]))
         marked = gone if marked is None else pc.or_(marked, gone)
     if marked is None:
         return pa.array(np.full(rows.num_rows, PUT, np.int8))

@@ -17,10 +17,10 @@ from functools import partial
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError
-from hoodoo.kernel.archived import load_archived
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import together
+from hoodoo.timeline.archived import ends_since
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
@@ -191,8 +191,7 @@ class _Ends:
             return timeline.log_time(log)
         if log.instant not in known and self._unread is not None:
             first = min((one.instant for some in self._unread for one in some), key=order_key)
-            found = load_archived(self._storage, timeline.config, first)
-            known.update({i.requested: i.completion_order for i in found if i.is_write})
+            known.update(ends_since(self._storage, timeline.config, first))
             self._unread = None
         return known.setdefault(log.instant, log.instant)
 
