@@ -160,6 +160,17 @@ def test_forms_that_other_writers_use() -> None:
     assert found.equals(pa.schema(expected))
 
 
+# As Spark Hudi 1.2 writes them: what Avro finds beneath is not what a column of such a type holds.
+VECTOR = {
+    "type": "fixed", "name": "vector_float_3", "namespace": "", "size": 12, "logicalType": "vector",
+    "dimension": 3, "elementType": "FLOAT", "storageBacking": "FIXED_BYTES",
+}  # fmt: skip
+VARIANT = {
+    "type": "record", "name": "variant", "logicalType": "variant",
+    "fields": [{"name": "metadata", "type": "bytes"}, {"name": "value", "type": "bytes"}],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -169,6 +180,8 @@ def test_forms_that_other_writers_use() -> None:
         ("nothing", "a type that"),
         ("r", "contains itself"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "a type that"),
+        (VECTOR, "vector.*a type that"),
+        (VARIANT, "variant.*a type that"),
     ],
 )
 def test_types_that_can_not_be_held_name_the_column(kind: object, words: str) -> None:

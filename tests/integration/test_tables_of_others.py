@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import warnings
 from collections.abc import Callable
@@ -49,6 +50,28 @@ def test_the_metadata_table_is_kept_but_for_what_hoodoo_does_not_keep(path: Path
     batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read()
     assert sum(batch.num_rows for batch in batches) == before.num_rows
     assert [f for f in table.verify().findings if f.kind.startswith("metadata.")] == []
+
+
+def test_no_definition_is_left_of_an_expression_index(path: Path) -> None:
+    """Spark Hudi fails on queries with the expression where there is a definition and no partition. It makes a secondary
+    index again by its definition."""
+    properties = path / ".hoodie/hoodie.properties"
+    text = properties.read_text()
+    (listed,) = [line for line in text.splitlines() if line.startswith(f"{PROPERTY}=")]
+    properties.write_text(text.replace(listed, f"{listed},expr_index_day"))
+    file = path / ".hoodie/.index_defs/index.json"
+    said = json.loads(file.read_text())
+    there = set(said["indexDefinitions"])
+    said["indexDefinitions"]["expr_index_day"] = {
+        "indexName": "expr_index_day", "indexType": "column_stats", "indexFunction": "from_unixtime",
+        "sourceFields": ["txn_ts"], "indexOptions": {"format": "yyyy-MM-dd"}, "version": "V2",
+    }  # fmt: skip
+    file.write_text(json.dumps(said))
+    table = hoodoo.open(str(path))
+    (told,) = warned(lambda: table.upsert(rows(table).slice(0, 1)))
+    assert "expr_index_day" in told
+    assert set(json.loads(file.read_text())["indexDefinitions"]) == there
+    assert "secondary_index_merchant_idx" in there
 
 
 def test_unwanted_it_goes_before_the_first_write(path: Path) -> None:

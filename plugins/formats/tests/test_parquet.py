@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.errors import ConfigError, CorruptTableError, StorageError
+from hoodoo.errors import ConfigError, CorruptTableError, StorageError, UnsupportedTableError
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.config import TableConfig
@@ -251,6 +251,14 @@ def test_foreign_types_are_read_as_plain_ones(tmp_path: Path) -> None:
         (batch,) = reader.batches()
     assert batch.schema.equals(reader.schema, check_metadata=True)
     assert batch.to_pydict() == {"d": ["x", "y"], "s": ["x", None], "l": [[1], None]}
+
+
+def test_a_file_of_meta_columns_alone_is_refused(tmp_path: Path) -> None:
+    """A bootstrap's: the rows' own columns lie elsewhere, and would all be null."""
+    table = pa.table({name: ["x"] for name in META_COLUMNS})
+    pq.write_table(table, tmp_path / "f.parquet")
+    with pytest.raises(UnsupportedTableError, match="f.parquet.*METADATA_ONLY"):
+        ParquetFormat.from_settings(Settings()).reader(LocalStorage(str(tmp_path)), "f.parquet")
 
 
 def test_damaged_data_is_named(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from hoodoo.errors import CommitConflictError, CorruptTableError, StorageUnknown
 from hoodoo.kernel.archived import load_archived, oldest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import Instant, State
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
-from hoodoo.timeline import codec, create
+from hoodoo.timeline import codec, create, timeline, view
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo_services.archived import data_files as history_files
 from hoodoo_services.archived import entries as archived_entries
@@ -65,6 +66,55 @@ def test_rows_come_back(tmp_path: Path) -> None:
     assert oldest(storage, config) == t(1)
     history_write.add(storage, config, [row(7)])
     assert [i.requested for i in load_archived(storage, config, t(6))] == [t(7)]
+
+
+def test_logs_of_archived_writers_are_placed_by_when_these_completed(tmp_path: Path) -> None:
+    """Hoodoo archives no writer that a base file overtook until there is a newer one; Spark Hudi does."""
+    storage, config = store(tmp_path)
+    layout = LAYOUTS[2]
+    for n, done in ((1, 2), (3, 9), (6, 8), (20, 21)):
+        action = "commit" if n == 6 else "deltacommit"
+        if n < 20:
+            content = layout.encode_commit(metadata(n), action)
+            history_write.add(storage, config, [HistoryRow(t(n), t(done), action, content, b"")])
+        else:
+            instant = Instant(t(n), action, State.COMPLETED, t(done))
+            name = f"{config.timeline_path}/{layout.file_name(instant)}"
+            storage.put(name, layout.encode_commit(metadata(n), action))
+    for file in (
+        f"f-0_0-0-0_{t(1)}.parquet", f".f-0_{t(3)}.log.1_0-0-0", f"f-0_0-0-0_{t(6)}.parquet",
+        f".f-0_{t(20)}.log.1_0-0-0",
+    ):  # fmt: skip
+        storage.put(f"p/{file}", b"1")
+    line = timeline.load(storage, config)
+    assert line.start == t(20)
+    (found,) = view.build(storage, line).slices
+    assert found.instant == t(6)
+    assert [log.instant for log in found.log_files] == [
+        t(3),
+        t(20),
+    ]  # 3 completed after 6 had begun
+    (before,) = view.build(storage, line, t(5)).slices
+    assert (before.instant, [log.instant for log in before.log_files]) == (t(1), [t(3)])
+
+
+def test_the_archived_timeline_is_read_once_for_logs(tmp_path: Path) -> None:
+    storage, config = store(tmp_path)
+    history_write.add(storage, config, [row(n, "deltacommit") for n in (1, 3, 5)])
+    instant = Instant(t(20), "commit", State.COMPLETED, t(21))
+    content = LAYOUTS[2].encode_commit(metadata(20), "commit")
+    storage.put(f"{config.timeline_path}/{LAYOUTS[2].file_name(instant)}", content)
+    storage.put(f"p/f-0_0-0-0_{t(20)}.parquet", b"1")
+    for n in (1, 3, 5):
+        storage.put(f"p/.f-0_{t(n)}.log.1_0-0-0", b"1")
+    asked = RecordingStorage(storage)
+    line = timeline.load(asked, config)
+    view.build(asked, line)
+    files = [path for op, path in asked.calls if path.endswith("_0.parquet") and "history" in path]
+    assert len(set(files)) == len(files) == 1
+    seen = len(asked.calls)
+    view.build(asked, timeline.reload(asked, line))
+    assert not [path for op, path in asked.calls[seen:] if "history" in path]
 
 
 def test_what_is_there_is_not_put_again(tmp_path: Path) -> None:

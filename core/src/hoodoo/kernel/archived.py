@@ -11,7 +11,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.archived import ArchivedInstant
+from hoodoo.timeline.archived import ArchivedInstant, read_with
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
 
@@ -58,3 +58,6 @@ def _is_empty(storage: Storage, config: TableConfig) -> bool:
 
 def _name(config: TableConfig) -> str:
     return f"layout_{layout_of(config).number}"
+
+
+read_with(load_archived)

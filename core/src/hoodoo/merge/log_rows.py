@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
@@ -15,12 +14,12 @@ from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import KeyJoin
-from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
+from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, marked_operations
 from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.merge.virtual import made_deletes
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
-from hoodoo.model.meta import IS_DELETED, META_COLUMNS, RECORD_KEY
+from hoodoo.model.meta import META_COLUMNS, OPERATION, RECORD_KEY
 from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
@@ -140,7 +139,7 @@ def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> Piece:
     there = frozenset(rows.schema.names)
     batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
     table = pa.Table.from_batches(batches, rule.schema)
-    columns = [_operations(table), *table.columns]
+    columns = [marked_operations(rows), *table.columns]
     names = [OP, *table.schema.names]
     if rule.keys is not None:
         keys = pa.chunked_array([rule.keys.record_keys(b) for b in batches], pa.string())
@@ -167,20 +166,13 @@ def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Tab
 
 def _data(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
     try:
-        return reader.rows(block, rule.schema.names)
+        return reader.rows(block, [*rule.schema.names, OPERATION])
     except SchemaError as error:  # of a damaged schema, or a type that no table holds
         raise SchemaError(
             f"log file {reader.path}, block at offset {block.offset}: {error.obj}",
             error.rule,
             error.fix,
         ) from error
-
-
-def _operations(rows: pa.Table) -> pa.Array:
-    if IS_DELETED not in rows.schema.names:
-        return pa.array(np.full(rows.num_rows, PUT, np.int8))
-    marked = pc.fill_null(rows.column(IS_DELETED), False)
-    return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
 
 
 def _deletes(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:

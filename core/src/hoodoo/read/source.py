@@ -13,6 +13,11 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
+# The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that lie elsewhere.
+_SKELETONS = "00000000000001"
+BOOTSTRAPPED = "has Hudi's meta columns only; a bootstrap (METADATA_ONLY) left the others in files outside of the table"
+UNBOOTSTRAP = "write the rows into a new table with Spark Hudi."
+
 
 @frozen
 class ReadSource:
@@ -58,10 +63,12 @@ def check_generator(source: ReadSource) -> KeyGenerator:
 
 
 def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
-    """UnsupportedTableError where the base file is of another format."""
+    """UnsupportedTableError where the base file is of another format, or has no columns of the table."""
     base = slice_.base_file
     if base is not None and base.extension.lower() != file_format.extension.lower():
         raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
+    if base is not None and base.instant == _SKELETONS:
+        raise UnsupportedTableError(f"base file {base.path}", BOOTSTRAPPED, UNBOOTSTRAP)
 
 
 def no_format(obj: str, name: str) -> UnsupportedTableError:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from attrs import field, frozen
 
 from hoodoo.model.commit import CommitMetadata
+from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
 from hoodoo.timeline import codec
 
 
@@ -68,3 +71,18 @@ class ArchivedInstant:
             return CommitMetadata()
         replaces = self.action == "replacecommit"
         return codec.decode_commit(data, self.source.where, replaces=replaces)
+
+
+Reads = Callable[[Storage, TableConfig, str], Iterable[ArchivedInstant]]
+_readers: list[Reads] = []
+
+
+def read_with(reads: Reads) -> None:
+    """``reads`` finds the archived instants since a requested time, in files whose forms plugins know."""
+    _readers[:] = [reads]
+
+
+def ends_since(storage: Storage, config: TableConfig, since: str) -> dict[str, str]:
+    """Requested time -> when it completed, of the archived writes that were requested at ``since`` or later."""
+    found = (instant for reads in _readers for instant in reads(storage, config, since))
+    return {i.requested: i.completion_order for i in found if i.is_write}

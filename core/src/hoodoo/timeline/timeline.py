@@ -53,6 +53,8 @@ class Timeline(Shown):
     _tags: Mapping[str, str] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     # What is made of contents, remembered with them: by requested time of a completed write.
     noted: dict[str, object] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
+    # Requested time of archived writes -> when they completed, as far as somebody had to know.
+    archived_ends: dict[str, str] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     # The newest decision (:mod:`hoodoo.timeline.ledger`) that had been carried out when somebody settled it last.
     decided: int | None = field(default=None, eq=False, repr=False, kw_only=True)
     _listed: Listed = field(default=NOTHING, eq=False, repr=False, kw_only=True)
@@ -116,7 +118,10 @@ class Timeline(Shown):
 
     def seen_by(self, newer: Timeline) -> Timeline:
         """``newer``; keeps what was read of this one."""
-        return evolve(newer, metadata=self._metadata, replaced=self._replaced, noted=self.noted)
+        return evolve(
+            newer, metadata=self._metadata, replaced=self._replaced, noted=self.noted,
+            archived_ends=self.archived_ends,
+        )  # fmt: skip
 
     def has_file(self, instant: Instant) -> bool:
         """Whether the listing shows the file of ``instant`` in exactly its state."""

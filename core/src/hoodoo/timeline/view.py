@@ -20,6 +20,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import together
+from hoodoo.timeline.archived import ends_since
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
@@ -116,13 +117,14 @@ def from_files(
         elif counts(file.instant) and file.instant not in begun:
             logs.setdefault(key, []).append(file)
     groups: dict[Key, FileGroup] = {}
+    ends = _Ends(storage, timeline, logs.values())
     for key in sorted(bases.keys() | logs.keys()):
         if key not in logs and len(bases[key]) == 1:  # most groups of a large table
             (only,) = bases[key]
             groups[key] = FileGroup(*key, (FileSlice(*key, only.instant, only),))
             continue
         by_instant = _one_base_each(storage, timeline, bases.get(key, ()))
-        slices = _attached(timeline, key, by_instant, logs.get(key, ()))
+        slices = _attached(ends, key, by_instant, logs.get(key, ()))
         groups[key] = FileGroup(key[0], key[1], slices)
     replaced = timeline.replaced_file_groups(storage, as_of)
     latest = tuple(g.slices[0] for k, g in groups.items() if k not in replaced)
@@ -174,8 +176,28 @@ def _named_in_commit(storage: Storage, timeline: Timeline, *rivals: BaseFile) ->
     )
 
 
+class _Ends:
+    """By which times log files are placed. When an archived writer completed is read off the archived timeline, once,
+    and only where a base file began after he did: other engines archive without waiting for the next base file."""
+
+    def __init__(self, storage: Storage, timeline: Timeline, logs: Iterable[list[LogFile]]) -> None:
+        self._storage, self._timeline = storage, timeline
+        self._unread: Iterable[list[LogFile]] | None = logs
+
+    def of(self, log: LogFile, newest_base: str) -> str:
+        timeline, known = self._timeline, self._timeline.archived_ends
+        archived = timeline.layout.names_completion and timeline.find(log.instant) is None
+        if not archived or order_key(log.instant) >= order_key(newest_base):
+            return timeline.log_time(log)
+        if log.instant not in known and self._unread is not None:
+            first = min((one.instant for some in self._unread for one in some), key=order_key)
+            known.update(ends_since(self._storage, timeline.config, first))
+            self._unread = None
+        return known.setdefault(log.instant, log.instant)
+
+
 def _attached(
-    timeline: Timeline, key: Key, bases: Mapping[str, BaseFile], logs: Iterable[LogFile]
+    ends: _Ends, key: Key, bases: Mapping[str, BaseFile], logs: Iterable[LogFile]
 ) -> tuple[FileSlice, ...]:
     """The slices of a group: each log file in the newest one that began by its time.
 
@@ -187,7 +209,8 @@ def _attached(
     found: dict[str, list[LogFile]] = {start: [] for start in starts}
     early: list[LogFile] = []
     for log in logs:
-        position = bisect_right(starts, order_key(timeline.log_time(log)), key=order_key)
+        end = ends.of(log, starts[-1]) if starts else log.instant
+        position = bisect_right(starts, order_key(end), key=order_key)
         (found[starts[position - 1]] if position else early).append(log)
     if early:
         found[min((log.instant for log in early), key=order_key)] = early

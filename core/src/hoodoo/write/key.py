@@ -18,8 +18,8 @@ from hoodoo.hookspecs.key_generator import (
     deletes_only,
     refuse_ambiguous,
 )
-from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
-from hoodoo.model.meta import IS_DELETED, PARTITION_PATH, RECORD_KEY
+from hoodoo.merge.ops import DELETE, OP, marked_operations
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET, SEQ, append_columns, bucketed, keyed
 from hoodoo.write.operation import WriteKind
 
@@ -102,10 +102,7 @@ class AddKeys:
     def _operations(self, batch: pa.RecordBatch) -> pa.Array:
         if self.deletes:
             return pa.array(np.full(batch.num_rows, DELETE, np.int8))
-        if IS_DELETED not in batch.schema.names:
-            return pa.array(np.full(batch.num_rows, PUT, np.int8))
-        marked = pc.fill_null(batch.column(IS_DELETED), False)
-        return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
+        return marked_operations(batch)
 
 
 def _check_filled(batch: pa.RecordBatch, name: str) -> None:

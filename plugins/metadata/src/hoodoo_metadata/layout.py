@@ -22,6 +22,8 @@ RECORD_INDEX = "record_index"
 OWN_PREFIX = "hoodoo_"
 # How the names of secondary indexes begin.
 SECONDARY = "secondary_index_"
+# How those of Hudi's expression indexes do.
+EXPRESSION = "expr_index_"
 # Hoodoo's own: a record index whose buckets get more file groups as they grow.
 GROWING_INDEX = "hoodoo_record_index"
 # The record indexes of a table with virtual keys, global and of partition paths: as Hudi's, which Spark Hudi would not

@@ -12,9 +12,10 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.beginnings import is_beginning
+from hoodoo_metadata.definitions import undefine
 from hoodoo_metadata.first_commit_not_indexed import UNIQUE_OF, why_stale
 from hoodoo_metadata.index_reach import made_noted
-from hoodoo_metadata.layout import FILES, OWN_INDEXES, is_own, is_secondary
+from hoodoo_metadata.layout import EXPRESSION, FILES, OWN_INDEXES, is_own, is_secondary
 from hoodoo_metadata.partitions.known import is_possible, names, of_keys
 from hoodoo_metadata.secondary import KEPT, noted, secondaries
 from hoodoo_metadata.table import (
@@ -121,6 +122,9 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
             config = properties.load(storage)
             if set(listed(config)) - set(left):
                 raise
+        # Spark Hudi makes a secondary index again by its definition. An expression index it makes not, and fails where
+        # a query would use one that is defined.
+        undefine(storage, [p for p in gone if p.startswith(EXPRESSION)])
     if not left and not being:
         if gone or storage.list(FOLDER):
             # Who makes one says so before there are files: ``config`` may be older than that.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from hoodoo.errors import DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
-from hoodoo.model.meta import IS_DELETED
+from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.columns import FILE_ID
 from hoodoo.write.target import WriteTarget
@@ -33,7 +33,7 @@ def whole_rows(
         return None
     if target.logs is not None or target.merger.merge_mode != BY_ARRIVAL:
         return None
-    if IS_DELETED in target.schema.names or not _by_key(source, clauses, target):
+    if {IS_DELETED, OPERATION} & {*target.schema.names} or not _by_key(source, clauses, target):
         return None
     try:
         rows = inserted_rows(source, _NONE, inserts, target, instant)

@@ -14,14 +14,13 @@ from functools import lru_cache
 import pyarrow as pa
 
 from hoodoo.errors import SchemaError
-from hoodoo.model.meta import IS_DELETED, META_COLUMNS
+from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.model.schema.conform import conform, is_list_like
 from hoodoo.options import table
 
 __all__ = ["NAIVE_TIMESTAMPS", "conform", "normalise_schema", "plain_schema", "without_index"]
 
 NAIVE_TIMESTAMPS = table.NAIVE_TIMESTAMPS.key
-OPERATION = "_hoodie_operation"
 _INDEX_LEVEL = re.compile(r"__index_level_\d+__")
 _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

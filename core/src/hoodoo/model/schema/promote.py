@@ -11,10 +11,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hoodoo.model.java_floats import java_floats
+
 
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """``batch`` with those numbers changed, at any depth, that ``schema`` has in a floating type of
-    more range, and those whole ones that it has as text. All other columns and types are left as they are."""
+    more range, or as text. All other columns and types are left as they are."""
     if batch.schema.equals(schema):
         return batch
     for at, field in enumerate(batch.schema):
@@ -35,7 +37,7 @@ def _grows(found: pa.DataType, kind: pa.DataType) -> bool:
     if t.is_map(found) and t.is_map(kind):
         return _grows(found.item_type, kind.item_type)
     if t.is_string(kind):
-        return bool(t.is_integer(found))
+        return bool(t.is_integer(found) or t.is_floating(found))
     if t.is_floating(kind):
         return bool(t.is_integer(found)) or (t.is_float32(found) and t.is_float64(kind))
     return False
@@ -64,7 +66,8 @@ def _promoted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_map(found):
         return _map(array, kind)
     if pa.types.is_floating(found):
-        return array.cast(pa.string()).cast(kind)
+        text = pa.types.is_string(kind)
+        return java_floats(array) if text else array.cast(pa.string()).cast(kind)
     return array.cast(kind, safe=False)
 
 
