@@ -399,6 +399,33 @@ def _(world: World) -> Act:
     return lambda: table.delete_partitions("paris")
 
 
+@trial("a partition path that is a number", errors.CallError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.delete_partitions([2024])  # type: ignore[list-item]
+
+
+@trial("a value instead of partition paths", errors.CallError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.delete_partitions(2024)  # type: ignore[arg-type]
+
+
+@trial("a record key that is no name", errors.CallError)
+def _(world: World) -> Act:
+    return world.create(record_key=0)
+
+
+@trial("a partition column that is no name", errors.CallError)
+def _(world: World) -> Act:
+    return world.create(partition_by=["city", 0])
+
+
+@trial("a table name that is no text", errors.ConfigError)
+def _(world: World) -> Act:
+    return world.create(name=2024)
+
+
 @trial("keys to delete of another type", errors.SchemaError)
 def _(world: World) -> Act:
     table = world.table()

@@ -82,7 +82,7 @@ def create_index(
 
     ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates. Reads with a
     filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that have such rows. It needs the
-    record index, which is created if it is missing. Other kinds are ``record_index``, ``partitioned_record_index``,
+    record index of the whole table, which is created if it is missing. Other kinds are ``record_index``, ``partitioned_record_index``,
     ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and a table has at
     most one of each. They need no ``columns``.
 
@@ -146,6 +146,11 @@ def _create_secondary(
     if not config.populate_meta_fields:
         raise ConfigError(
             what, "would name record keys, and these are virtual.", "Make them stored ones: table.rewrite_keys(virtual=False)."
+        )  # fmt: skip
+    if is_partitioned(table.storage, config=config):
+        raise UnsupportedTableError(
+            what, "would name record keys, and these may be once in each partition path.",
+            "Give the table a global index first: table.switch_index('record_index').",
         )  # fmt: skip
     if partition in (*listed(config), *building(config)):
         raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")

@@ -30,7 +30,7 @@ from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.first_commit_not_indexed import knows_all_places
 from hoodoo_metadata.index_reach import describes, is_rebuilt
 from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import COLUMN_STATS, INDEXES
+from hoodoo_metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
 from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.schema import FIX
 from hoodoo_metadata.secondary_lookup import keys_of_values
@@ -59,8 +59,9 @@ class KeyPruner:
         if not kept or generator is None:
             return slices
         keys = asked_keys(request.where, request.schema, generator)
-        if keys is None and request.merged:
-            keys = keys_of_values(request, asked_values)
+        of_values = keys is None
+        if of_values and request.merged:
+            keys, kept = keys_of_values(request, asked_values), [RECORD_INDEX]
         if keys is None:
             return slices
         usable = (i for i in kept if knows_all_places(storage, timeline, i))
@@ -71,7 +72,8 @@ class KeyPruner:
         if bound is not None and not describes(storage, timeline, bound, partition):
             return slices
         try:
-            found = _found(request, partition, keys, {s.partition_path for s in slices})
+            paths = {s.partition_path for s in slices}
+            found = _found(request, partition, keys, paths, everywhere=of_values)
         except (CorruptTableError, FileNotFoundError):
             if _as_it_was(storage, timeline, partition):
                 raise
@@ -86,11 +88,12 @@ class KeyPruner:
 
 
 def _found(
-    request: PruneRequest, partition: str, keys: pa.Array, paths: set[str]
+    request: PruneRequest, partition: str, keys: pa.Array, paths: set[str], everywhere: bool
 ) -> pa.Table | None:
-    """Where ``keys`` lie, as the index ``partition`` says; None for too many questions."""
+    """Where ``keys`` lie, as the index ``partition`` says; None for too many questions. ``everywhere``: they have to
+    be unique in the whole table, not only in their partition path; None where the index does not say that."""
     index = RecordIndex.open(request.storage, request.timeline, request.as_of, partition=partition)
-    if index.partitioned and len(paths) * len(keys) > _MOST_LOOKUPS:
+    if index.partitioned and (everywhere or len(paths) * len(keys) > _MOST_LOOKUPS):
         return None
     return index.locations(keys, within=paths)
 

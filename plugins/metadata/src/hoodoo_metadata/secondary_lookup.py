@@ -1,4 +1,8 @@
-"""Secondary lookup: the record keys of the values that a filter asks for, by a secondary index."""
+"""Secondary lookup: the record keys of the values that a filter asks for, by a secondary index.
+
+An entry names a value and a record key, and no partition path. Of a key that is in two places with one value there is
+one entry, which goes when the first of the two rows goes. So these indexes hold while each key is in one place.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.pruner import PruneRequest
 
-from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed, knows_all_places
 from hoodoo_metadata.index_reach import describes
 from hoodoo_metadata.schema import FIX
 from hoodoo_metadata.secondary import (
@@ -43,6 +47,8 @@ def keys_of_values(request: PruneRequest, asked: Asked) -> pa.Array | None:
         values = asked(request.where, request.schema, column) if is_indexable(kind) else None
         if values is None or first_commit_not_indexed(storage, timeline, partition) is not None:
             continue
+        if not knows_all_places(storage, timeline):
+            return None
         if bound is not None and not describes(storage, timeline, bound, partition):
             continue
         found = _keys(

@@ -24,7 +24,9 @@ from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from hoodoo_metadata.definitions import is_partitioned
+from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed, is_unique
+from hoodoo_metadata.layout import RECORD_INDEX
 from hoodoo_metadata.partition_state import unlisted
 from hoodoo_metadata.secondary import DEAD, PrefixHash, entry_keys, record_keys_of, secondaries
 from hoodoo_metadata.slice import layers, merged
@@ -40,6 +42,7 @@ class SecondaryCheck:
     file_format: BaseFileFormat
     merger: Merger
     columns: Mapping[str, str]
+    unique: bool  # whether each key is in one place; else entries may be missing, and no read goes by them
     _entries: dict[str, list[pa.Array]] = field(factory=dict)
     _rules: dict[str, MergeRule] = field(factory=dict)
     _unread: bool = False
@@ -54,7 +57,8 @@ class SecondaryCheck:
             for partition, column in secondaries(timeline.config).items()
             if partition in there and first_commit_not_indexed(storage, timeline, partition) is None
         }
-        return cls(storage, timeline, file_format, merger, columns) if columns else None
+        unique = is_unique(timeline.config, RECORD_INDEX) and not is_partitioned(storage)
+        return cls(storage, timeline, file_format, merger, columns, unique) if columns else None
 
     def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
         try:
@@ -103,7 +107,7 @@ class SecondaryCheck:
             mine = wanted.filter(pa.array(slots == number))
             obj = f"{FOLDER}/{partition}/{group.file_id}"
             missing = mine.filter(pc.invert(pc.is_in(mine, value_set=told)))
-            if len(missing):
+            if len(missing) and self.unique:
                 rule = f"it lacks the values of {len(missing)} record keys, for example {_some(missing)}; filters miss their rows"
                 yield Finding("metadata.values", obj, rule, _fix(partition))
             more = told.filter(pc.invert(pc.is_in(told, value_set=mine)))

@@ -13,6 +13,7 @@ from hoodoo.timeline.layouts import layout_of
 
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.definitions import is_partitioned
+from hoodoo_metadata.first_commit_not_indexed import is_unique
 from hoodoo_metadata.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -200,7 +201,17 @@ class Wanted:
             found = (p for p in names() if p in there or p in (FILES, partition))
             wanted = tuple(p for p in found if is_possible(config, p))
             return cls(wanted, made, partitioned, partition)
-        return cls((partition,), made, partitioned, partition)
+        more = _of_values(request, there) if made else ()
+        return cls((partition, *more), made, partitioned, partition)
+
+
+def _of_values(request: RebuildRequest, there: Collection[str]) -> tuple[str, ...]:
+    """The secondary indexes that are made again with a global record index: where keys have been in two places, they
+    lack entries, and nobody went by them until now."""
+    config = request.config
+    if is_unique(config, RECORD_INDEX) and not is_partitioned(request.storage, config=config):
+        return ()
+    return tuple(p for p in secondaries(config) if p in there)
 
 
 def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:
