@@ -137,6 +137,8 @@ def _frame(spark: Any, rows: pa.Table) -> Any:
         raise SchemaError(
             "rows of a query", f"have a type that Spark lacks: {error}", "Cast the column."
         ) from None
+    if not rows.num_rows:  # PySpark can't make a frame of Arrow data without batches
+        return spark.createDataFrame([], struct)
     wanted = pa.schema(fields)
     plain = pa.Table.from_batches([conform(b, wanted) for b in rows.to_batches()], wanted)
     if int(pyspark.__version__.partition(".")[0]) >= 4:

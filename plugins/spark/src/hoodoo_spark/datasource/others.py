@@ -49,9 +49,9 @@ def refuse_others(lowered: Mapping[str, str]) -> None:
             )  # fmt: skip
 
 
-def refuse_several(options: Mapping[str, str]) -> None:
+def refuse_several(given: Mapping[str, str]) -> None:
     """ConfigError for the paths of ``load([...])``, which Spark hands on under this name if there are several."""
-    if paths := options.get("paths"):
+    if paths := given.get("paths"):
         raise ConfigError(
             f"paths {paths}", "are of several tables, and a DataFrame is of one.",
             "Load each by its path, and put the rows together: first.unionByName(second).",
