@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, DataError
+from hoodoo.errors import ConfigError, DataError, SchemaError
 
 sys.path.append(str(Path(__file__).parents[2] / "plugins/statements/tests"))
 from statement_trial import TABLE_TYPES, Trial
@@ -87,6 +89,85 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
         table.merge(source.union(source), on="id").when_matched_update({"fare": "1"}).execute()
     with pytest.raises(ConfigError, match="function of Python"):
         table.delete(where=F.udf(lambda x: True, "boolean")(F.col("id")))
+
+
+def test_a_column_that_the_zone_of_the_session_decides_on(spark: Any, tmp_path: Path) -> None:
+    """Statements are in UTC: in another zone the Column means other rows."""
+    from pyspark.sql import functions as F
+
+    at = dt.datetime(2024, 3, 30, 23, tzinfo=dt.timezone.utc)
+    rows = pa.table(
+        {"id": [1, 2], "at": pa.array([at, at], pa.timestamp("us", "UTC")), "day": [at.date()] * 2}
+    )
+    table = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id")
+    table.insert(rows)
+    early = F.expr("at > '2024-03-30 21:00:00'")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        for where in (early, F.to_date("at") == F.col("day"), F.expr("cast(at as string) > 'a'")):
+            with pytest.raises(ConfigError, match="America/New_York, in .*UTC"):
+                table.delete(where=where)
+        plain = (F.col("day") == "2024-03-30") & (F.col("id") == "1")  # no zone in it
+        assert table.delete(where=plain).deleted == 1
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert table.delete(where=early).deleted == 1
+
+
+def test_numbers_of_an_insert_on_spark_become_those_of_the_columns(
+    spark: Any, tmp_path: Path
+) -> None:
+    """1.5 is a decimal(2,1) for Spark."""
+    schema = pa.schema(
+        [("id", pa.int64()), ("fare", pa.float64()), ("small", pa.float32()), ("cost", pa.decimal128(6, 2))]
+    )  # fmt: skip
+    names = {"t": hoodoo.create(str(tmp_path / "t"), schema, record_key="id")}
+    for text in (
+        "INSERT INTO t VALUES (1, 1.5, 0.25, 7), (2, null, null, 1234.567)",
+        "INSERT INTO t (cost, id) SELECT 9.5, 3L",
+    ):
+        hoodoo.sql(text, names, spark=spark)
+    found = names["t"].read().to_arrow().sort_by("id").to_pylist()
+    assert [tuple(row.values()) for row in found] == [
+        (1, 1.5, 0.25, Decimal("7.00")), (2, None, None, Decimal("1234.57")), (3, None, None, Decimal("9.50")),
+    ]  # fmt: skip
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(Exception, match="column cost: a value does not fit"):
+            hoodoo.sql("INSERT INTO t (id, cost) VALUES (4, 12345.5)", names, spark=spark)
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    assert names["t"].read().count() == 3
+
+
+def test_rows_in_a_query_on_spark_have_their_types(spark: Any) -> None:
+    rows = pa.table(
+        {
+            "id": pa.array([1, 2], pa.int32()),
+            "cost": pa.array([Decimal("1.25"), None], pa.decimal128(10, 2)),
+            "place": [{"lat": 1.5, "name": "x"}, None],
+            "note": pa.array([None, None], pa.string()),
+            "naive": pa.array([dt.datetime(1500, 1, 1, 12), None], pa.timestamp("us")),
+            "kind": pa.array(["a", None]).dictionary_encode(),
+            "tags": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+            "size": pa.array([1, None], pa.uint32()),
+        }
+    )
+    text = "SELECT *, place.name AS called FROM new"
+    found = hoodoo.sql(text, {"new": rows}, spark=spark)
+    assert [kind for _name, kind in found.dtypes] == [
+        "int", "decimal(10,2)", "struct<lat:double,name:string>", "string", "timestamp_ntz", "string",
+        "map<string,bigint>", "bigint", "string",
+    ]  # fmt: skip
+    first, second = sorted(found.collect())
+    assert tuple(first) == (
+        1, Decimal("1.25"), (1.5, "x"), None, dt.datetime(1500, 1, 1, 12), "a", {"k": 1}, 1, "x",
+    )  # fmt: skip
+    assert tuple(second) == (2, *[None] * 8)
+    assert hoodoo.sql(text, {"new": rows.slice(0, 0)}, spark=spark).collect() == []
+    with pytest.raises(SchemaError, match="type that Spark lacks"):
+        odd = pa.table({"a": pa.array([None], pa.time32("s"))})
+        hoodoo.sql("SELECT * FROM new", {"new": odd}, spark=spark)
 
 
 # Of each type of table; with as many statements in each as a trial has they are 500.

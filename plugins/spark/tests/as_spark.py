@@ -23,7 +23,7 @@ def travelled(value: Any) -> Any:
 
 def read(options: Mapping[str, str], struct: Any = None, pushed: Sequence[Any] = ()) -> pa.Table:
     """The rows of a batch read."""
-    from hoodoo_spark.datasource.read import task_schema
+    from hoodoo_spark.types import task_schema
 
     made = travelled(source(options))
     struct = made.schema() if struct is None else struct

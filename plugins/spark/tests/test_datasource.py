@@ -15,6 +15,7 @@ import pytest
 from hoodoo.errors import (
     ConfigError,
     DataError,
+    DuplicateKeyError,
     NotATableError,
     NullKeyError,
     OptionConflictError,
@@ -79,6 +80,7 @@ def test_hudis_names_say_the_same() -> None:
     assert (
         Wanted.of({**hudi, "hoodie.datasource.read.begin.instanttime": "000"}).begin == "earliest"
     )
+    assert Wanted.of({"path": "t", "as.of.instant": "000"}).as_of == "000"
     stream = Wanted.of({"path": "t", "hoodie.datasource.streaming.startOffset": "latest"}, STREAM)
     assert (stream.begin, stream.mode) == ("latest", "incremental")
     tables = Wanted.of({"path": "t", "primaryKey": "id", "type": "mor"}).hoodie
@@ -127,6 +129,15 @@ def test_bad_options(options: dict[str, str], use: str, said: str) -> None:
         Wanted.of(options, use)
 
 
+def test_several_paths() -> None:
+    from hoodoo_spark.types import spark_schema
+
+    with pytest.raises(ConfigError, match=r"/data/b.*several tables.*unionByName"):
+        source({"paths": '["/data/a","/data/b"]'}).reader(spark_schema(ROWS))
+    with pytest.raises(ConfigError, match="several tables"):
+        source({"paths": '["/data/a","/data/b"]'}).schema()
+
+
 # --- batch reads ----------------------------------------------------------------------------------
 def test_reads(tmp_path: Path) -> None:
     table = made(tmp_path / "t", "MERGE_ON_READ")
@@ -149,6 +160,14 @@ def test_reads(tmp_path: Path) -> None:
         read({**path, "columns": "fares"})
     with pytest.raises(NotATableError):
         read({"path": str(tmp_path / "nowhere")})
+
+
+def test_an_end_without_a_beginning(tmp_path: Path) -> None:
+    first = made(tmp_path / "t").upsert(rows(range(5)))
+    path = {"path": str(tmp_path / "t"), "hoodie.datasource.read.end.instanttime": first.instant}
+    with pytest.raises(ConfigError, match="where it begins"):
+        read(path)
+    assert read({"path": str(tmp_path / "t"), "as.of.instant": "000"}).num_rows == 0
 
 
 def test_a_schema_of_the_reader_leaves_columns_out_and_never_casts(tmp_path: Path) -> None:
@@ -354,11 +373,72 @@ def test_what_is_overwritten(tmp_path: Path) -> None:
         write(dropping, [rows([4])])
 
 
+def test_a_session_that_overwrites_partition_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``spark.sql.sources.partitionOverwriteMode``, which tasks know: it spares the other partition paths, as it does
+    for Parquet and Delta. Options of the write come first."""
+
+    class Context:
+        def getLocalProperty(self, name: str) -> str | None:
+            return "Dynamic" if name == "spark.sql.sources.partitionOverwriteMode" else None
+
+    path = {"path": str(tmp_path / "t"), **KEYS}
+    write(path, [rows(range(6))])
+    monkeypatch.setattr("pyspark.TaskContext.get", Context)
+    write(path, [rows([31]), rows([])], overwrite=True)  # of the partition path c1
+    assert ids(read(path)) == [0, 2, 3, 5, 31]
+    write(path, [rows([])], overwrite=True)
+    assert ids(read(path)) == [0, 2, 3, 5, 31]
+    write(path, [rows([8])])
+    assert ids(read(path)) == [0, 2, 3, 5, 8, 31]
+    write({**path, "hoodie.datasource.overwrite.mode": "static"}, [rows([4])], overwrite=True)
+    assert ids(read(path)) == [4]
+    write({**path, "operation": "insert_overwrite_table"}, [rows([5])], overwrite=True)
+    assert ids(read(path)) == [5]
+    flat = {"path": str(tmp_path / "flat"), "hoodie.table.name": "flat"}
+    write(flat, [rows([1])])
+    write(flat, [rows([])], overwrite=True)  # a table without partitions has no others to spare
+    assert ids(read(flat)) == []
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["hoodie.datasource.write.insert.drop.duplicates=true", "hoodie.datasource.insert.dup.policy=drop"],
+)  # fmt: skip
+def test_what_an_insert_does_with_stored_keys_makes_an_insert_of_an_upsert(
+    tmp_path: Path, option: str
+) -> None:
+    """As in Spark Hudi, whose default is upsert, too."""
+    path = {"path": str(tmp_path / "t"), **KEYS}
+    write(path, [rows([1, 2])])
+    key, _, text = option.partition("=")
+    for asked in ({}, {"operation": "upsert"}):
+        write({**path, key: text, **asked}, [rows([2, 3], fare=9.0, ts=2)])
+        found = read(path)
+        fares = dict(zip(found["id"].to_pylist(), found["fare"].to_pylist(), strict=True))
+        assert fares == {1: 1.0, 2: 1.0, 3: 9.0}
+    write({**path, key: text}, [rows([7])], overwrite=True)
+    assert ids(read(path)) == [7]
+    with pytest.raises(DuplicateKeyError):
+        write({**path, "hoodie.datasource.insert.dup.policy": "fail"}, [rows([7])])
+
+
 def test_rows_read_with_meta_columns_are_written_without(tmp_path: Path) -> None:
     made(tmp_path / "t").upsert(rows(range(5)))
     found = read({"path": str(tmp_path / "t"), "meta": "true"})
     write({"path": str(tmp_path / "u"), **KEYS}, [found])
     assert hoodoo.open(str(tmp_path / "u")).read().count() == 5
+
+
+@pytest.mark.parametrize("kind", ["merge_on_read", "Merge_On_Read"])
+def test_a_job_gives_the_same_options_each_time(tmp_path: Path, kind: str) -> None:
+    job = {"path": str(tmp_path / "t"), **KEYS, "hoodie.datasource.write.table.type": kind}
+    write(job, [rows([1])])
+    write(job, [rows([2])])
+    assert ids(read(job)) == [1, 2]
+    with pytest.raises(OptionConflictError, match="table.type"):
+        write({**job, "hoodie.datasource.write.table.type": "copy_on_write"}, [rows([3])])
 
 
 def test_rows_without_keys_are_inserted(tmp_path: Path) -> None:

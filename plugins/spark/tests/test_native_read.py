@@ -69,6 +69,42 @@ def test_projection_reaches_the_reader(spark: Any, root: Path) -> None:
     assert "GreaterThan(key,3)" in plan
 
 
+def test_a_column_that_is_called_as_what_spark_knows_of_a_file(spark: Any, tmp_path: Path) -> None:
+    """``SELECT *, _metadata`` over files makes such a table, with the names of other files in it."""
+    import hoodoo
+
+    kind = pa.struct([("file_name", pa.string())])
+    schema = pa.schema([("id", pa.int64()), ("_metadata", kind)])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    table.insert([{"id": 1, "_metadata": {"file_name": "a.parquet"}}, {"id": 2, "_metadata": None}])
+    found = table.read().to_spark(spark)
+    assert sorted(tuple(row) for row in found.collect()) == [(1, ("a.parquet",)), (2, None)]
+    assert table.read(["id"]).to_spark(spark).where("id = 2").count() == 1
+
+
+def test_times_of_day(spark: Any, tmp_path: Path) -> None:
+    """Spark takes them from tasks in one unit only, which is not that of tables."""
+    import datetime as dt
+
+    import hoodoo
+    from pyspark.sql import types
+
+    if not hasattr(types, "TimeType"):
+        pytest.skip("this version of Spark has no times of day")
+    spark.conf.set("spark.sql.timeType.enabled", "true")
+    schema = pa.schema(
+        [("id", pa.int64()), ("at", pa.time64("us")), ("all", pa.list_(pa.time32("ms")))]
+    )
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    early, late = dt.time(1, 2, 3, 456000), dt.time(23, 59, 59)
+    table.insert([{"id": 1, "at": early, "all": [late, None]}, {"id": 2, "at": None, "all": None}])
+    found = table.read().to_spark(spark)
+    assert sorted(tuple(row) for row in found.collect()) == [
+        (1, early, [late, None]),
+        (2, None, None),
+    ]
+
+
 def test_old_dates(spark: Any, tmp_path: Path) -> None:
     """Dates before 1582 in files without Spark's own marks are what they say."""
     import datetime as dt

@@ -47,6 +47,20 @@ def test_refused(spark: Any, engine: Any, sql: str, wanted: str) -> None:
         engine.source(spark.sql(sql))
 
 
+def test_what_has_no_type_yet() -> None:
+    """``array()`` and ``map()`` say of their nulls that there are none."""
+    from hoodoo_spark.types import arrow_schema
+    from pyspark.sql.types import ArrayType, MapType, NullType, StringType, StructField, StructType
+
+    def arrow(kind: Any) -> pa.DataType:
+        return arrow_schema(StructType([StructField("v", kind)])).field("v").type
+
+    assert arrow(ArrayType(NullType(), False)) == pa.list_(pa.field("element", pa.null()))
+    assert arrow(MapType(StringType(), NullType(), False)).item_type == pa.null()
+    with pytest.raises(SchemaError, match=r"column 'v'.*map<void.*CAST"):
+        arrow(MapType(NullType(), NullType(), False))
+
+
 def test_types_that_spark_lacks() -> None:
     from hoodoo_spark.types import spark_schema
 

@@ -149,8 +149,8 @@ def _equal(one: str, other: str, prop: str, option: Option | None, registry: Ker
                 return True
 
     def plain(value: str) -> list[str]:
-        parts = [part.strip() for part in value.split(",")]
-        return [p.lower() if p.lower() in ("true", "false") else p for p in parts]
+        cased = ("true", "false", "copy_on_write", "merge_on_read")  # in any case
+        return [p.lower() if p.lower() in cased else p for p in map(str.strip, value.split(","))]
 
     if plain(one) == plain(other):
         return True

@@ -22,11 +22,11 @@ from hoodoo.read.step import ReadSlices, payloads
 from hoodoo.storage.api import has_plain_files
 from hoodoo.timeline.view import list_data
 
-from hoodoo_spark.native_read import arrow_scan, has_file_names, read_parquet_paths
+from hoodoo_spark.native_read import FILE_OF_ROW, arrow_scan, has_file_names, read_parquet_paths
 from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.scan_frame import with_pruning
 from hoodoo_spark.session import find, is_connect, parallelism, refuse_unshared
-from hoodoo_spark.types import spark_schema
+from hoodoo_spark.types import has_time, spark_schema
 
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
 
@@ -125,7 +125,9 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
         and is_plain_parquet(file_format)
         # Any other store is reached through its plugin; Spark may have no connector for it.
         and has_plain_files(storage)
-        and not any(_has_time(field.type) for field in step.out_schema)
+        and not any(has_time(field.type) for field in step.out_schema)
+        # Spark tells a row's file by this name; a column of the table that is called so hides it.
+        and FILE_OF_ROW not in {name.lower() for name in _read_names(step)}
     )
     if not possible:
         return Split((), tuple(slices))
@@ -150,6 +152,12 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
     return Split(tuple(native), tuple(s for s in slices if id(s) not in chosen))
 
 
+def _read_names(step: ReadSlices) -> list[str]:
+    """The columns that Spark's reader would read, of rows and of their keys."""
+    keys = step.spec.keys
+    return [*step.out_schema.names, *(record_key_columns(keys) if keys is not None else ())]
+
+
 def reads_as(file: pa.Schema, schema: pa.Schema) -> bool:
     """Whether Spark reads files of the schema ``file`` as ``schema`` without a change of type."""
     for field in schema:
@@ -157,13 +165,6 @@ def reads_as(file: pa.Schema, schema: pa.Schema) -> bool:
         if at >= 0 and file.field(at).type != field.type:
             return False
     return True
-
-
-def _has_time(kind: pa.DataType) -> bool:
-    """Times of day: a type that Spark's reader has learned late, and not for every unit."""
-    if pa.types.is_nested(kind):
-        return any(_has_time(kind.field(i).type) for i in range(kind.num_fields))
-    return bool(pa.types.is_time(kind))
 
 
 def _with_a_column(step: ReadSlices, stored: pa.Schema) -> ReadSlices:

@@ -8,11 +8,15 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.engine import Step
+from hoodoo.model.schema.conform import conform
 
 from hoodoo_spark.runner import Link, Reader, as_function, linked
 from hoodoo_spark.session import functions
 from hoodoo_spark.stream import of_payloads
-from hoodoo_spark.types import spark_schema
+from hoodoo_spark.types import has_time, spark_schema, task_schema
+
+# Spark's column of what it knows of a row's file, where the rows have no column of this name.
+FILE_OF_ROW = "_metadata"
 
 
 def read_parquet_paths(
@@ -40,7 +44,7 @@ def read_parquet_paths(
         .option("ignoreCorruptFiles", "false")
         .parquet(*[_literal(_below(root, path)) for path in _outermost(partition_dirs)])
     )
-    return frame.where(_named(F.col("_metadata.file_name"), file_names))
+    return frame.where(_named(F.col(f"{FILE_OF_ROW}.file_name"), file_names))
 
 
 def has_file_names(spark: Any) -> bool:
@@ -76,10 +80,12 @@ def _literal(path: str) -> str:
 class _Scan:
     read: Reader
     step: Step
+    schema: pa.Schema | None = None  # Spark's own, where it is another than that of the step
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, rows in self.read(batches):
-            yield from linked((Link(self.step),), rows, number)
+            for batch in linked((Link(self.step),), rows, number):
+                yield batch if self.schema is None else conform(batch, self.schema)
 
 
 def arrow_scan(spark: Any, payloads: Sequence[bytes], step: Step, schema: Any = None) -> Any:
@@ -93,4 +99,6 @@ def arrow_scan(spark: Any, payloads: Sequence[bytes], step: Step, schema: Any = 
     if isinstance(struct, pa.Schema):
         struct = spark_schema(struct)
     found = of_payloads(spark, payloads, lasting=True)
-    return found.df.mapInArrow(as_function(_Scan(found.read, step)), struct)
+    # Spark takes times of day in one unit only.
+    other = task_schema(struct) if any(has_time(f.type) for f in step.out_schema) else None
+    return found.df.mapInArrow(as_function(_Scan(found.read, step, other)), struct)

@@ -67,7 +67,12 @@ def arrow_schema(struct: Any) -> pa.Schema:
 
 
 def _arrow_field(field: Any, path: str) -> pa.Field:
-    return pa.field(field.name, _arrow(field.dataType, path), nullable=field.nullable)
+    return _field(field.name, _arrow(field.dataType, path), field.nullable)
+
+
+def _field(name: str, kind: pa.DataType, nullable: bool) -> pa.Field:
+    """Spark says of ``array()`` that it holds no nulls, and that its elements have no type but that of null."""
+    return pa.field(name, kind, nullable or pa.types.is_null(kind))
 
 
 def _arrow(kind: Any, path: str) -> pa.DataType:
@@ -75,11 +80,18 @@ def _arrow(kind: Any, path: str) -> pa.DataType:
     if name == "decimal":
         return pa.decimal128(kind.precision, kind.scale)
     if name == "array":
-        element = pa.field("element", _arrow(kind.elementType, f"{path}[]"), kind.containsNull)
+        element = _field("element", _arrow(kind.elementType, f"{path}[]"), kind.containsNull)
         return pa.list_(element)
     if name == "map":
-        value = pa.field("value", _arrow(kind.valueType, f"{path}{{}}"), kind.valueContainsNull)
-        return pa.map_(_arrow(kind.keyType, f"{path}{{key}}"), value)
+        value = _field("value", _arrow(kind.valueType, f"{path}{{}}"), kind.valueContainsNull)
+        key = _arrow(kind.keyType, f"{path}{{key}}")
+        if pa.types.is_null(key):  # of map(), which Arrow can't say
+            raise SchemaError(
+                f"column {path!r}",
+                "has Spark's type map<void, ...>, which Arrow lacks.",
+                "Give it a type: CAST(map() AS MAP<STRING, STRING>).",
+            )
+        return pa.map_(key, value)
     if name == "struct":
         return pa.struct([_arrow_field(f, f"{path}.{f.name}") for f in kind.fields])
     if hasattr(kind, "sqlType"):  # a user-defined type travels as what it is made of
@@ -156,3 +168,20 @@ def _spark(kind: pa.DataType, path: str) -> Any:
             "Read it without Spark, or leave the column out.",
         )
     return plain[kind]()
+
+
+def task_schema(struct: Any) -> pa.Schema:
+    """The Arrow schema that Spark wants of tasks for ``struct``."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    try:
+        return to_arrow_schema(struct, timezone="UTC")
+    except TypeError:  # of PySpark 4.0 and 4.1
+        return to_arrow_schema(struct)
+
+
+def has_time(kind: pa.DataType) -> bool:
+    """Times of day: a type that Spark's reader has learned late, and not for every unit."""
+    if pa.types.is_nested(kind):
+        return any(has_time(kind.field(i).type) for i in range(kind.num_fields))
+    return bool(pa.types.is_time(kind))

@@ -139,7 +139,7 @@ class Writer(api.DataSourceArrowWriter):  # type: ignore[misc]
         self._writing = writing
 
     def write(self, iterator: Iterator[Any]) -> Message:
-        return Message(self._writing.staging.write(iterator))
+        return Message(self._writing.write(iterator))
 
     def commit(self, messages: Sequence[Message | None]) -> None:
         self._writing.commit(_staged(messages))

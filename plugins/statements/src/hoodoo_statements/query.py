@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.engine.sources import as_arrow
-from hoodoo.errors import ConfigError, HoodooError
+from hoodoo.errors import ConfigError, HoodooError, SchemaError
+from hoodoo.model.schema.conform import conform
+from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
 from hoodoo.write.python_rows import as_rows
 from sqlglot import exp
@@ -118,8 +120,42 @@ class Query:
             elif hasattr(found, "createOrReplaceTempView"):
                 frames[name] = found
             else:
-                frames[name] = self.spark.createDataFrame(_arrow(found).to_pylist())
+                frames[name] = _frame(self.spark, _arrow(found))
         return self.spark.sql(text, **frames)
+
+
+def _frame(spark: Any, rows: pa.Table) -> Any:
+    """``rows`` as a DataFrame with the same types. SchemaError for a type that Spark lacks."""
+    import pyspark
+    from pyspark.errors import PySparkTypeError
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    fields = [pa.field(f.name, _known(f.type)) for f in plain_schema(rows.schema)]
+    try:
+        struct = from_arrow_schema(pa.schema(fields), prefer_timestamp_ntz=True)
+    except (PySparkTypeError, TypeError) as error:
+        raise SchemaError(
+            "rows of a query", f"have a type that Spark lacks: {error}", "Cast the column."
+        ) from None
+    if not rows.num_rows:  # PySpark can't make a frame of Arrow data without batches
+        return spark.createDataFrame([], struct)
+    wanted = pa.schema(fields)
+    plain = pa.Table.from_batches([conform(b, wanted) for b in rows.to_batches()], wanted)
+    if int(pyspark.__version__.partition(".")[0]) >= 4:
+        return spark.createDataFrame(plain, struct)
+    return spark.createDataFrame(plain.to_pylist(maps_as_pydicts="strict"), struct)
+
+
+def _known(kind: pa.DataType) -> pa.DataType:
+    """The type of a column that Spark has for the values of ``kind``: one as wide, with a sign, in microseconds."""
+    if pa.types.is_unsigned_integer(kind):
+        wide = {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}
+        return wide.get(kind.bit_width, pa.decimal128(20, 0))
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz and "UTC")
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.date32() if pa.types.is_date64(kind) else kind
 
 
 def _arrow(found: Any) -> pa.Table:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 import sqlglot
 from attrs import frozen
 from hoodoo.errors import ConfigError, DataError
@@ -22,6 +23,7 @@ from hoodoo_statements.query import Query
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
 
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
 _KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE and SELECT"
 
 
@@ -249,13 +251,38 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
             "Give one for each, or name those that are given: INSERT INTO t (a, b).",
         )  # fmt: skip
     if spark is not None:
-        data = found.toDF(*(c.name for c in columns))
+        data = _of_types(found.toDF(*(c.name for c in columns)), {c.name: c.type for c in columns})
     else:
         data = rows.cast(found, [(c.name, sql_type(c.type)) for c in columns])
     # As Spark Hudi has it: of a table with partitions those that rows arrive in.
     write = table.insert_overwrite if tree.args.get("overwrite") else table.insert
     commit: Commit = write(data, engine=engine)
     return commit
+
+
+def _of_types(frame: Any, types: Mapping[str, pa.DataType]) -> Any:
+    """``frame`` with its exact numbers as the decimal and floating numbers that the columns hold: a literal such as 1.5
+    is a ``decimal(2,1)`` for Spark. A number that does not fit fails the statement, whether or not the session is ANSI."""
+    columns: dict[str, str] = {}
+    sources: tuple[str, ...]
+    for column in frame.schema.fields:
+        name, kind, wanted = column.name, column.dataType.simpleString(), types[column.name]
+        columns[name] = f"`{name}`"
+        if pa.types.is_decimal(wanted):
+            becomes, sources = f"decimal({wanted.precision},{wanted.scale})", ("decimal", *_WHOLE)
+        elif pa.types.is_floating(wanted):
+            becomes, sources = "float" if wanted.bit_width == 32 else "double", ("decimal",)
+        else:
+            continue
+        if kind != becomes and kind.partition("(")[0] in sources:
+            cast = f"try_cast(`{name}` AS {becomes})"
+            said = f"column {name}: a value does not fit in {becomes}"
+            columns[name] = (
+                f"CASE WHEN `{name}` IS NOT NULL AND {cast} IS NULL THEN raise_error('{said}') ELSE {cast} END AS `{name}`"
+            )
+    if all(text == f"`{name}`" for name, text in columns.items()):
+        return frame
+    return frame.selectExpr(*columns.values())
 
 
 def _column(schema: Any, name: str, table: Table) -> Any:

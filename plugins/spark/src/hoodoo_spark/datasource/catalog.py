@@ -27,6 +27,7 @@ from typing import Any
 from hoodoo.errors import ConfigError
 
 from hoodoo_spark.datasource.options import ANY, Wanted
+from hoodoo_spark.datasource.others import refuse_several
 
 _KEY = "hoodoo"
 # Spark's own key of what a column is declared as (CharVarcharUtils).
@@ -94,6 +95,7 @@ def complete_write(options: Mapping[str, str], struct: Any, overwrite: bool) -> 
 def _completed(options: Mapping[str, str], marks: list[dict[str, Any]]) -> Mapping[str, str]:
     if options.get("path"):
         return options
+    refuse_several(options)
     if len(marks) != 1:
         raise ConfigError(
             'format "hoodoo"', "was given no path: .save() and streams need one, and Spark hands none on for a table that "

@@ -16,7 +16,7 @@ from hoodoo.kernel.resolve import declared_options
 from hoodoo.model.writer_keys import WRITER_KEYS
 from hoodoo.options.kinds import FLAG, BadValueError, Kind, Size, Whole
 
-from hoodoo_spark.datasource.others import refuse_others
+from hoodoo_spark.datasource.others import refuse_others, refuse_several
 
 SNAPSHOT, READ_OPTIMIZED = "snapshot", "read_optimized"
 INCREMENTAL, CHANGES = "incremental", "changes"
@@ -91,7 +91,8 @@ class Wanted:
     tasks: int | None = None
     pushdown: bool = False
     operation: str | None = None
-    dynamic: bool = False  # to overwrite is to overwrite the partition paths of the rows
+    # To overwrite is to overwrite the partition paths of the rows; None where no option says so.
+    dynamic: bool | None = None
     max_files: int | None = None
     max_bytes: int | None = None
     hoodie: Mapping[str, str] = field(factory=dict)
@@ -122,19 +123,20 @@ class Wanted:
                         "give one of them.",
                     )
             found[own] = text.strip()
-            moments[own] = _moment(found[own]) if name != own else found[own]
+            moments[own] = found[own] if name == own else _moment(found[own], own)
         kind = lowered.pop(_FORMAT, "latest_state").strip().lower()
         if kind not in ("latest_state", "cdc"):
             raise ConfigError(
                 f"option {_FORMAT}={kind!r}", "is no format", "use latest_state or cdc."
             )
         refuse_others(lowered)
-        dynamic = lowered.pop(_OVERWRITES, "static").strip().lower()
-        if dynamic not in ("static", "dynamic"):
+        dynamic = lowered.pop(_OVERWRITES, "").strip().lower()
+        if dynamic not in ("", "static", "dynamic"):
             raise ConfigError(
                 f"option {_OVERWRITES}={dynamic!r}", "is no mode", "use static or dynamic."
             )
         if not found.get("path"):
+            refuse_several(lowered)
             raise ConfigError(
                 'format "hoodoo"',
                 "was given no path",
@@ -158,7 +160,7 @@ class Wanted:
             tasks=_read("tasks", found, Whole(1)),
             pushdown=_read("pushdown", found, FLAG) or False,
             operation=found.get("operation"),
-            dynamic=dynamic == "dynamic",
+            dynamic=dynamic == "dynamic" if dynamic else None,
             max_files=_read("maxFilesPerTrigger", found, Whole(1)),
             max_bytes=_read("maxBytesPerTrigger", found, Size(1)),
             hoodie=_hoodie(lowered),
@@ -191,8 +193,8 @@ def _mode(found: Mapping[str, str], cdc: bool, use: str) -> str:
     return mode
 
 
-def _moment(text: str) -> str | datetime:
-    if text.lower() == "000":  # Spark Hudi's usual way to say from the beginning
+def _moment(text: str, own: str) -> str | datetime:
+    if text == "000" and own != "as_of":  # Spark Hudi's usual way to say from the beginning
         return "earliest"
     return datetime.fromisoformat(text).astimezone() if _MOMENT.fullmatch(text) else text
 

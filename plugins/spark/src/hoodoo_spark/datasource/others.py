@@ -47,3 +47,12 @@ def refuse_others(lowered: Mapping[str, str]) -> None:
             raise ConfigError(
                 f"option {key}={text!r}", "is not followed here, and would change which rows are read", _HUDIS[key][1]
             )  # fmt: skip
+
+
+def refuse_several(given: Mapping[str, str]) -> None:
+    """ConfigError for the paths of ``load([...])``, which Spark hands on under this name if there are several."""
+    if paths := given.get("paths"):
+        raise ConfigError(
+            f"paths {paths}", "are of several tables, and a DataFrame is of one.",
+            "Load each by its path, and put the rows together: first.unionByName(second).",
+        )  # fmt: skip

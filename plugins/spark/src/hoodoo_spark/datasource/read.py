@@ -10,7 +10,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Step, Task
 from hoodoo.model.meta import META_COLUMNS
@@ -24,7 +24,7 @@ from hoodoo.table.table import Table
 from hoodoo_spark.datasource import filters
 from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, Wanted, chosen
 from hoodoo_spark.session import refuse_unshared
-from hoodoo_spark.types import spark_schema
+from hoodoo_spark.types import spark_schema, task_schema
 
 TASK_BYTES = 64 << 20  # of files in one task
 
@@ -37,6 +37,8 @@ def schema_of(wanted: Wanted) -> Any:
         now = datetime.now(timezone.utc)  # that there were no changes yet does not matter
         return spark_schema(table.changes(now, columns=wanted.columns).schema)
     if wanted.as_of is not None or wanted.end is not None:
+        if wanted.mode == INCREMENTAL and wanted.begin is None:  # the reader says what is missing
+            wanted = evolve(wanted, begin="earliest")
         return spark_schema(scan_of(wanted).schema)
     rows = stored(table.schema, table.config)
     names = columns_of(rows, wanted, table.path)
@@ -134,13 +136,3 @@ def check_columns(found: pa.Schema, struct: Any, table: str) -> None:
 def plain(kind: Any) -> str:
     """A type of Spark's without what it says of nulls."""
     return str(kind.simpleString())
-
-
-def task_schema(struct: Any) -> pa.Schema:
-    """The Arrow schema that Spark wants of tasks for ``struct``."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    try:
-        return to_arrow_schema(struct, timezone="UTC")
-    except TypeError:  # of PySpark 4.0 and 4.1
-        return to_arrow_schema(struct)

@@ -24,12 +24,13 @@ _KEPT = timedelta(days=7)  # what a driver that died has left
 @frozen
 class Staged:
     """What one task staged. ``path`` is empty where it had no rows. ``size``: bytes in memory. ``query``: the id of
-    the streaming query whose task it was."""
+    the streaming query whose task it was. ``dynamic``: whether its session overwrites partition paths only."""
 
     path: str = ""
     rows: int = 0
     size: int = 0
     query: str = ""
+    dynamic: bool = False
 
 
 @frozen

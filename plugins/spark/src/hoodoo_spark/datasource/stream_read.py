@@ -21,7 +21,8 @@ from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_spark.datasource.options import CHANGES, Wanted
-from hoodoo_spark.datasource.read import Rows, check_columns, opened, pieces, task_schema
+from hoodoo_spark.datasource.read import Rows, check_columns, opened, pieces
+from hoodoo_spark.types import task_schema
 
 Offset = dict[str, Any]
 _ZEROS = "0" * 17

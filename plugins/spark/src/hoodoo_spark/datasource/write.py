@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import hoodoo
@@ -18,6 +18,7 @@ from hoodoo.errors import (
     TableExistsError,
 )
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.options.write import duplicates
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
 from hoodoo.table.table import Table
@@ -34,6 +35,8 @@ from hoodoo_spark.types import arrow_schema
 _REPLACING = ("insert_overwrite", "insert_overwrite_table")
 # They take rows as a stream: what does not fit into memory is no matter.
 _STREAMED = ("append", "bulk_insert")
+# A setting of the session, which Spark also gives to the tasks of a query (SQLExecution.withSQLConfPropagated).
+_SESSIONS = "spark.sql.sources.partitionOverwriteMode"
 
 
 @frozen
@@ -54,10 +57,18 @@ class Writing:
         refuse_unshared(storage)
         return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
 
+    def write(self, batches: Iterable[pa.RecordBatch]) -> Staged:
+        """In a task of a batch job. Where Spark plans and commits, no setting of the session can be read."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        mode = context.getLocalProperty(_SESSIONS) if context is not None else None
+        return evolve(self.staging.write(batches), dynamic=(mode or "").lower() == "dynamic")
+
     def commit(self, staged: Sequence[Staged], batch: Batch | None = None) -> Commit:
         """Make the table if there is none, and write into it what was staged, in one commit."""
         table, made = opened(self.wanted.path, self.schema, self.wanted.hoodie)
-        operation = self.operation(table)
+        operation = self.operation(table, any(one.dynamic for one in staged))
         try:
             self._check_size(staged, operation)
             return self._written(table, operation, staged, batch)
@@ -81,9 +92,18 @@ class Writing:
             time.sleep(pause)
             retries, pause = retries - 1, pause * 2
 
-    def operation(self, table: Table) -> str:
-        """What is done with the rows: by default upsert, as in Spark Hudi, and insert where rows have no keys."""
-        asked = _operation(self.wanted, self.overwrite)
+    def operation(self, table: Table, dynamic: bool = False) -> str:
+        """What is done with the rows: by default upsert, as in Spark Hudi, and insert where rows have no keys, or where
+        an option says what happens to stored keys. ``dynamic``: the session overwrites partition paths only, which has
+        a meaning in tables with partitions."""
+        wanted = self.wanted
+        if wanted.dynamic is None and dynamic and table.config.partition_fields:
+            wanted = evolve(wanted, dynamic=True)
+        asked = _operation(wanted, self.overwrite)
+        if asked and asked != "upsert":
+            return asked
+        if duplicates(wanted.hoodie) != "none":  # Spark Hudi makes an insert of it, too
+            return "insert"
         return asked or ("upsert" if table.config.record_key_fields else "insert")
 
     def _check_size(self, staged: Sequence[Staged], operation: str) -> None:

@@ -50,12 +50,35 @@ def text_of(column: Any, what: str, target: pa.Schema | None, source: pa.Schema 
         raise ConfigError(f"{what} {column}", "calls a function of Python.", _UDF)
     text = str(expression.sql())
     zone = spark.conf.get("spark.sql.session.timeZone")
-    if "TIMESTAMP '" in text and zone not in ("UTC", "Etc/UTC", "GMT", "Z"):
+    if zone in ("UTC", "Etc/UTC", "GMT", "Z"):
+        return text
+    part = _by_the_clock(spark, expression)
+    if part is not None:
+        raise ConfigError(
+            f"{what} {column}", f"depends on the session's time zone, {zone}, in {part}; statements are in UTC.",
+            "Give it as text, whose times are in UTC, such as \"at > timestamp '2024-01-01 00:00:00'\", or set "
+            "spark.sql.session.timeZone to UTC.",
+        )  # fmt: skip
+    if "TIMESTAMP '" in text:
         raise ConfigError(
             f"{what} {column}", f"has a moment, which Spark writes in the session's time zone {zone}.",
             "Give it as text in UTC, such as \"at > timestamp '2024-01-01 00:00:00'\".",
         )  # fmt: skip
     return text
+
+
+def _by_the_clock(spark: Any, expression: Any) -> str | None:
+    """SQL of a part that the session's time zone decides on, such as ``to_date(at)``: statements are in UTC."""
+    zoned = spark._jvm.java.lang.Class.forName(
+        "org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression"
+    )
+    for node in _nodes(expression):
+        if _name(node) == "Cast":
+            if node.needsTimeZone():  # between texts, dates and moments
+                return str(node.sql())
+        elif zoned.isInstance(node):
+            return str(node.sql())
+    return None
 
 
 def _nodes(expression: Any) -> Iterator[Any]:
