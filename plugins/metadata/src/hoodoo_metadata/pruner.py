@@ -27,6 +27,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.column_stats.lookup import known_ranges
+from hoodoo_metadata.column_stats.value_types import GREATEST_TEXT
 from hoodoo_metadata.first_commit_not_indexed import knows_all_places
 from hoodoo_metadata.index_reach import describes, is_rebuilt
 from hoodoo_metadata.keys import column_key
@@ -250,11 +251,26 @@ def _promises(
     here = pc.field(column)
     table = range_table(list(usable.values()), kind)
     rows: Sequence[dict[str, Any]] = table.select(["values", "nulls"]).to_pylist()
+    ends = [table.column(end) for end in ("least", "greatest")]
+    if pa.types.is_string(kind):
+        ends = _by_code_point(*ends)
     for place, (n, counts) in enumerate(zip(usable, rows, strict=True)):
-        least, greatest = (table.column(end)[place] for end in ("least", "greatest"))
+        least, greatest = (end[place] for end in ends)
         if counts["nulls"] >= counts["values"]:
             yield n, here.is_null()
         elif least.is_valid and greatest.is_valid:
             one = least.equals(greatest)
             inside = here == least if one else (here >= least) & (here <= greatest)
             yield n, inside | here.is_null() if counts["nulls"] else inside
+
+
+def _by_code_point(least: pa.ChunkedArray, greatest: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Bounds of texts, as Arrow orders these, of bounds by the order of Java's strings.
+
+    Hudi compares the bounds of a file's row groups as Java's strings, whose units of 16 bits put what is past
+    U+FFFF (emoji, say) before U+E000 to U+FFFF. From the first such character on, a bound says nothing here.
+    """
+    lower = pc.replace_substring_regex(least, "(?s)[\U00010000-\U0010ffff].*", "\ue000")
+    upper = pc.replace_substring_regex(greatest, "(?s)[\ue000-\uffff].*", GREATEST_TEXT)
+    one = pc.equal(least, greatest)
+    return [pc.if_else(one, least, lower), pc.if_else(one, greatest, upper)]

@@ -21,7 +21,7 @@ _NOTHING = 1  # the ordinal of a column of which no value was seen
 _BYTES = 8
 _DECIMAL = 10
 # No text that people write is greater.
-_GREATEST_TEXT = "\U0010ffff" * 8
+GREATEST_TEXT = "\U0010ffff" * 8
 _GREATEST_BYTES = b"\xff" * 32
 
 # Ordinal -> what wraps the value, its Arrow type.
@@ -138,7 +138,7 @@ def widest(kind: pa.DataType) -> tuple[Raw, Raw]:
     if pa.types.is_boolean(kind):
         return False, True
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "", _GREATEST_TEXT
+        return "", GREATEST_TEXT
     if _ORDINALS.get(kind) == _BYTES or pa.types.is_fixed_size_binary(kind):
         return b"", _GREATEST_BYTES
     if pa.types.is_floating(kind):

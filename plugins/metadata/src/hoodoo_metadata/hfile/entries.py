@@ -15,6 +15,7 @@ import pyarrow as pa
 from hoodoo_metadata.hfile.blocks import Bytes
 from hoodoo_metadata.hfile.entry_offsets import PAD, Places, cuts_of, places_of, view
 from hoodoo_metadata.hfile.format import ENTRIES, Nonsense
+from hoodoo_metadata.hfile.java_order import in_java_order
 from hoodoo_metadata.hfile.key_heads import heads
 
 
@@ -60,10 +61,11 @@ class Entries:
         return bytes(self._data[at + 10 : at + 10 + size])
 
     def heads(self, skipped: int) -> npt.NDArray[np.uint64]:
-        """What :func:`hoodoo_metadata.hfile.key_heads.heads` says of the keys; ascending."""
+        """What :func:`hoodoo_metadata.hfile.key_heads.heads` says of the keys; ascending, or as Java has them."""
         sizes = view(self._data, ">u2")[self._places + 8].astype(np.int64)
         found = heads(self._data, self._places + 10, sizes, skipped)
-        if (found[1:] < found[:-1]).any():
+        falls = (found[1:] < found[:-1]).any()
+        if falls and not in_java_order(self.batch().column(0).to_pylist()):
             raise Nonsense("its keys don't ascend")
         return found
 

@@ -32,6 +32,7 @@ from hoodoo_metadata.hfile.format import (
     varint,
     vint,
 )
+from hoodoo_metadata.hfile.java_order import in_java_order
 from hoodoo_metadata.hfile.window import FileWindow
 
 # Read from the file's end at once: the trailer, and most often all that is needed to open the file.
@@ -222,7 +223,7 @@ def _alike(data: bytes, count: int, end: int) -> Index | None:
     heads = np.ascontiguousarray(rows[:, begin + 2 : begin + 2 + size])
     seen = heads.view(f"S{size}")[:, 0]
     # NumPy compares them without the zeros at their ends, which is the same where they are equally long.
-    if (seen[:-1] > seen[1:]).any():
+    if (seen[:-1] > seen[1:]).any() and not in_java_order([row.tobytes() for row in heads]):
         raise Nonsense(_FALLS)
     starts = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(size))
     keys = pa.Array.from_buffers(pa.binary(), count, [None, starts, pa.py_buffer(heads)])
@@ -271,7 +272,7 @@ def deeper(window: FileWindow, layout: HFileLayout) -> Index:
 def _checked(offsets: list[int], sizes: list[int], keys: list[bytes], end: int) -> Index:
     if max(offsets, default=0) > end:  # perhaps too big for NumPy
         raise Nonsense(_OUTSIDE)
-    if not all(map(le, keys, keys[1:])):
+    if not all(map(le, keys, keys[1:])) and not in_java_order(keys):
         raise Nonsense(_FALLS)
     places, lengths = np.asarray(offsets, np.int64), np.asarray(sizes, np.int64)
     return _inside(places, lengths, pa.array(keys, pa.binary()), end)

@@ -14,6 +14,7 @@ from hoodoo.errors import DataError
 from hoodoo_metadata.hfile.blocks import Bytes, Stored, contents, plain_size
 from hoodoo_metadata.hfile.entries import Entries, Room
 from hoodoo_metadata.hfile.format import DATA, ENTRIES, LAST_KEY, META, Codec, Nonsense, content
+from hoodoo_metadata.hfile.java_order import of_two_orders
 from hoodoo_metadata.hfile.key_heads import Keys, shared
 from hoodoo_metadata.hfile.layout import HFileLayout, Index, deeper, layout_of
 from hoodoo_metadata.hfile.lookup import found_entries
@@ -112,6 +113,8 @@ class HFile:
             how = "scan" if len(wanted) > _KEYS_PER_BLOCK * self.blocks else "seek"
         if not len(wanted):
             return ENTRIES.empty_table()
+        if of_two_orders(wanted):
+            return self._anywhere(wanted)
         # Blocks that are compressed have a checksum in any case; of others the walk finds what is damaged.
         if apart and how == "seek" and self._layout.codec is Codec.GZIP and self.blocks:
             found = self._picked(wanted)
@@ -163,7 +166,18 @@ class HFile:
                 mask |= more.to_numpy(zero_copy_only=False)
             return batch.filter(pa.array(mask))
 
+        if of_two_orders(wanted):
+            return self._matching(None, begin).sort_by("key")
         return self._matching(blocks_of_prefixes(self._index, wanted), begin)
+
+    def _anywhere(self, keys: pa.Array) -> pa.Table:
+        """The entries of ``keys``, in whatever order the file has them."""
+
+        def some(entries: Entries) -> pa.RecordBatch:
+            batch = entries.batch()
+            return batch.filter(pc.is_in(batch.column(0), value_set=keys))
+
+        return self._matching(None, some).sort_by("key")
 
     def _matching(self, mask: Mask | None, chosen: Callable[[Entries], pa.RecordBatch]) -> pa.Table:
         """The entries that are ``chosen``, of the blocks in ``mask``, or of all."""
