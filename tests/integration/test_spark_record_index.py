@@ -109,3 +109,21 @@ def test_a_filter_of_the_frame_opens_one_file(
     assert frame.where(F.col("id") == "nobody").count() == 0
     with pytest.raises(Exception, match="(?i)parquet|footer|corrupt"):
         frame.where(F.col("id") > "k22").count()
+
+
+def test_a_filter_of_a_cached_frame_opens_no_file(spark: Any, tmp_path: Path) -> None:
+    """What is in Spark's cache stays there when cleans take the files away."""
+    path = tmp_path / "t"
+    table = create(path, "record_index", engine="local")
+    for n in range(3):
+        table.bulk_insert(rows(range(n * 10, n * 10 + 10), n, "p"))
+    frame = table.read().to_spark(spark)
+    some = frame.where("v >= 1")
+    assert frame.cache() is frame and frame.count() == 30
+    try:
+        for file in (path / "p").glob("*.parquet"):
+            file.unlink()
+        assert frame.where(frame.id == "k22").select(frame.v, "id").collect() == [(2, "k22")]
+        assert some.where("id in ('k12', 'k3')").count() == 1
+    finally:
+        frame.unpersist()

@@ -519,6 +519,24 @@ def test_a_stream_reads_each_commit_once_over_restarts(
         assert sorted(map(str, twice.to_pylist())) == sorted(map(str, found.to_pylist()))
 
 
+@pytest.mark.parametrize("again", [{}, {"maxFilesPerTrigger": "2"}])
+def test_a_query_that_goes_on_with_another_limit_reads_what_came_after_the_state(
+    tmp_path: Path, again: dict[str, str]
+) -> None:
+    """It has read a part of the state at its beginning; commits that are newer than that state come behind the rest."""
+    table = made(tmp_path / "t")
+    table.upsert(rows(range(9)))
+    path = {"path": str(tmp_path / "t")}
+    query = Query({**path, "maxFilesPerTrigger": "1"})
+    seen = {row["id"]: row["fare"] for row in query.batch().to_pylist()}
+    assert len(seen) == 3
+    table.upsert(rows([4, 20], fare=3.0, ts=3))
+    query = Query({**path, **again}, query.offset)
+    while (found := query.batch()) is not None:
+        seen.update({row["id"]: row["fare"] for row in found.to_pylist()})
+    assert seen == {i: 3.0 if i in (4, 20) else 1.0 for i in (*range(9), 20)}
+
+
 def test_changes_as_a_stream(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     options = {"path": str(tmp_path / "t"), "mode": "changes", "maxFilesPerTrigger": "1"}

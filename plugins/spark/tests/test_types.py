@@ -47,6 +47,20 @@ def test_refused(spark: Any, engine: Any, sql: str, wanted: str) -> None:
         engine.source(spark.sql(sql))
 
 
+def test_texts_of_a_collation_are_plain_texts() -> None:
+    """A collation is of comparisons in Spark. Spark itself writes such a column into one of plain STRING as it is."""
+    from hoodoo_spark.types import arrow_schema
+    from pyspark.sql.types import ArrayType, StringType, StructType
+
+    try:
+        lower = StringType("UTF8_LCASE")
+    except TypeError:
+        pytest.skip("this PySpark has no collations")
+    found = arrow_schema(StructType().add("s", lower).add("a", ArrayType(lower)))
+    assert found.field("s").type == pa.string()
+    assert found.field("a").type.value_type == pa.string()
+
+
 def test_what_has_no_type_yet() -> None:
     """``array()`` and ``map()`` say of their nulls that there are none."""
     from hoodoo_spark.types import arrow_schema

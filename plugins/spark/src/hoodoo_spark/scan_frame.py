@@ -2,7 +2,8 @@
 
 ``frame.where(...)`` reads what a filter asks of columns, ``=`` and ``in``, out of Spark's own form of it, and lets the pruners
 look which files can have such rows. Spark evaluates the whole filter as ever, on the rows of the files that are left: what
-is not understood here leaves nothing out. Columns keep their identity, so that ``frame.v`` means the same afterwards.
+is not understood here leaves nothing out, and neither does a filter of rows in Spark's cache. Columns keep their identity,
+so that ``frame.v`` means the same afterwards.
 A filter behind another step (``select``, SQL on a view) is Spark's alone.
 """
 
@@ -90,6 +91,8 @@ def _filtered(frame: Any, plain: Any, base: Any) -> Any:
     conditions = (*made.conditions, condition)
     where = _expression(_tree(json.loads(condition.toJSON())), made.scan.plan.stored)
     slices = made.scan.plan.slices
+    if where is not None and _is_cached(plain):
+        return plain
     kept = slices if where is None else _kept(made.scan, where)
     if len(kept) == len(slices):
         return _as_scan_frame(plain, evolve(made, conditions=conditions))
@@ -103,6 +106,14 @@ def _filtered(frame: Any, plain: Any, base: Any) -> Any:
     rows = dataset.ofRows(plain.sparkSession._jsparkSession, found)
     answer = base(rows, plain.sparkSession)
     return _as_scan_frame(answer, evolve(made, scan=scan, conditions=conditions))
+
+
+def _is_cached(frame: Any) -> bool:
+    """Whether Spark has rows of it in its cache: then no file is read, whatever the filters are."""
+    # Of a plan of its own: the frame's may meet a cache that is made before its first use.
+    plan = frame.select("*")._jdf.queryExecution().withCachedData()
+    leaves = _items(plan.collectLeaves())
+    return any(leaf.getClass().getSimpleName() == "InMemoryRelation" for leaf in leaves)
 
 
 def _renamed(jvm: Any, plan: Any, output: tuple[Any, ...]) -> Any:

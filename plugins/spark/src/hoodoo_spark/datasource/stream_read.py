@@ -67,7 +67,8 @@ class Stream:
             if _place(instant) > start["through"]
             and (self.target is None or _place(instant) <= self.target)
         ]
-        if limited and self._is_state(start) and ("of" in start or new):
+        # A state that a query has begun to read it reads to its end, also when it goes on without a limit.
+        if "of" in start or (limited and self._is_state(start) and new):
             return self._more_of_state(table, start, start.get("of") or _place(new[-1]))
         through, files, size = "", 0, 0
         # Without a limit the newest of them says it all.
