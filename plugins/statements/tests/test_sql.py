@@ -52,6 +52,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("merge into t using s on t.id = s.id when not matched by target then update set fare = 1", ConfigError, "is not possible"),
         ("merge into t using s on t.id = s.id when not matched by source then insert *", ConfigError, "is not possible"),
         ("merge into t using s on t.id = s.id when matched then insert *", ConfigError, "is not possible"),
+        ("merge into t using s as T on t.id = t.id when matched then delete", ConfigError, "one name for"),
         ("merge into t using s when matched then delete", ConfigError, "lacks ON"),
         ("merge into t using s on t.id = s.id when not matched then insert (id, id) values (s.id, 2)", ConfigError, "twice"),
         ("merge into t using s on t.id = s.id when not matched then insert default values", ConfigError, "0 values for 1"),

@@ -184,6 +184,11 @@ def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
         rows = using.this if plain else exp.select("*").from_(using)
         source = Query(names.known, spark).run(rows)
     called = (tree.this.alias_or_name, using.alias_or_name or "source")
+    if called[0].lower() == called[1].lower():
+        raise ConfigError(
+            f"MERGE INTO {called[0]}", "has one name for the table and the source: each row would match itself.",
+            "Name the source: USING ... AS s.",
+        )  # fmt: skip
     if isinstance(source, Table):
         source = source.read()
     # The builder judges the order of clauses.
