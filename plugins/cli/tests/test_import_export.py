@@ -266,6 +266,19 @@ def test_damaged_files_are_one_sentence(run: Run, tmp_path: Path, name: str, tex
     assert table.read().count() == 0
 
 
+def test_nested_values_that_are_no_json(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    wanted = pa.schema([("id", pa.int64()), ("l", pa.list_(pa.int64()))])
+    for value, says in (("[1,", "which is no JSON"), ("[" * 100_000, "which is no JSON"), ("5", "has a value that is no list")):  # fmt: skip
+        file.write_text(f'id,l\n1,"[1]"\n2,"{value}"\n')
+        with pytest.raises(DataError, match=says):
+            list(open_data(str(file), {}, None, wanted).batches())
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"id": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(DataError, match="is no JSON"):
+        open_data(str(lines), {})
+
+
 def test_late_columns_of_json_lines(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     many = '{"id": 1, "text": "' + "x" * 1000 + '"}\n'

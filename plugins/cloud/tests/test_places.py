@@ -74,7 +74,7 @@ def test_hdfs_is_refused_with_the_reason() -> None:
         assert uri in str(caught.value)
 
 
-@pytest.mark.parametrize("uri", ["s3:///t", "s3://b/a//t", "s3://b/../t"])
+@pytest.mark.parametrize("uri", ["s3:///t", "s3://b/a//t", "s3://b/../t", "s3://", "s3:///"])
 def test_wrong_uris(uri: str) -> None:
     with pytest.raises(StorageError):
         _find(uri)

@@ -83,6 +83,22 @@ def test_hive_partitions(tmp_path: Path, kind: str) -> None:
     assert table.read().count() == 100
 
 
+def test_a_partition_whose_column_begins_with_an_underscore(tmp_path: Path) -> None:
+    """Beside it lie files that hold no rows."""
+    home = tmp_path / "region=eu" / "old"
+    for year, key in (("2024", 1), ("__HIVE_DEFAULT_PARTITION__", 2)):
+        folder = home / f"_year={year}" / "p=a"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [key]}), folder / "a.parquet")
+    for name in ("_SUCCESS", ".a.parquet.crc", "_temporary/0/a.parquet"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("no rows")
+    table = hoodoo.convert(home, tmp_path / "new", record_key="id")
+    assert table.config.partition_fields == ("_year", "p")
+    found = table.read().to_arrow().sort_by("id").to_pylist()
+    assert found == [{"id": 1, "_year": 2024, "p": "a"}, {"id": 2, "_year": None, "p": "a"}]
+
+
 def test_files_whose_columns_differ(tmp_path: Path) -> None:
     home = tmp_path / "old"
     home.mkdir()

@@ -20,7 +20,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     made = hoodoo.create(str(tmp_path_factory.mktemp("sql") / "t"), SCHEMA, record_key="id")
-    made.upsert([{"id": 1, "city": "oslo", "fare": 1.0}])
+    made.upsert([{"id": 1, "city": "oslo", "fare": 1.0}, {"id": 5, "city": "kyiv", "fare": 0.25}])
     yield made
     assert len(made.timeline().instants) == 1
 
@@ -48,6 +48,28 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("merge into t using s on id = id when matched then delete", SchemaError, "target.id or source.id"),
         ("merge into t using s on t.id = s.id when matched then update set *", SchemaError, "lacks columns"),
         ("merge into t using s on t.id = s.id when not matched then insert (id, fare) values (1)", ConfigError, "1 values for 2"),
+        ("merge into t using s on t.id = s.id when not matched then delete", ConfigError, "is not possible"),
+        ("merge into t using s on t.id = s.id when not matched by target then update set fare = 1", ConfigError, "is not possible"),
+        ("merge into t using s on t.id = s.id when not matched by source then insert *", ConfigError, "is not possible"),
+        ("merge into t using s on t.id = s.id when matched then insert *", ConfigError, "is not possible"),
+        ("merge into t using s as T on t.id = t.id when matched then delete", ConfigError, "one name for"),
+        ("merge into t using s when matched then delete", ConfigError, "lacks ON"),
+        ("merge into t using s on t.id = s.id when not matched then insert (id, id) values (s.id, 2)", ConfigError, "twice"),
+        ("merge into t using s on t.id = s.id when not matched then insert default values", ConfigError, "0 values for 1"),
+        ("insert into t (id, ID) values (1, 2)", ConfigError, "twice"),
+        ("delete from t join s on t.id = s.id", ConfigError, "JOINS"),
+        ("delete from t, s where id = 1", ConfigError, "JOINS"),
+        ("delete from t tablesample (1 rows)", ConfigError, "SAMPLE"),
+        ("delete from t version as of 1", ConfigError, "VERSION"),
+        ("delete from t as r (city, id) where id = 1", ConfigError, "COLUMNS"),
+        ("update t join s on t.id = s.id set fare = 1", ConfigError, "JOINS"),
+        ("update t set fare = 1 from s where t.id = s.id", ConfigError, "FROM"),
+        ("insert or ignore into t values (1, 'a', 1.0)", ConfigError, "ALTERNATIVE"),
+        ("insert into t replace using (id) select 1, 'a', 1.0", ConfigError, "USING"),
+        ("delete from (select 1) where id = 1", ConfigError, "the name of a table"),
+        ("insert overwrite directory 'd' select 1", ConfigError, "the name of a table"),
+        ("insert into t table s", ConfigError, "SOURCE"),
+        ("insert into t", ConfigError, "no rows that are known"),
         ("select nope from t", SchemaError, "nope"),
         ("select id from t timestamp as of '2024-01-01'", ConfigError, "as_of="),
         ("select x from path", DataError, "is a path"),
@@ -122,3 +144,67 @@ def test_queries_read_what_they_need(table: Any) -> None:
     assert hoodoo.sql("SELECT count(*) AS n FROM db.t WHERE city = 'rome'", names).to_pylist() == [
         {"n": 0}
     ]
+
+
+NOT_ITS_ROWS = [
+    # A condition after an outer join is one of the joined rows.
+    "SELECT v.id FROM (VALUES (1), (99)) AS v(id) LEFT JOIN t ON v.id = t.id WHERE t.id IS NULL",
+    "SELECT v.id FROM t RIGHT JOIN (VALUES (1), (99)) AS v(id) ON v.id = t.id WHERE t.fare IS NULL",
+    "SELECT EXISTS(SELECT 1 FROM t WHERE t.id = 1) AS a FROM (VALUES (2)) AS v(id) WHERE id = 2",
+    # Columns that are used, and not named.
+    "SELECT id, x FROM t NATURAL JOIN s",
+    "SELECT r.a AS a, r.city AS b FROM t AS r (a, city) ORDER BY 1",
+    "SELECT id FROM t AS r (fare, id) ORDER BY 1",
+    "SELECT * FROM t AS r (fare, city, id) WHERE fare = 5",
+    "SELECT oslo FROM t PIVOT (max(fare) FOR city IN ('oslo', 'kyiv')) ORDER BY 1",
+    "SELECT t FROM t WHERE id = 1",
+    "SELECT count(r) AS n, min(r) AS least FROM t r",
+]
+
+
+@pytest.mark.parametrize("text", NOT_ITS_ROWS)
+def test_queries_of_a_table_answer_what_they_do_of_its_rows(table: Any, text: str) -> None:
+    rows = table.read().to_arrow()
+    other = pa.table({"id": [1, 2], "city": ["nowhere", "oslo"], "x": ["a", "b"]})
+    found, expected = (hoodoo.sql(text, {"t": t, "s": other}) for t in (table, rows))
+    assert found.to_pylist() == expected.to_pylist()
+
+
+def test_names_of_which_sql_makes_one_are_refused(table: Any) -> None:
+    """The statement would change one of the two, and nobody would know which."""
+    for names in ({"Trips": table, "trips": table}, {1: table}):
+        with pytest.raises(ConfigError, match="one name|no text"):
+            hoodoo.sql("DELETE FROM trips", names)
+
+
+@pytest.mark.parametrize(
+    "using",
+    [
+        "(SELECT fare, id FROM s) AS q (id, fare)",
+        "s AS q (id, city, fare)",
+        "(VALUES (7, 1), (8, 2)) AS q (fare, id)",
+    ],
+)
+def test_a_source_whose_columns_get_names(tmp_path: Path, using: str) -> None:
+    """The names after AS are the columns in their order, whatever they were called."""
+    made = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    made.upsert([{"id": n, "city": "oslo", "fare": 0.0} for n in (1, 2, 7, 8)])
+    other = pa.table({"fare": [1, 2], "city": ["a", "b"], "id": [7, 8]})
+    text = f"MERGE INTO t USING {using} ON t.id = q.id WHEN MATCHED THEN UPDATE SET fare = q.fare"
+    assert hoodoo.sql(text, {"t": made, "s": other}).updated == 2
+    found = {row["id"]: row["fare"] for row in made.read().to_pylist()}
+    assert found == {1: 7, 2: 8, 7: 0, 8: 0}
+
+
+def test_a_source_of_another_time_is_refused(table: Any) -> None:
+    text = "MERGE INTO t USING t VERSION AS OF 1 AS q ON t.id = q.id WHEN MATCHED THEN DELETE"
+    with pytest.raises(ConfigError, match="as_of="):
+        hoodoo.sql(text, {"t": table})
+
+
+def test_with_before_insert_is_of_the_query(tmp_path: Path) -> None:
+    made = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    other = pa.table({"id": [1], "city": ["other"], "fare": [0.0]})
+    text = "WITH s AS (SELECT 7 AS id, 'with' AS city, 1 AS fare) INSERT INTO t SELECT * FROM s"
+    hoodoo.sql(text, {"t": made, "s": other})
+    assert made.read(["id", "city"]).to_pylist() == [{"id": 7, "city": "with"}]

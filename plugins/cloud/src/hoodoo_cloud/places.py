@@ -80,10 +80,10 @@ class Place:
 
 def find(settings: Settings) -> tuple[str, str, Place]:
     """``(root, prefix, place)`` of the table that the option ``hoodoo.storage.uri`` names."""
-    uri = STORAGE_URI.read(settings.options).rstrip("/")
-    scheme, rest = split(uri)
-    cloud = CLOUDS[scheme]
-    bucket, _, prefix = rest.partition("/")
+    uri = STORAGE_URI.read(settings.options)
+    scheme, rest = split(uri)  # "s3://" without its slashes would have no scheme
+    uri, cloud = uri.rstrip("/"), CLOUDS[scheme]
+    bucket, _, prefix = rest.rstrip("/").partition("/")
     if not bucket:
         raise StorageError(uri, "names no bucket.", f"Write {scheme}://bucket/path/of/the/table.")
     if any(part in ("", ".", "..") for part in prefix.split("/")) and prefix:

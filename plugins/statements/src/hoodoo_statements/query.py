@@ -74,7 +74,7 @@ class Query:
                 )  # fmt: skip
             called = f"hoodoo_{uuid.uuid4().hex[:12]}"
             found = lower[name.lower()]
-            read[called] = self._read(found, tree, len(nodes) == 1)
+            read[called] = self._read(found, tree, node, len(nodes) == 1)
             if not node.alias:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
             node.set("this", exp.to_identifier(called))
@@ -82,20 +82,20 @@ class Query:
             node.set("catalog", None)
         return read
 
-    def _read(self, found: Any, tree: Any, alone: bool) -> Any:
+    def _read(self, found: Any, tree: Any, node: Any, alone: bool) -> Any:
         """Of a table, the columns that the query names anywhere; of the only one, what its condition lets through."""
         if not isinstance(found, Table):
             return found
         schema = found.schema
         columns: list[str] | None = None
-        if not list(tree.find_all(exp.Star)):
+        if not _takes_all(tree):
             named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
             columns = [
                 n for n in found.read(meta=True).schema.names if n.lower() in named
             ] or schema.names[:1]
         else:
             columns = schema.names
-        where = tree.args.get("where") if alone and isinstance(tree, exp.Select) else None
+        where = tree.args.get("where") if alone and _is_of(tree, node) else None
         if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
             try:
@@ -156,6 +156,30 @@ def _known(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_float16(kind):
         return pa.float32()
     return pa.date32() if pa.types.is_date64(kind) else kind
+
+
+def _is_of(tree: Any, node: Any) -> bool:
+    """Whether the condition of ``tree`` is one of the stored rows of ``node``. It is not after a join, which may be an
+    outer one and make rows of null, and not where columns were renamed, or rows gathered or drawn."""
+    return (
+        isinstance(tree, exp.Select)
+        and node.parent is (tree.args.get("from_") or tree.args.get("from"))
+        and not (tree.args.get("joins") or node.args.get("pivots") or node.args.get("sample"))
+        and not node.alias_column_names
+    )
+
+
+def _takes_all(tree: Any) -> bool:
+    """Whether ``tree`` uses columns that it does not name: those of ``*``, of a natural join, of a pivot (which gathers by
+    them), of a list of other names (which goes by their order), and of a whole row."""
+    tables = list(tree.find_all(exp.Table))
+    rows = {t.alias_or_name.lower() for t in tables}
+    return (
+        tree.find(exp.Star, exp.Pivot) is not None
+        or any(j.method == "NATURAL" for j in tree.find_all(exp.Join))
+        or any(t.alias_column_names for t in tables)
+        or any(not c.table and c.name.lower() in rows for c in tree.find_all(exp.Column))
+    )
 
 
 def _arrow(found: Any) -> pa.Table:

@@ -24,6 +24,8 @@ from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
+# What a node of sqlglot has that names a table.
+_NAME = frozenset(["this", "db", "catalog", "alias"])
 _KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE and SELECT"
 
 
@@ -54,6 +56,7 @@ def sql(
             'Name them: tables={"t": table}.',
         )
     tree = tree_of(statement)
+    _check_names(list(tables or {}))
     names = Names(tables or {})
     if spark is not None and engine is None:
         engine = "spark"
@@ -69,6 +72,19 @@ def sql(
         return Query(names.known, spark).run(tree)
     table = names.table(altered_table(tree))
     return table.handle.run("alter", engine=engine, **arguments(tree, table.schema))
+
+
+def _check_names(given: Sequence[Any]) -> None:
+    """Each name in a statement means one table, and SQL takes names in any case."""
+    seen: dict[str, str] = {}
+    for name in given:
+        if not isinstance(name, str):
+            raise ConfigError(f"table {name!r}", "has a name that is no text.", 'Name it: tables={"t": table}.')  # fmt: skip
+        if name.lower() in seen:
+            raise ConfigError(
+                f"tables {seen[name.lower()]} and {name}", "have one name: SQL takes names in any case.", "Give one of them another name."
+            )  # fmt: skip
+        seen[name.lower()] = name
 
 
 def tree_of(statement: str) -> Any:
@@ -101,8 +117,9 @@ class Names:
     known: Mapping[str, Any]
 
     def table(self, node: Any) -> Table:
-        """The table that a statement changes. ConfigError where there is none of the name."""
+        """The table that a statement changes. ConfigError where there is none of the name, or more is said of it."""
         found = self.rows(node)
+        _refuse_more(node, *_NAME)
         if not isinstance(found, Table):
             raise ConfigError(
                 f"table {_named(node)}",
@@ -126,11 +143,15 @@ class Names:
 
 
 def _named(node: Any) -> str:
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise ConfigError(
+            f"statement {_cut(str(node))}", "has this in the place of the name of a table.", "Name the table."
+        )  # fmt: skip
     return ".".join(part.name for part in node.parts)
 
 
 def _delete(tree: Any, names: Names, engine: Any) -> Commit:
-    _refuse_more(tree, "using", "tables", "returning", "limit", "order", "cluster")
+    _refuse_more(tree, "this", "where")
     table, where = names.table(tree.this), tree.args.get("where")
     condition = "true" if where is None else where.this
     found: Commit = table.handle.run(
@@ -140,7 +161,7 @@ def _delete(tree: Any, names: Names, engine: Any) -> Commit:
 
 
 def _update(tree: Any, names: Names, engine: Any) -> Commit:
-    _refuse_more(tree, "from_", "from", "returning", "limit", "order")
+    _refuse_more(tree, "this", "expressions", "where")
     table, where = names.table(tree.this), tree.args.get("where")
     condition = None if where is None else where.this
     values = _assignments(tree.expressions)
@@ -151,14 +172,25 @@ def _update(tree: Any, names: Names, engine: Any) -> Commit:
 
 
 def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    _refuse_more(tree, "with_", "with", "returning")
+    _refuse_more(tree, "this", "using", "on", "whens")
     table, using = names.table(tree.this), tree.args["using"]
-    if isinstance(using, exp.Table):
+    if not tree.args.get("on"):
+        raise ConfigError(
+            f"MERGE INTO {_named(tree.this)}", "lacks ON.", "Say which rows match: ON t.id = s.id."
+        )
+    if isinstance(using, exp.Table) and _only_named(using):
         source = names.rows(using)
     else:
-        rows = exp.select("*").from_(using) if isinstance(using, exp.Values) else using.this
+        # Names of columns after AS, a version, a sample: a query knows what they mean, or refuses them.
+        plain = isinstance(using, exp.Subquery) and _only_named(using)
+        rows = using.this if plain else exp.select("*").from_(using)
         source = Query(names.known, spark).run(rows)
     called = (tree.this.alias_or_name, using.alias_or_name or "source")
+    if called[0].lower() == called[1].lower():
+        raise ConfigError(
+            f"MERGE INTO {called[0]}", "has one name for the table and the source: each row would match itself.",
+            "Name the source: USING ... AS s.",
+        )  # fmt: skip
     if isinstance(source, Table):
         source = source.read()
     # The builder judges the order of clauses.
@@ -168,15 +200,28 @@ def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     return made.execute()
 
 
+def _only_named(node: Any) -> bool:
+    """Whether a table or query gets a name, and nothing more is said of it."""
+    said = {key for key, value in node.args.items() if value}
+    return said <= _NAME and not node.alias_column_names
+
+
 def _clause(made: MergeBuilder, when: Any, columns: Sequence[str]) -> MergeBuilder:
     then, condition = when.args["then"], when.args.get("condition")
+    inserts, by_source = isinstance(then, exp.Insert), bool(when.args.get("source"))
+    if (when.args["matched"] or by_source) == inserts:
+        # Taken for what else it may mean, such a clause would change rows that nobody meant.
+        raise ConfigError(
+            f"clause {when.sql(DIALECT)}", "is not possible: WHEN NOT MATCHED has INSERT, and WHEN MATCHED and WHEN NOT MATCHED "
+            "BY SOURCE have UPDATE or DELETE.", "Say which rows are meant.",
+        )  # fmt: skip
     if isinstance(then, exp.Update):
         star = any(isinstance(e, exp.Star) for e in then.expressions)
         values = ALL if star else _assignments(then.expressions)
         if when.args["matched"]:
             return made.when_matched_update(values, condition)
         return made.when_not_matched_by_source_update(values, condition)
-    if isinstance(then, exp.Insert):
+    if inserts:
         return made.when_not_matched_insert(_inserted(then, columns), condition)
     if then.name.lower() == "delete":
         if when.args["matched"]:
@@ -194,7 +239,8 @@ def _inserted(then: Any, columns: Sequence[str]) -> Mapping[str, Any] | str:
         ".".join(p.name for p in c.parts) if isinstance(c, exp.Column) else c.name
         for c in (then.this.expressions if then.this is not None else ())
     ] or list(columns)
-    values = then.expression.expressions
+    values = [] if then.expression is None else then.expression.expressions
+    _refuse_twice(names)
     if len(names) != len(values):
         raise ConfigError(
             f"insert of {', '.join(names)}",
@@ -202,6 +248,12 @@ def _inserted(then: Any, columns: Sequence[str]) -> Mapping[str, Any] | str:
             "Give one for each.",
         )
     return dict(zip(names, values))
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            raise ConfigError(f"column {name!r}", "is assigned twice.", "Assign it once.")
 
 
 def _assignments(nodes: Any) -> dict[str, Any]:
@@ -212,27 +264,34 @@ def _assignments(nodes: Any) -> dict[str, Any]:
                 f"assignment {node.sql(DIALECT)}", "is not column = expression.", "Write it so."
             )
         name = ".".join(part.name for part in node.this.parts)
-        if name in found:
-            raise ConfigError(f"column {name!r}", "is assigned twice.", "Assign it once.")
+        _refuse_twice([*found, name])
         found[name] = node.expression
     return found
 
 
 def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    _refuse_more(tree, "partition", "where", "conflict", "returning")
+    _refuse_more(tree, "this", "expression", "overwrite", "by_name", "with_", "with")
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    _refuse_more(target, "partition")
     table = names.table(target)
     schema = table.schema
     listed = [c.name for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
     columns = [_column(schema, name, table) for name in listed or schema.names]
     query = tree.expression
+    if not isinstance(query, (exp.Query, exp.Values)):
+        raise ConfigError(
+            f"statement {_cut(tree.sql(DIALECT))}", "has no rows that are known here.", "Give VALUES or a SELECT."
+        )  # fmt: skip
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(
             exp.Values(
                 expressions=query.expressions, alias=exp.TableAlias(this=exp.to_identifier("given"))
             )
         )
+    for key in ("with_", "with"):  # WITH before INSERT is of the query
+        if tree.args.get(key):
+            if query.args.get(key):
+                raise ConfigError("INSERT", "has WITH twice.", "Write it before SELECT alone.")
+            query.set(key, tree.args[key])
     rows = Query(names.known, spark)
     found = rows.run(query)
     have = found.columns if spark is not None else found.column_names
@@ -242,9 +301,7 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
                 "INSERT ... BY NAME", "goes by the names of a query's columns.", "Write it as a SELECT, without a list."
             )  # fmt: skip
         columns = [_column(schema, name, table) for name in have]
-        twice = {c.name for n, c in enumerate(columns) if c in columns[:n]}
-        if twice:
-            raise ConfigError(f"column {twice.pop()!r}", "is assigned twice.", "Assign it once.")
+    _refuse_twice([c.name for c in columns])
     if len(have) != len(columns):
         raise DataError(
             f"insert into {table.config.name}", f"gives {len(have)} columns for {len(columns)} ({', '.join(c.name for c in columns)}).",
@@ -292,13 +349,16 @@ def _column(schema: Any, name: str, table: Table) -> Any:
     return column
 
 
-def _refuse_more(tree: Any, *parts: str) -> None:
-    for part in parts:
-        if tree.args.get(part):
-            raise ConfigError(
-                f"statement {_cut(tree.sql(DIALECT))}", f"has {part.rstrip('_').upper()}, which is not known here.",
-                "Leave it out; to use other rows, MERGE INTO ... USING them.",
-            )  # fmt: skip
+def _refuse_more(tree: Any, *known: str) -> None:
+    """A part that is not known is never left out: without the join of ``DELETE FROM t JOIN s``, all rows are deleted."""
+    parts = [part for part, value in tree.args.items() if value and part not in (*known, "hint")]
+    if isinstance(tree, exp.Table) and tree.alias_column_names:
+        parts.append("columns after its name")
+    if parts:
+        raise ConfigError(
+            f"statement {_cut(tree.sql(DIALECT))}", f"has {parts[0].rstrip('_').upper()}, which is not known here.",
+            "Leave it out; to use other rows, MERGE INTO ... USING them.",
+        )  # fmt: skip
 
 
 def _cut(text: str) -> str:

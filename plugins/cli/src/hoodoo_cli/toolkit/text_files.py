@@ -184,13 +184,24 @@ def _decoded(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     for column, field in zip(batch.columns, schema, strict=True):
         if column.type != field.type:
             texts = column.to_pylist()
-            values = [
-                json.loads(text) if text is not None and is_nested(field.type) else text
-                for text in texts
-            ]
+            values = (
+                [_nested(text, field.name) for text in texts] if is_nested(field.type) else texts
+            )
             column = array_of(values, field)
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _nested(text: str | None, name: str) -> Any:
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"column {name!r}", f"has the value {text[:60]!r}, which is no JSON: {error}.",
+            "Write nested values as JSON.",
+        ) from error  # fmt: skip
 
 
 def _blocks(source: pa.NativeFile) -> Iterator[bytes]:
@@ -219,7 +230,7 @@ def _objects(block: bytes, exact: bool = False) -> list[dict[str, Any]]:
             continue
         try:
             row = parse(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(
                 f"line {line[:60]!r}", f"is no JSON: {error}.", "Write an object on each line."
             ) from error

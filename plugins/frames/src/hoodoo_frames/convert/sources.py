@@ -92,8 +92,10 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
     options = ds.FileSystemFactoryOptions(
         partitioning=ds.HivePartitioning.discover(), exclude_invalid_files=False
     )
-    is_file = filesystem.get_file_info(inside).type == fs.FileType.File
-    what = [inside] if is_file else fs.FileSelector(inside, recursive=True)
+    what = [inside]
+    if filesystem.get_file_info(inside).type != fs.FileType.File:
+        options.partition_base_dir = inside
+        what = _files(filesystem, inside)
     factory = ds.FileSystemDatasetFactory(filesystem, what, ds.ParquetFileFormat(), options)
     try:
         schema = factory.inspect(promote_options="permissive")
@@ -108,10 +110,14 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
             "Convert the directory of the Parquet files alone.",
         ) from error  # fmt: skip
     found = factory.finish(schema.remove_metadata())
-    keys = [ds.get_partition_keys(one.partition_expression) for one in found.get_fragments()]
-    if not keys:
+    parts: dict[str, None] = {}
+    fragments = list(found.get_fragments())
+    for one in fragments:
+        keys = ds.get_partition_keys(one.partition_expression)  # in no order
+        above = [part.partition("=")[0] for part in one.path.removeprefix(inside).split("/")]
+        parts |= dict.fromkeys(name for name in (*above, *keys) if name in keys)
+    if not fragments:
         raise NotATableError(path, "there are no Parquet files in it.", "Check the path.")
-    parts = dict.fromkeys(name for one in keys for name in one)
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
@@ -123,6 +129,20 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
             ) from error  # fmt: skip
 
     return Source("Parquet", path, found.schema, batches, tuple(parts))
+
+
+def _files(filesystem: Any, inside: str) -> list[str]:
+    """All files that hold rows. Names that begin with _ or . are of files that Spark and others put beside them; but a
+    directory ``_year=2024`` is a partition, which pyarrow by itself would leave out."""
+    from pyarrow import fs
+
+    def is_beside(path: str) -> bool:
+        folders, _, name = path.removeprefix(inside).strip("/").rpartition("/")
+        parts = [part for part in folders.split("/") if "=" not in part]
+        return any(part.startswith(("_", ".")) for part in (*parts, name))
+
+    found = filesystem.get_file_info(fs.FileSelector(inside, recursive=True))
+    return sorted(one.path for one in found if one.is_file and not is_beside(one.path))
 
 
 def _delta(path: str, as_of: int | str | None) -> Source:
