@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.kernel.log_files import LogFiles, log_files
+from hoodoo.merge.ops import DELETE_ROW, PUT
 from hoodoo.model.config import TableConfig
-from hoodoo.model.meta import IS_DELETED, RECORD_KEY
+from hoodoo.model.meta import IS_DELETED, OPERATION, RECORD_KEY
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
@@ -126,3 +129,17 @@ class MergeRule:
         if self.keys is None or RECORD_KEY in rows.schema.names:
             return rows.column(RECORD_KEY)
         return self.keys.record_keys(rows)
+
+
+def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedArray:
+    """DELETE_ROW for rows that are marked as deleted, PUT for the others: ``HoodieRecord.isDelete`` of Hudi."""
+    names, marked = rows.schema.names, None
+    if IS_DELETED in names:
+        marked = pc.fill_null(rows.column(IS_DELETED), False)
+    if OPERATION in names and rows.schema.field(OPERATION).type == pa.string():
+        # Of Flink's changelogs: deleted, or as a row was before an update.
+        gone = pc.is_in(rows.column(OPERATION), value_set=pa.array(["D", "-U"]))
+        marked = gone if marked is None else pc.or_(marked, gone)
+    if marked is None:
+        return pa.array(np.full(rows.num_rows, PUT, np.int8))
+    return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))

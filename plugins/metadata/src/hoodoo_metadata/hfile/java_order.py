@@ -9,17 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import le
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-# The first byte of U+E000 in UTF-8: what comes before is in one order both ways.
-_TWO_ORDERS = r"[\xee-\xff]"
-
-
-def of_two_orders(keys: pa.Array) -> bool:
-    """Whether one of ``keys`` (binary) has a character that Java's order has elsewhere."""
-    return bool(pc.any(pc.match_substring_regex(keys, _TWO_ORDERS)).as_py())
-
 
 def in_java_order(keys: Sequence[bytes]) -> bool:
     """Whether ``keys`` ascend as Java's strings do."""

@@ -14,7 +14,6 @@ from hoodoo.errors import DataError
 from hoodoo_metadata.hfile.blocks import Bytes, Stored, contents, plain_size
 from hoodoo_metadata.hfile.entries import Entries, Room
 from hoodoo_metadata.hfile.format import DATA, ENTRIES, LAST_KEY, META, Codec, Nonsense, content
-from hoodoo_metadata.hfile.java_order import of_two_orders
 from hoodoo_metadata.hfile.key_heads import Keys, shared
 from hoodoo_metadata.hfile.layout import HFileLayout, Index, deeper, layout_of
 from hoodoo_metadata.hfile.lookup import found_entries
@@ -24,6 +23,7 @@ from hoodoo_metadata.hfile.search import (
     blocks_between,
     blocks_of_keys,
     blocks_of_prefixes,
+    of_two_orders,
     spans_of_keys,
 )
 from hoodoo_metadata.hfile.window import FileWindow

@@ -17,6 +17,13 @@ from hoodoo_metadata.hfile.layout import Index
 
 _WIDTH = 64
 Mask = npt.NDArray[np.bool_]
+# The first byte of U+E000 in UTF-8: what comes before is in one order both ways.
+_TWO_ORDERS = r"[\xee-\xff]"
+
+
+def of_two_orders(keys: pa.Array) -> bool:
+    """Whether one of ``keys`` (binary) has a character that Java's order has elsewhere."""
+    return bool(pc.any(pc.match_substring_regex(keys, _TWO_ORDERS)).as_py())
 
 
 def blocks_of_keys(index: Index, keys: pa.Array) -> Mask:
