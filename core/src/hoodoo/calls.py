@@ -94,7 +94,7 @@ def refuse_values(
 
 @functools.cache
 def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tuple[Any, ...]]]:
-    """The names of the arguments, and the kinds of values of those that do not take all."""
+    """The names of the arguments by position, and the kinds of values of those arguments that do not take all."""
     try:
         parameters = inspect.signature(function, eval_str=True).parameters.values()
     except NameError:  # imported for type checkers alone
@@ -107,7 +107,8 @@ def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tu
         is_owner = not at and parameter.name in _OWNERS
         if not is_owner and all(kind in _KINDS or _is_plain(kind) for kind in several):
             kinds[parameter.name] = several
-    return tuple(parameter.name for parameter in parameters), kinds
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    return tuple(p.name for p in parameters if p.kind not in by_name), kinds
 
 
 def _is_plain(kind: Any) -> bool:
