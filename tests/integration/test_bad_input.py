@@ -327,6 +327,12 @@ def _(world: World) -> Act:
     return lambda: table.insert(changed("city", pa.array([b"\xff", b"rome"])))
 
 
+@trial("a text that is no UTF-8", errors.SchemaError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.upsert(changed("city", pa.array([b"\xff", b"rome"]).view(pa.string())))
+
+
 @trial("a key column of another type", errors.SchemaError)
 def _(world: World) -> Act:
     table = world.table()
@@ -369,6 +375,12 @@ def _(world: World) -> Act:
     return lambda: table.upsert(pl.Series("id", [3]))
 
 
+@trial("columns that are no list", errors.CallError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.read(columns=5)  # type: ignore[arg-type]
+
+
 @trial("a list of keys to delete, of a table without a key", errors.DataError)
 def _(world: World) -> Act:
     table = hoodoo.create(world.path, SCHEMA)
@@ -405,23 +417,12 @@ def _(world: World) -> Act:
     return lambda: table.delete_partitions([2024])  # type: ignore[list-item]
 
 
-@trial("a value instead of partition paths", errors.CallError)
-def _(world: World) -> Act:
-    table = world.table()
-    return lambda: table.delete_partitions(2024)  # type: ignore[arg-type]
-
-
 @trial("a record key that is no name", errors.CallError)
 def _(world: World) -> Act:
     return world.create(record_key=0)
 
 
-@trial("a partition column that is no name", errors.CallError)
-def _(world: World) -> Act:
-    return world.create(partition_by=["city", 0])
-
-
-@trial("a table name that is no text", errors.ConfigError)
+@trial("a table name that is no text", errors.CallError)
 def _(world: World) -> Act:
     return world.create(name=2024)
 

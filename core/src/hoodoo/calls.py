@@ -1,7 +1,8 @@
-"""Calls of public functions that can't be right: a misspelt argument, one too many, one that is missing.
+"""Calls of public functions that can't be right: a misspelt argument, one too many, one that is missing, a value of a
+kind that the function does not take.
 
 Python's own TypeError names the argument and stops there. What is made of it here says what was
-probably meant; it is a TypeError all the same. A call that is right pays for one more frame.
+probably meant; it is a TypeError all the same. A call that is right pays for one more frame, and a look at its values.
 """
 
 from __future__ import annotations
@@ -9,13 +10,28 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 from hoodoo.errors import CallError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
+
+# How kinds of values are called in messages, and what one looks like.
+_KINDS: dict[Any, tuple[str, str]] = {
+    str: ("a text", '"..."'), int: ("a whole number", "1"), type(None): ("None", "None"),
+    Sequence[str]: ("a list of texts", '["..."]'),
+    Mapping[str, Any]: ("a dict with texts as keys", '{"...": ...}'),
+    Mapping[str, str]: ("a dict of texts", '{"...": "..."}'),
+    Callable: ("a function", "print"),
+}  # fmt: skip
+
+# Names of a first argument that is none of the call's: the verbs of a table are functions over its handle.
+_OWNERS = ("self", "cls", "table")
+_ANY = (inspect.Parameter.empty, Any, object, bool, float)
 
 # What other libraries call it. Suggested where the function has an argument of that name.
 _MEANT = {
@@ -35,6 +51,7 @@ def checked(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        refuse_values(function, args, kwargs)
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -55,6 +72,70 @@ def wrong_call(
     if error.__traceback__ is None or error.__traceback__.tb_next is not None:
         return None
     return _why(function, args, kwargs)
+
+
+def refuse_values(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> None:
+    """CallError for a value that is not what the annotation of its argument says, before anything is done. Any value
+    will do where the annotation says Any, bool or a protocol."""
+    names, kinds = _judged(function)
+    for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        takes = kinds.get(name, ())
+        if takes and not any(_is(value, kind) for kind in takes):
+            known = [_KINDS.get(kind, (kind.__name__, f"{kind.__name__}(...)")) for kind in takes]
+            examples = [f"{name}={example}" for _word, example in known if example != "None"]
+            raise CallError(
+                f"{_name(function, args)}({name}={reprlib.repr(value)})",
+                f"takes {' or '.join(word for word, _example in known)}, not {_kind_of(value)}.",
+                f"Give {' or '.join(examples)}.",
+            )
+
+
+@functools.cache
+def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tuple[Any, ...]]]:
+    """The names of the arguments by position, and the kinds of values of those arguments that do not take all."""
+    try:
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+    except NameError:  # imported for type checkers alone
+        return (), {}
+    kinds: dict[str, tuple[Any, ...]] = {}
+    for at, parameter in enumerate(parameters):
+        said = parameter.annotation
+        several = get_args(said) if get_origin(said) in (Union, UnionType) else (said,)
+        several = tuple(Callable if get_origin(kind) is Callable else kind for kind in several)
+        is_owner = not at and parameter.name in _OWNERS
+        if not is_owner and all(kind in _KINDS or _is_plain(kind) for kind in several):
+            kinds[parameter.name] = several
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    return tuple(p.name for p in parameters if p.kind not in by_name), kinds
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether values that are not of the class ``kind`` are wrong: some classes have what passes for them."""
+    if not inspect.isclass(kind) or get_origin(kind) is not None or kind in _ANY:
+        return False
+    return not getattr(kind, "_is_protocol", False)
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if kind is int:
+        return hasattr(value, "__index__") or (isinstance(value, float) and value.is_integer())
+    if kind == Sequence[str]:
+        if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+            return False  # an iterator can't be read twice
+        return not isinstance(value, Collection) or all(isinstance(one, str) for one in value)
+    if get_origin(kind) is Mapping:
+        return hasattr(value, "keys") and all(isinstance(key, str) for key in value)
+    return isinstance(value, kind)
+
+
+def _kind_of(value: Any) -> str:
+    kind = type(value).__name__
+    if not isinstance(value, Collection) or isinstance(value, (str, bytes)):
+        return kind
+    kinds = dict.fromkeys(type(one).__name__ for one in value if not isinstance(one, str))
+    return f"{kind} of {', '.join(kinds)}" if kinds else kind
 
 
 def refuse_options(
@@ -90,23 +171,17 @@ def checked_methods(kind: Class) -> Class:
 def _why(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CallError | None:
-    signature = inspect.signature(function)
-    parameters = dict(signature.parameters)
-    first = next(iter(parameters), "")
-    # Verbs of a table are functions over its handle.
-    is_method = first in ("self", "cls", "table")
-    kind: type | None = None
-    name = f"hoodoo.{function.__name__}"
-    if is_method and args:
-        kind = args[0] if inspect.isclass(args[0]) else type(args[0])
-        name, args = f"{kind.__name__}.{function.__name__}", args[1:]
-        parameters.pop(first)
+    parameters = dict(inspect.signature(function).parameters)
+    owner, name = _owner(function, args), _name(function, args)
+    if owner is not None:
+        parameters.pop(next(iter(parameters)))
+        args = args[1:]
     usage = f"It is called as {name}({_usage(list(parameters.values()))})."
     unknown = [key for key in kwargs if key not in parameters]
     if unknown:
         return CallError(
             f"{name}({unknown[0]}=...)", f"there is no argument {unknown[0]!r}.",
-            f"{_hint(unknown[0], parameters)}{getattr(kind, 'call_hint', '')}{usage}",
+            f"{_hint(unknown[0], parameters)}{getattr(owner, 'call_hint', '')}{usage}",
         )  # fmt: skip
     positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) > len(positional):
@@ -127,6 +202,18 @@ def _why(
     if lacking:
         return CallError(name, f"lacks {' and '.join(map(repr, lacking))}.", usage)
     return None
+
+
+def _owner(function: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
+    """The class whose method was called."""
+    if not args or next(iter(inspect.signature(function).parameters), "") not in _OWNERS:
+        return None
+    return args[0] if inspect.isclass(args[0]) else type(args[0])
+
+
+def _name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    owner = _owner(function, args)
+    return f"{'hoodoo' if owner is None else owner.__name__}.{function.__name__}"
 
 
 def _near(given: str, names: Iterable[str]) -> str:

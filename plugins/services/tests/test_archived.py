@@ -11,6 +11,7 @@ from hoodoo.kernel.archived import load_archived, oldest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
+from hoodoo.storage.api import Storage
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
 from hoodoo.timeline import codec, create, timeline, view
@@ -115,6 +116,33 @@ def test_the_archived_timeline_is_read_once_for_logs(tmp_path: Path) -> None:
     seen = len(asked.calls)
     view.build(asked, timeline.reload(asked, line))
     assert not [path for op, path in asked.calls[seen:] if "history" in path]
+
+
+def test_the_archived_timeline_is_read_no_further_back_than_need_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log file of a group that no compaction has reached is old, and its place is known."""
+    storage, config = store(tmp_path)
+    history_write.add(storage, config, [row(n, "deltacommit") for n in (1, 2, 3, 5)])
+    instant = Instant(t(20), "commit", State.COMPLETED, t(21))
+    content = LAYOUTS[2].encode_commit(metadata(20), "commit")
+    storage.put(f"{config.timeline_path}/{LAYOUTS[2].file_name(instant)}", content)
+    for file in (
+        f"f-0_0-0-0_{t(3)}.parquet", f".f-0_{t(5)}.log.1_0-0-0", f"f-0_0-0-0_{t(20)}.parquet",
+        f"g-0_0-0-0_{t(1)}.parquet", f".g-0_{t(2)}.log.1_0-0-0",
+    ):  # fmt: skip
+        storage.put(f"p/{file}", b"1")
+    asked: list[str] = []
+    read = view.ends_since
+
+    def ends_since(storage: Storage, config: TableConfig, since: str) -> dict[str, str]:
+        asked.append(since)
+        return read(storage, config, since)
+
+    monkeypatch.setattr(view, "ends_since", ends_since)
+    slices = view.build(storage, timeline.load(storage, config)).slices
+    assert asked == [t(5)]
+    assert [(s.instant, len(s.log_files)) for s in slices] == [(t(20), 0), (t(1), 1)]
 
 
 def test_what_is_there_is_not_put_again(tmp_path: Path) -> None:

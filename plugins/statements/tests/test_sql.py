@@ -73,7 +73,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("select nope from t", SchemaError, "nope"),
         ("select id from t timestamp as of '2024-01-01'", ConfigError, "as_of="),
         ("select x from path", DataError, "is a path"),
-        (None, ConfigError, "is no text"),
+        (None, ConfigError, "takes a text, not NoneType"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_right_is_refused(
@@ -84,7 +84,7 @@ def test_what_can_not_be_right_is_refused(
 
 
 def test_names_without_a_dictionary_are_refused(table: Any) -> None:
-    with pytest.raises(ConfigError, match="Name them"):
+    with pytest.raises(ConfigError, match="a dict with texts as keys or None, not list"):
         hoodoo.sql("select * from t", [table])
 
 

@@ -15,8 +15,6 @@ from hoodoo.timeline.timeline import Timeline
 
 # The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that lie elsewhere.
 _SKELETONS = "00000000000001"
-BOOTSTRAPPED = "has Hudi's meta columns only; a bootstrap (METADATA_ONLY) left the others in files outside of the table"
-UNBOOTSTRAP = "write the rows into a new table with Spark Hudi."
 
 
 @frozen
@@ -68,7 +66,16 @@ def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
     if base is not None and base.extension.lower() != file_format.extension.lower():
         raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
     if base is not None and base.instant == _SKELETONS:
-        raise UnsupportedTableError(f"base file {base.path}", BOOTSTRAPPED, UNBOOTSTRAP)
+        raise bootstrapped(f"base file {base.path}")
+
+
+def bootstrapped(obj: str) -> UnsupportedTableError:
+    """For the base file ``obj`` of a bootstrap that copied no rows."""
+    return UnsupportedTableError(
+        obj,
+        "has Hudi's meta columns only; a bootstrap (METADATA_ONLY) left the others in files outside of the table",
+        "write the rows into a new table with Spark Hudi.",
+    )
 
 
 def no_format(obj: str, name: str) -> UnsupportedTableError:

@@ -11,6 +11,7 @@ from hoodoo.hookspecs.action import Schedules
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import resolve
 from hoodoo.table.action_run import action_run, answered
+from hoodoo.table.settings import check_engine
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -43,6 +44,11 @@ def call_action(
     shown = repr(action) if isinstance(action, str) else name
     call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
     refuse_options(call, getattr(plain(found), member), 1 + len(planned), options)
+    _check_engine(**options)
     kind = resolved.ref.name if isinstance(action, str) else name
     with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
         return answered(events, does(table, *planned, **options), plans=member == "schedule")
+
+
+def _check_engine(engine: Any = None, **_others: Any) -> None:
+    check_engine(engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -169,13 +170,13 @@ class Table(Shown):
 
 @checked
 def create(
-    path: str,
+    path: str | os.PathLike[str],
     schema: Any,
     *,
     name: str | None = None,
     record_key: str | Sequence[str] | None = None,
-    partition_by: str | Sequence[str] = (),
-    ordering: str | Sequence[str] = (),
+    partition_by: str | Sequence[str] | None = (),
+    ordering: str | Sequence[str] | None = (),
     table_type: str | None = None,
     table_version: int | None = None,
     key_generator: Any = None,
@@ -196,15 +197,15 @@ def create(
     Raises OptionConflictError if an argument and an option differ, TableExistsError, ConfigError, MissingColumnError,
     SchemaError, UnsupportedTableError or PluginError. Nothing has been written then.
     """
-    given = tables.check_options(options, None)
+    path, given = str(path), tables.check_options(options, None)
     wanted = NewTable(
         path,
         tables.arrow_schema(schema),
         given,
         name=name,
         record_key=record_key,
-        partition_by=partition_by,
-        ordering=ordering,
+        partition_by=partition_by or (),
+        ordering=ordering or (),
         table_type=table_type,
         table_version=table_version,
         key_generator=key_generator,
@@ -236,7 +237,7 @@ def create(
 
 @checked
 def open(
-    path: str,
+    path: str | os.PathLike[str],
     options: Mapping[str, Any] | None = None,
     *,
     key_generator: Any = None,
@@ -252,7 +253,7 @@ def open(
     """
     tables.check_engine(engine)
     typed = tables.typed_options(options)
-    storage = tables.open_storage(path, typed)
+    storage = tables.open_storage(str(path), typed)
     found = partial(_properties, storage, partial(tables.open_storage, options=typed))
     config, names = together(storage, found, partial(_timeline_names, storage))
     given = tables.check_options(options, config)

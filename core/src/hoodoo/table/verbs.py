@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from hoodoo.calls import wrong_call
+from hoodoo.calls import refuse_values, wrong_call
 from hoodoo.errors import PluginError
 from hoodoo.kernel.registry import kernel
 from hoodoo.table.handle import TableHandle
@@ -22,6 +22,7 @@ def verb(function: Callable[Concatenate[TableHandle, P], R]) -> Callable[Concate
 
     @wraps(function)
     def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+        refuse_values(function, (self, *args), kwargs)
         try:
             return function(self._handle, *args, **kwargs)
         except TypeError as error:

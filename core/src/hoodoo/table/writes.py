@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -97,20 +97,21 @@ def insert_overwrite_table(
 
 def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
     """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
-    several = isinstance(paths, Iterable) and not isinstance(paths, str)
-    wanted: list[Any] = list(paths) if several else [paths]
-    fix = "give partition paths as table.file_slices() shows them."
-    if wrong := [path for path in wanted if not isinstance(path, str)]:
-        raise CallError(f"delete_partitions({paths!r})", f"takes partition paths, and {wrong[0]!r} is no text.", fix)  # fmt: skip
-    first = iter([True])
+    wanted = [paths] if isinstance(paths, str) else list(paths)
+    first = True
 
     def take_snapshot() -> WriteTarget:
+        nonlocal first
         target = table.write_target()
         known = {s.partition_path for s in target.slices}
         unknown = sorted(set(wanted) - known)
         # A repeated attempt may find that the other writer dropped the same.
-        if next(first, False) and unknown:
-            raise DataError(f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})", fix)  # fmt: skip
+        began, first = first, False
+        if unknown and began:
+            raise DataError(
+                f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
+                "give partition paths as table.file_slices() shows them.",
+            )  # fmt: skip
         return target
 
     due = table.after_writes.due()

@@ -84,5 +84,6 @@ def read_with(reads: Reads) -> None:
 
 def ends_since(storage: Storage, config: TableConfig, since: str) -> dict[str, str]:
     """Requested time -> when it completed, of the archived writes that were requested at ``since`` or later."""
-    found = (instant for reads in _readers for instant in reads(storage, config, since))
+    (reads,) = _readers  # without one this fails: no answer would put log files in wrong places
+    found = reads(storage, config, since)
     return {i.requested: i.completion_order for i in found if i.is_write}

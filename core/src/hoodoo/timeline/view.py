@@ -117,7 +117,7 @@ def from_files(
         elif counts(file.instant) and file.instant not in begun:
             logs.setdefault(key, []).append(file)
     groups: dict[Key, FileGroup] = {}
-    ends = _Ends(storage, timeline, logs.values())
+    ends = _Ends(storage, timeline, bases, logs)
     for key in sorted(bases.keys() | logs.keys()):
         if key not in logs and len(bases[key]) == 1:  # most groups of a large table
             (only,) = bases[key]
@@ -177,23 +177,48 @@ def _named_in_commit(storage: Storage, timeline: Timeline, *rivals: BaseFile) ->
 
 
 class _Ends:
-    """By which times log files are placed. When an archived writer completed is read off the archived timeline, once,
-    and only where a base file began after he did: other engines archive without waiting for the next base file."""
+    """By which times log files are placed. When an archived writer completed is read from the archived timeline, once,
+    and only if a base file of the group began after the writer: other engines archive without waiting for the next one.
+    A log file that no compaction has reached may be very old, and nobody reads so far back for it."""
 
-    def __init__(self, storage: Storage, timeline: Timeline, logs: Iterable[list[LogFile]]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        timeline: Timeline,
+        bases: Mapping[Key, list[BaseFile]],
+        logs: Mapping[Key, list[LogFile]],
+    ) -> None:
         self._storage, self._timeline = storage, timeline
-        self._unread: Iterable[list[LogFile]] | None = logs
+        self._bases, self._logs = bases, logs
+        self._read = False
 
     def of(self, log: LogFile, newest_base: str) -> str:
-        timeline, known = self._timeline, self._timeline.archived_ends
-        archived = timeline.layout.names_completion and timeline.find(log.instant) is None
-        if not archived or order_key(log.instant) >= order_key(newest_base):
-            return timeline.log_time(log)
-        if log.instant not in known and self._unread is not None:
-            first = min((one.instant for some in self._unread for one in some), key=order_key)
-            known.update(ends_since(self._storage, timeline.config, first))
-            self._unread = None
+        known = self._timeline.archived_ends
+        if not self._may_be_later(log, newest_base):
+            return self._timeline.log_time(log)
+        if log.instant not in known and not self._read:
+            known.update(ends_since(self._storage, self._timeline.config, self._first()))
+            self._read = True
         return known.setdefault(log.instant, log.instant)
+
+    def _may_be_later(self, log: LogFile, newest_base: str) -> bool:
+        timeline = self._timeline
+        archived = timeline.layout.names_completion and timeline.find(log.instant) is None
+        return archived and order_key(log.instant) < order_key(newest_base)
+
+    def _first(self) -> str:
+        """The first of the archived writers whose completion has to be known."""
+        newest = {
+            key: max((base.instant for base in self._bases[key]), key=order_key)
+            for key in self._bases.keys() & self._logs.keys()
+        }
+        wanted = (
+            log.instant
+            for key, base in newest.items()
+            for log in self._logs[key]
+            if self._may_be_later(log, base)
+        )
+        return min(wanted, key=order_key)
 
 
 def _attached(

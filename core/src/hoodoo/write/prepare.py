@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.errors import MissingColumnError
+from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.conform import conform
@@ -91,7 +91,31 @@ class Conform:
                 arriving = arriving_schema(seen, self.schema, self.options)
                 known = frozenset(arriving.names)
             own = batch.select([name for name in batch.schema.names if name in known])
-            yield conform(conform(own, arriving), self.schema)
+            found = conform(conform(own, arriving), self.schema)
+            for name, column in zip(found.schema.names, found.columns, strict=True):
+                _check_texts(column, name)
+            yield found
+
+
+def _check_texts(array: pa.Array, column: str) -> None:
+    """SchemaError for texts that are no UTF-8: Arrow takes them from other libraries unseen, and readers fail on what is
+    stored of them. 1 GB takes about 0.4 s."""
+    if pa.types.is_string(array.type):
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise SchemaError(
+                f"column {column}", f"holds a text that is no UTF-8 ({error}).", "Decode its bytes before writing."
+            ) from error  # fmt: skip
+    elif pa.types.is_struct(array.type):
+        for field, child in zip(array.type, array.flatten(), strict=True):
+            _check_texts(child, f"{column}.{field.name}")
+    elif pa.types.is_nested(array.type) and len(array):
+        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        is_map = pa.types.is_map(array.type)
+        for child in (array.keys, array.items) if is_map else (array.values,):
+            # All rows of the data share it, of whichever batch.
+            _check_texts(child.slice(begin, end - begin), column)
 
 
 @frozen

@@ -45,16 +45,8 @@ def sql(
 
     Raises ConfigError for a text that is not such a statement, and SchemaError and DataError as the methods do.
     """
-    if not isinstance(statement, str):
-        raise ConfigError(
-            f"statement {statement!r}", "is no text.", f"Write SQL: it takes {_KNOWN}."
-        )
-    if tables is not None and not isinstance(tables, Mapping):
-        raise ConfigError(
-            f"tables= of type {type(tables).__name__}",
-            "does not say what they are called.",
-            'Name them: tables={"t": table}.',
-        )
+    if spark is not None and not hasattr(type(spark), "createDataFrame"):
+        raise ConfigError(f"spark={spark!r}", "is no SparkSession.", "Give one, or leave it out.")
     tree = tree_of(statement)
     _check_names(list(tables or {}))
     names = Names(tables or {})

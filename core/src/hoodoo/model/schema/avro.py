@@ -169,10 +169,8 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
     if not isinstance(avro, Mapping):
         raise _refused(avro, path)
     kind, logical = avro.get("type"), avro.get("logicalType")
-    if logical in (
-        "vector",
-        "variant",
-    ):  # beneath are bytes: a reader gets others than Hudi's, and a writer ends it
+    # Hudi stores them as bytes in a form of its own; a write by Hoodoo would make a column of plain bytes of them.
+    if logical in ("vector", "variant"):
         raise _refused(avro, path)
     if isinstance(kind, (dict, list)):  # {"type": {...}}: one wrapper too many, but legal
         return _arrow_type(kind, named, space, path)

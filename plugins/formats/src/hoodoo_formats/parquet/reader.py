@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from hoodoo.errors import CorruptTableError, StorageError, UnsupportedTableError
+from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
-from hoodoo.read.source import BOOTSTRAPPED, UNBOOTSTRAP
+from hoodoo.read.source import bootstrapped
 from hoodoo.storage.api import Storage
 from hoodoo.storage.opening import open_named
 from hoodoo.storage.together import at_once
@@ -95,7 +95,7 @@ class ParquetReader:
         # Else each column of the table would be one that came after the file: null.
         if self._schema.names and set(self._schema.names) <= set(META_COLUMNS):
             self.close()
-            raise UnsupportedTableError(self._obj, BOOTSTRAPPED, UNBOOTSTRAP)
+            raise bootstrapped(self._obj)
 
     def _open(self, **more: Any) -> pq.ParquetFile:
         return pq.ParquetFile(

@@ -6,11 +6,11 @@ said twice has to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-from hoodoo.errors import CallError, OptionConflictError
+from hoodoo.errors import OptionConflictError
 from hoodoo.hookspecs.creation import NewTable
 from hoodoo.kernel.registry import same_plugin
 from hoodoo.model.config import partition_spec
@@ -51,16 +51,15 @@ class Agreed:
         def one(argument: str, value: Any, option: Option[Any], same: Same = _equal) -> Any:
             return agree(argument, value, options, (option,), same)
 
-        columns = _names("partition_by", wanted.partition_by)
-        paths = said("partition_by", columns, options, (PARTITIONS,))
-        agree("partition_by", columns, options, (PARTITIONS,), _same_columns)
+        paths = said("partition_by", _names(wanted.partition_by), options, (PARTITIONS,))
+        agree("partition_by", _names(wanted.partition_by), options, (PARTITIONS,), _same_columns)
         # Who says types says more of the same columns.
         typed = [spec for _who, spec in paths if any(":" in part for part in spec)]
         return cls(
             name=one("name", wanted.name, NAME),
-            keys=one("record_key", _names("record_key", wanted.record_key), RECORD_KEY) or (),
+            keys=one("record_key", _names(wanted.record_key), RECORD_KEY) or (),
             partitions=typed[0] if typed else paths[0][1] if paths else (),
-            ordering=one("ordering", _names("ordering", wanted.ordering), ORDERING) or (),
+            ordering=one("ordering", _names(wanted.ordering), ORDERING) or (),
             table_type=one("table_type", wanted.table_type, TABLE_TYPE) or TABLE_TYPE.initial,
             version=one("table_version", wanted.table_version, VERSION) or VERSION.initial,
             key_generator=one(
@@ -117,20 +116,11 @@ def _same_columns(one: Sequence[str], other: Sequence[str]) -> bool:
     )
 
 
-def _names(argument: str, value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Of a text, the names between commas, as Hudi's options have them: no column of a table can have one. CallError
-    for what names no columns."""
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Of a text, the names between commas, as Hudi's options have them: no column of a table can have one."""
     if value is None:
         return ()
-    if isinstance(value, str):
-        return tuple(map(str.strip, value.split(",")))
-    names = tuple(value) if isinstance(value, Iterable) else (value,)
-    for name in names:
-        if not isinstance(name, str):
-            raise CallError(
-                f"{argument}={value!r}", f"names columns, and {name!r} is no text.", f'Give for example {argument}=["city"].'
-            )  # fmt: skip
-    return names
+    return tuple(map(str.strip, value.split(","))) if isinstance(value, str) else tuple(value)
 
 
 def _shown(value: Any) -> str:

@@ -117,7 +117,7 @@ def new_config(wanted: NewTable) -> TableConfig:
                 "name columns of the schema.",
             )
     name = agreed.name or _default_name(wanted.path)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name):
         raise ConfigError(
             f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
             'give name="...".',
