@@ -405,7 +405,12 @@ def _given(
         (keys.SELECTED.key, partitions),
     ):
         if _are_paths(value) and value is not None:
-            given[key] = value if isinstance(value, str) else ",".join(value)
+            texts = [value] if isinstance(value, str) else list(value)
+            if not all(isinstance(text, str) for text in texts):
+                raise ConfigError(
+                    f"{key}={texts!r}", "holds what is no text.", "Give a list of texts."
+                )
+            given[key] = ",".join(texts)
     if target_file_size is not None:
         given[keys.TARGET.key] = str(target_file_size)
     return given
