@@ -58,9 +58,9 @@ def run(report: Report, spark: Any, folder: str, scale: float, runs: int) -> Non
     checked(f"{folder}/hoodoo")
     report.time("df.write.parquet", runs, parquet)
     report.time("df.write.parquet (zstd)", runs, parquet_zstd, "df.write.parquet")
-    report.time("hoodoo bulk_insert of a DataFrame", runs, bulk(frame), "df.write.parquet", 1.5)
+    report.time("hoodoo bulk_insert of a DataFrame", runs, bulk(frame), "df.write.parquet", 1.15)
     files = ds.dataset(source)
-    report.time("hoodoo bulk_insert of Parquet files", runs, bulk(files), "df.write.parquet", 0.8)
+    report.time("hoodoo bulk_insert of Parquet files", runs, bulk(files), "df.write.parquet", 0.7)
     report.time("df.repartition(8, key).write.parquet", runs, repartitioned)
     report.time(
         "hoodoo bulk_insert of a DataFrame, bucket index", runs, exchanged,
