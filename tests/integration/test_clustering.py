@@ -164,6 +164,9 @@ def test_only_the_partitions_that_are_wanted(tmp_path: Path) -> None:
     table.cluster(columns="x", partitions=["a", "c"])
     counts = {day: sum(f.startswith(f"{day}/") for f in files(table)) for day in "abc"}
     assert counts == {"a": 1, "b": 4, "c": 1}
+    for wrong, said in ((["a,c"], "has a comma"), ([None], "no text")):
+        with pytest.raises(ConfigError, match=said):
+            table.cluster(columns="x", partitions=wrong)
 
 
 @pytest.mark.parametrize("index", ["record_index", "simple"])

@@ -178,6 +178,14 @@ def test_names_of_which_sql_makes_one_are_refused(table: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["DELETE FROM t WHERE *", "UPDATE t SET fare = 1 WHERE *", "UPDATE t SET fare = *"]
+)
+def test_a_star_is_no_condition(table: Any, text: str) -> None:
+    with pytest.raises(ConfigError, match="has a star"):
+        hoodoo.sql(text, {"t": table})
+
+
+@pytest.mark.parametrize(
     "using",
     [
         "(SELECT fare, id FROM s) AS q (id, fare)",

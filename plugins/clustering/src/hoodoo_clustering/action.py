@@ -410,6 +410,11 @@ def _given(
                 raise ConfigError(
                     f"{key}={texts!r}", "holds what is no text.", "Give a list of texts."
                 )
+            if not isinstance(value, str) and any("," in text for text in texts):
+                raise ConfigError(
+                    f"{key}={texts!r}", "has a comma in a name, and commas separate them.",
+                    "Choose partition paths by a plugin: partitions= takes a PartitionFilter, too.",
+                )  # fmt: skip
             given[key] = ",".join(texts)
     if target_file_size is not None:
         given[keys.TARGET.key] = str(target_file_size)

@@ -79,7 +79,7 @@ def checked(
     text = tree.sql(DIALECT) if text is None else text
     for node in tree.walk():
         if isinstance(node, _MORE_THAN_A_ROW) and not (
-            isinstance(node, exp.Star) and node.parent is not None
+            isinstance(node, exp.Star) and isinstance(node.parent, exp.Func)
         ):
             raise ConfigError(
                 f"{what} {text!r}", f"has {_described(node)}, and is computed of one row.",
