@@ -162,6 +162,21 @@ def test_function(name: str, argument: str, made: Path, tmp_path: Path, monkeypa
     assert not _tried(getattr(hoodoo, name), name, argument, tmp_path)
 
 
+@pytest.mark.parametrize("path", [None, 5, b"x", [], object()])
+def test_a_path_is_a_text_or_a_path(tmp_path: Path, monkeypatch: Any, path: Any) -> None:
+    """Not the text of any other value: ``hoodoo.create(None, ...)`` made a table in a directory ``None``."""
+    monkeypatch.chdir(tmp_path)
+    calls: list[Callable[[], Any]] = [
+        lambda: hoodoo.create(path, SCHEMA, record_key="id"),
+        lambda: hoodoo.open(path),
+    ]
+    for call in calls:
+        with pytest.raises(CallError, match=r"path=.* takes a text or a path, not"):
+            call()
+    assert not list(tmp_path.iterdir())
+    assert hoodoo.create(tmp_path / "t", SCHEMA, record_key="id").read().count() == 0
+
+
 def test_values_that_passed_before_still_do() -> None:
     """What is not exactly what the annotation says, and as good."""
 

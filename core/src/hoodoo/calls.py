@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import os
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import UnionType
@@ -26,7 +27,7 @@ _KINDS: dict[Any, tuple[str, str]] = {
     Sequence[str]: ("a list of texts", '["..."]'),
     Mapping[str, Any]: ("a dict with texts as keys", '{"...": ...}'),
     Mapping[str, str]: ("a dict of texts", '{"...": "..."}'),
-    Callable: ("a function", "print"),
+    Callable: ("a function", "print"), os.PathLike: ("a path", 'Path("...")'),
 }  # fmt: skip
 
 # Names of a first argument that is none of the call's: the verbs of a table are functions over its handle.
@@ -103,7 +104,7 @@ def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tu
     for at, parameter in enumerate(parameters):
         said = parameter.annotation
         several = get_args(said) if get_origin(said) in (Union, UnionType) else (said,)
-        several = tuple(Callable if get_origin(kind) is Callable else kind for kind in several)
+        several = tuple(get_origin(k) if get_origin(k) in _KINDS else k for k in several)
         is_owner = not at and parameter.name in _OWNERS
         if not is_owner and all(kind in _KINDS or _is_plain(kind) for kind in several):
             kinds[parameter.name] = several

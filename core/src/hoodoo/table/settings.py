@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 from collections.abc import Mapping
 from typing import Any, cast
@@ -52,7 +53,7 @@ class Plugins:
     refs: tuple[PluginRef, ...]
 
 
-def open_storage(path: str, options: Mapping[str, str]) -> Storage:
+def open_storage(path: str | os.PathLike[str], options: Mapping[str, str]) -> Storage:
     """The store that answers for ``path`` (a URI, or a local path)."""
     path = str(path)
     scheme, _ = split(path)

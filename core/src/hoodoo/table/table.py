@@ -253,7 +253,7 @@ def open(
     """
     tables.check_engine(engine)
     typed = tables.typed_options(options)
-    storage = tables.open_storage(str(path), typed)
+    storage = tables.open_storage(path, typed)
     found = partial(_properties, storage, partial(tables.open_storage, options=typed))
     config, names = together(storage, found, partial(_timeline_names, storage))
     given = tables.check_options(options, config)
