@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from attrs import frozen
+from attrs import define, frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
@@ -176,46 +176,42 @@ def _named_in_commit(storage: Storage, timeline: Timeline, *rivals: BaseFile) ->
     )
 
 
+@define
 class _Ends:
     """By which times log files are placed. When an archived writer completed is read from the archived timeline, once,
     and only if a base file of the group began after the writer: other engines archive without waiting for the next one.
     A log file that no compaction has reached may be very old, and nobody reads so far back for it."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        timeline: Timeline,
-        bases: Mapping[Key, list[BaseFile]],
-        logs: Mapping[Key, list[LogFile]],
-    ) -> None:
-        self._storage, self._timeline = storage, timeline
-        self._bases, self._logs = bases, logs
-        self._read = False
+    storage: Storage
+    timeline: Timeline
+    bases: Mapping[Key, list[BaseFile]]
+    logs: Mapping[Key, list[LogFile]]
+    is_read: bool = False
 
     def of(self, log: LogFile, newest_base: str) -> str:
-        known = self._timeline.archived_ends
+        known = self.timeline.archived_ends
         if not self._may_be_later(log, newest_base):
-            return self._timeline.log_time(log)
-        if log.instant not in known and not self._read:
-            known.update(ends_since(self._storage, self._timeline.config, self._first()))
-            self._read = True
+            return self.timeline.log_time(log)
+        if log.instant not in known and not self.is_read:
+            known.update(ends_since(self.storage, self.timeline.config, self._first()))
+            self.is_read = True
         return known.setdefault(log.instant, log.instant)
 
     def _may_be_later(self, log: LogFile, newest_base: str) -> bool:
-        timeline = self._timeline
+        timeline = self.timeline
         archived = timeline.layout.names_completion and timeline.find(log.instant) is None
         return archived and order_key(log.instant) < order_key(newest_base)
 
     def _first(self) -> str:
         """The first of the archived writers whose completion has to be known."""
         newest = {
-            key: max((base.instant for base in self._bases[key]), key=order_key)
-            for key in self._bases.keys() & self._logs.keys()
+            key: max((base.instant for base in self.bases[key]), key=order_key)
+            for key in self.bases.keys() & self.logs.keys()
         }
         wanted = (
             log.instant
             for key, base in newest.items()
-            for log in self._logs[key]
+            for log in self.logs[key]
             if self._may_be_later(log, base)
         )
         return min(wanted, key=order_key)

@@ -45,12 +45,12 @@ def from_settings(settings: Settings) -> Engine:
 
 def on_session(spark: Any, settings: Settings) -> Engine:
     """The engine on ``spark``, with the local one beside it unless the options say that nothing is small."""
-    small = settings.value(SMALL_BYTES)
+    small, held = settings.value(SMALL_BYTES), settings.value(DRIVER_BYTES)
     try:
         local: Engine = resolve("engine", "local", settings).instance
     except PluginError:  # not installed
-        return SparkEngine(spark, held=settings.value(DRIVER_BYTES))
-    tasks = SparkEngine(spark, memory=task_memory(local, {}), held=settings.value(DRIVER_BYTES))
+        return SparkEngine(spark, held=held)
+    tasks = SparkEngine(spark, memory=task_memory(local, {}), held=held)
     if not small:
         return tasks
     return NearEngine(tasks, local, small, settings.value(SMALL_READS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -48,7 +48,7 @@ def sql(
     if spark is not None and not hasattr(type(spark), "createDataFrame"):
         raise ConfigError(f"spark={spark!r}", "is no SparkSession.", "Give one, or leave it out.")
     tree = tree_of(statement)
-    _check_names(list(tables or {}))
+    _check_names(tables or ())
     names = Names(tables or {})
     if spark is not None and engine is None:
         engine = "spark"
@@ -66,12 +66,10 @@ def sql(
     return table.handle.run("alter", engine=engine, **arguments(tree, table.schema))
 
 
-def _check_names(given: Sequence[Any]) -> None:
+def _check_names(given: Iterable[str]) -> None:
     """Each name in a statement means one table, and SQL takes names in any case."""
     seen: dict[str, str] = {}
     for name in given:
-        if not isinstance(name, str):
-            raise ConfigError(f"table {name!r}", "has a name that is no text.", 'Name it: tables={"t": table}.')  # fmt: skip
         if name.lower() in seen:
             raise ConfigError(
                 f"tables {seen[name.lower()]} and {name}", "have one name: SQL takes names in any case.", "Give one of them another name."
