@@ -168,6 +168,22 @@ def test_no_read_goes_by_it_while_keys_may_be_once_in_each_partition_path(
     assert table.verify().ok
 
 
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_key_of_a_second_partition_path_is_a_second_row_as_before(
+    tmp_path: Path, kind: str
+) -> None:
+    """The record index that is made for it is for reads: it does not become the table's own, which would move rows."""
+    table = made(tmp_path / "t", kind)
+    table.upsert(_rows(("a", "x", "oslo"), ("b", "x", "rome")))
+    table.create_index("by_city", ["city"])
+    check(table, {"by_city": "city"})
+    table.upsert(_rows(("a", "y", "oslo")))
+    hoodoo.open(str(tmp_path / "t")).upsert(_rows(("b", "y", "oslo")))
+    assert table.read(["id", "at"]).to_arrow().num_rows == 4
+    same_rows(table, pc.field("city") == "oslo")
+    assert table.verify().ok
+
+
 def test_keys_that_are_unique_in_their_partition_path_have_none(tmp_path: Path) -> None:
     table = made(tmp_path / "t", index="partitioned_record_index")
     table.upsert(_rows(("a", "x", "oslo")))

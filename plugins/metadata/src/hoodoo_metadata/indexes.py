@@ -82,7 +82,7 @@ def create_index(
 
     ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates. Reads with a
     filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that have such rows. It needs the
-    record index of the whole table, which is created if it is missing. Other kinds are ``record_index``, ``partitioned_record_index``,
+    record index of the whole table, which is created if it is missing; the table's own index stays. Other kinds are ``record_index``, ``partitioned_record_index``,
     ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and a table has at
     most one of each. They need no ``columns``.
 
@@ -155,7 +155,8 @@ def _create_secondary(
     if partition in (*listed(config), *building(config)):
         raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
     if RECORD_INDEX not in listed(config):
-        table.run("rebuild_index", name=RECORD_INDEX, engine=engine)
+        # For readers: writers whose keys may lie in each partition path must not begin to move rows by it.
+        table.run("rebuild_index", name=RECORD_INDEX, engine=engine, keep_own=True)
     define_secondary(table.storage, partition, column)
     table.change_properties({KEPT: noted({**secondaries(table.config), partition: column})})
     try:

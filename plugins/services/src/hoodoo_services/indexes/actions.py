@@ -68,8 +68,11 @@ class RebuildIndex:
         source: Any = None,
         engine: str | Engine | None = None,
         shape: Mapping[str, Any] | None = None,
+        keep_own: bool = False,
     ) -> tuple[str, ...]:
-        return rebuild_index(table, name, source=source, engine=engine, shape=shape)
+        return rebuild_index(
+            table, name, source=source, engine=engine, shape=shape, keep_own=keep_own
+        )
 
 
 @frozen

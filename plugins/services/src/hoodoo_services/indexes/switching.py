@@ -42,9 +42,11 @@ def rebuild_index(
     source: Any = None,
     engine: str | Engine | None = None,
     shape: Mapping[str, Any] | None = None,
+    keep_own: bool = False,
 ) -> tuple[str, ...]:
-    """See ``Table.rebuild_index``."""
-    return _rebuild(table, name, source, engine, shape=shape)
+    """See ``Table.rebuild_index``. ``keep_own``: writers go on with the table's own index, even if what is made could
+    take its place: it is made for readers."""
+    return _rebuild(table, name, source, engine, shape=shape, keep_own=keep_own)
 
 
 def switch_index(
@@ -107,6 +109,7 @@ def _rebuild(
     engine: str | Engine | None = None,
     is_index: bool = False,
     shape: Mapping[str, Any] | None = None,
+    keep_own: bool = False,
 ) -> tuple[str, ...]:
     table.check_writable()
     table.refresh()
@@ -118,7 +121,7 @@ def _rebuild(
         done: Rebuilt = maker.rebuild(request)
         events.report(made=done.made)
     table.use_properties(done.config)
-    if done.unique_index is not None:
+    if done.unique_index is not None and not keep_own:
         _remember(table, done.unique_index, engine)
     return done.made
 
