@@ -59,6 +59,15 @@ def run(report: Report, spark: Any, folder: str, scale: float, runs: int) -> Non
     report.time("df.write.parquet", runs, parquet)
     report.time("df.write.parquet (zstd)", runs, parquet_zstd, "df.write.parquet")
     report.time("hoodoo bulk_insert of a DataFrame", runs, bulk(frame), "df.write.parquet", 1.15)
+    # Any other DataFrame passes through the JVM: here all rows pass a filter.
+    some = frame.where("l_quantity >= 0")
+    report.time(
+        "df.write.parquet, filtered", runs,
+        lambda run: some.write.parquet(fresh("parquet")),
+    )  # fmt: skip
+    report.time(
+        "hoodoo bulk_insert of a DataFrame, filtered", runs, bulk(some), "df.write.parquet, filtered", 1.15,
+    )  # fmt: skip
     files = ds.dataset(source)
     report.time("hoodoo bulk_insert of Parquet files", runs, bulk(files), "df.write.parquet", 0.7)
     report.time("df.repartition(8, key).write.parquet", runs, repartitioned)

@@ -17,12 +17,15 @@ from typing import Any
 from tests.bench.measure import Sampler
 from tests.bench.peers.contenders import ALL, KEY, Contender
 from tests.bench.peers.jars import jars_of
+from tests.bench.peers.store import BUCKET, Store
 from tests.bench.processor import ProcessorTime
 
 MARKER = "@@peers "
 
 
-def session(contender: type[Contender], folder: str, warehouse: str) -> Any:
+def session(
+    contender: type[Contender], folder: str, warehouse: str, store: Store | None = None
+) -> Any:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -38,8 +41,9 @@ def session(contender: type[Contender], folder: str, warehouse: str) -> Any:
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.catalog.local.warehouse": warehouse,
         **contender.settings,
+        **(store.settings if store else {}),
     }
-    if jars := jars_of(contender.family):
+    if jars := jars_of(contender.family, on_store=store is not None):
         settings["spark.jars"] = jars
     builder = SparkSession.builder.master("local[2]").appName("peers")
     for key, value in settings.items():
@@ -72,11 +76,16 @@ def files(folder: str) -> dict[str, tuple[int, int]]:
 
 
 def measured(
-    name: str, step: str, call: Callable[[], Any], warehouse: str, check: Callable[[], str] | None
+    name: str,
+    step: str,
+    call: Callable[[], Any],
+    warehouse: str,
+    check: Callable[[], str] | None,
+    store: Store | None = None,
 ) -> dict[str, Any]:
     """What a step took and wrote, and what ``check`` says of the table afterwards; or the error. Where it answers
-    the seconds of its parts, their sum counts."""
-    before = files(warehouse)
+    the seconds of its parts, their sum counts. ``store``: where requests are counted instead of files."""
+    before, sent = files(warehouse), store.requests() if store else None
     try:
         with Sampler() as sampler, ProcessorTime() as processor:
             begun = time.perf_counter()
@@ -85,6 +94,7 @@ def measured(
     except Exception as error:
         traceback.print_exc()
         return {"error": str(error).splitlines()[0][:300]}
+    more = {"requests": dict(store.requests() - sent)} if store and sent is not None else {}
     now = files(warehouse)
     fresh = [path for path, seen in now.items() if before.get(path) != seen]
     said: dict[str, Any] = {
@@ -93,6 +103,7 @@ def measured(
         "written": sum(now[path][0] for path in fresh),
         "files": len(fresh),
         "memory": sum(sampler.peaks.values()),
+        **more,
     }
     if isinstance(answer, dict):
         said |= {"parts": answer, "seconds": round(sum(answer.values()), 3)}
@@ -160,8 +171,9 @@ def main() -> None:
     name, folder, given = sys.argv[1:4]
     order = json.loads(Path(given).read_text())
     kind, more = ALL[name]
-    warehouse = f"{folder}/tables"
-    spark = session(kind, folder, warehouse)
+    store = Store(**order["store"]) if order.get("store") else None
+    warehouse = f"s3a://{BUCKET}/{Path(folder).name}" if store else f"{folder}/tables"
+    spark = session(kind, folder, warehouse, store)
     path = f"{warehouse}/db/lineitem"
     one = kind(spark, path, order["parted"], **more)
     # Workers and code paths that the first use of a session pays for are not the table's.
@@ -172,7 +184,7 @@ def main() -> None:
             continue
         checked = not step.startswith(("plain", "@", "incremental", "point"))
         check = (lambda: fingerprint(one.read())) if checked else None
-        results[step] = measured(name, step, call, warehouse, check)
+        results[step] = measured(name, step, call, warehouse, check, store)
     print(MARKER + json.dumps(results), flush=True)
 
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.bench.data import cache
+from tests.bench.peers.store import JARS
 
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 # For Spark 3.5, the newest that all of them support; each the newest version for it.
@@ -18,11 +19,13 @@ ARTIFACTS = {
 }
 
 
-def jars_of(family: str) -> str:
-    """Their paths, separated by commas. RuntimeError with Maven's reason where one can't be had."""
+def jars_of(family: str, on_store: bool = False) -> str:
+    """Their paths, separated by commas; ``on_store``: with Spark's client of S3. RuntimeError with Maven's reason where
+    one can't be had."""
     folder = cache() / "jars"
     folder.mkdir(exist_ok=True)
-    return ",".join(str(_fetched(artifact, folder)) for artifact in ARTIFACTS[family])
+    wanted = (*ARTIFACTS[family], *(JARS if on_store else ()))
+    return ",".join(str(_fetched(artifact, folder)) for artifact in wanted)
 
 
 def _fetched(artifact: str, folder: Path) -> Path:

@@ -1,9 +1,11 @@
 """`tox -e bench-spark`: Hoodoo, Spark Hudi, Delta Lake and Iceberg on the same rows, by turns on two cores.
 
     python -m tests.bench.peers.run [--scale 1] [--runs 3] [--only NAMES] [--steps NAMES] [--small 100] [--parted]
+                                    [--store]
 
 Each contender is a process with a Spark session of its own (PySpark 3.5, which all of them support). What the
-tables hold is compared after each step: those that differ are named, and the command ends with 1.
+tables hold is compared after each step: those that differ are named, and the command ends with 1. With ``--store``
+tables are on a server of S3, and the requests of each step are counted (its times say little: the server is a test's).
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.bench.peers import inputs
+from tests.bench.peers import inputs, store
 from tests.bench.peers.child import MARKER
 from tests.bench.peers.contenders import ALL
 
 SECONDS = 3600  # for one contender's run
+KINDS = ("put", "list", "get", "head", "delete")
 
 
 def one_run(
@@ -85,6 +89,25 @@ def table(results: dict[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
+def requests(results: dict[str, list[dict[str, Any]]]) -> str:
+    """Medians: requests to the store that write, list, read, and ask for an object's size; deletes."""
+    names = list(results)
+    steps = dict.fromkeys(step for runs in results.values() for step, said in runs[0].items() if "requests" in said)  # fmt: skip
+    lines = [f"| requests: {', '.join(KINDS)} | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]  # fmt: skip
+    for step in steps:
+        cells = []
+        for name in names:
+            each = [
+                run[step]["requests"] for run in results[name] if "requests" in run.get(step, {})
+            ]
+            medians = [
+                statistics.median(one.get(kind, 0) for one in each) for kind in KINDS if each
+            ]
+            cells.append(f"{sum(medians):.0f}: " + ", ".join(f"{n:.0f}" for n in medians) if each else "–")  # fmt: skip
+        lines.append(f"| {step} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (default 1)")
@@ -93,22 +116,29 @@ def main() -> None:
     parser.add_argument("--steps", default="", help="steps, comma separated (default all)")
     parser.add_argument("--small", type=int, default=100, help="how many small commits")
     parser.add_argument("--parted", action="store_true", help="by ship mode; rows move, too")
+    parser.add_argument("--store", action="store_true", help="tables on a server of S3; count requests")  # fmt: skip
     parser.add_argument("--scratch", default=tempfile.gettempdir(), help="where tables are made")
     parser.add_argument("--json", default="bench-spark.json", help="where the figures go")
     chosen = parser.parse_args()
-    order = {
+    order: dict[str, Any] = {
         "inputs": inputs.made(chosen.scale, chosen.small),
         "parted": chosen.parted,
         "only": [step for step in chosen.steps.split(",") if step],
     }
     names = [name for name in ALL if name in chosen.only.split(",")]
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for run in range(chosen.runs):
-        for name in names:
-            print(f"run {run + 1} of {chosen.runs}: {name}", file=sys.stderr, flush=True)
-            results[name].append(one_run(name, order, chosen.scratch))
-            Path(chosen.json).write_text(json.dumps(results, indent=1))
+    with ExitStack() as stack:
+        if chosen.store:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(dir=chosen.scratch))
+            order["store"] = stack.enter_context(store.running(Path(folder))).order
+        for run in range(chosen.runs):
+            for name in names:
+                print(f"run {run + 1} of {chosen.runs}: {name}", file=sys.stderr, flush=True)
+                results[name].append(one_run(name, order, chosen.scratch))
+                Path(chosen.json).write_text(json.dumps(results, indent=1))
     print(table(results))
+    if chosen.store:
+        print(requests(results))
     wrong = different(results)
     print("\n".join(wrong) or "rows: the same after every step")
     sys.exit(1 if wrong else 0)
