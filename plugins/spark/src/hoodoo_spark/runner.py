@@ -15,6 +15,7 @@ from hoodoo.engine.declared import returned
 from hoodoo.errors import HoodooError, StorageError
 from hoodoo.hookspecs.engine import Step, Task
 
+from hoodoo_spark.allocator import of_the_system
 from hoodoo_spark.packed import Arrived, by_part, error_json, error_row
 from hoodoo_spark.shape import gathered, received
 from hoodoo_spark.side import Payloads
@@ -146,6 +147,7 @@ def as_function(runner: Callable[[Batches], Batches]) -> Callable[[Batches], Bat
     """``runner`` as the plain function that mapInArrow takes."""
 
     def run(batches: Batches) -> Batches:
-        return runner(batches)
+        with of_the_system():
+            yield from runner(batches)
 
     return run
