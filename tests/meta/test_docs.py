@@ -442,6 +442,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         format_family.HasBaseRanges,
         format_family.BaseRanges,
         format_family.RewritesInPlace,
+        format_family.UsesThreads,
         format_family.StoresFilters,
         format_family.StoredFilter,
         format_family.BaseFileReader,

@@ -515,6 +515,7 @@ ELSEWHERE = {
             "KnowsRanges",
             "StoresFilters",
             "RewritesInPlace",
+            "UsesThreads",
             "InPlaceWriter",
             "Inspector",
             "LearningIndex",

@@ -26,6 +26,7 @@ from hoodoo_clustering.group_job import GroupJob
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
+from hoodoo_clustering.run_groups import threads_of
 from hoodoo_clustering.sample import sample
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_standard.storage.local import LocalStorage
@@ -84,8 +85,8 @@ def rows(count: int, start: int = 0) -> pa.Table:
 class Group:
     """Slices in a store, and the step that rewrites them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.home = folder
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        self.home, self.threads = folder, threads
         self.storage = LocalStorage(str(folder), durable=False)
         self.slices: list[FileSlice] = []
         self.inflight = ".hoodie/inflight"
@@ -123,8 +124,8 @@ class Group:
     def step(self, order: By, target: int = 1 << 30, **more: Any) -> RewriteGroups:
         pending = Pending(NEW, self.inflight)
         return RewriteGroups(
-            self.storage, ParquetFormat(), self.rule, pending, order, target,
-            more.pop("memory", 64 << 20), attempt="a", **more,
+            self.storage, ParquetFormat().with_threads(self.threads), self.rule, pending, order, target,
+            more.pop("memory", 64 << 20), attempt="a", threads=self.threads, **more,
         )  # fmt: skip
 
     def run(self, step: RewriteGroups, number: int = 0) -> list[dict[str, Any]]:
@@ -145,9 +146,9 @@ class Group:
         return made
 
 
-@pytest.fixture
-def group(tmp_path: Path) -> Group:
-    return Group(tmp_path / "table")
+@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
+def group(tmp_path: Path, request: pytest.FixtureRequest) -> Group:
+    return Group(tmp_path / "table", request.param)
 
 
 def without_name(table: pa.Table) -> pa.Table:
@@ -159,7 +160,7 @@ def test_rows_are_sorted_and_otherwise_as_they_were(group: Group, memory: int) -
     table = rows(20_000)
     for start in range(0, 20_000, 5000):
         group.add(table.slice(start, 5000))
-    told = group.run(group.step(By(("word", "x")), memory=memory))
+    told = group.run(group.step(By(("word", "x", "n")), memory=memory))
     ((path, made),) = group.files().items()
     assert made.schema.equals(STORED)
     keys = [("word", "ascending"), ("valid", "ascending"), ("x", "ascending"), ("n", "ascending")]
@@ -335,3 +336,13 @@ def test_bounds_keep_their_types_and_leave_out_what_has_none() -> None:
         "f": (1.0, 2.0), "null": None, "text": ("b", "b"), "list": None, "raw": (b"", b"\xff"),
         "flag": (False, True),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cores", "tasks", "threads"),
+    [(1, 1, 1), (2, 1, 2), (8, 1, 4), (8, 3, 2), (2, 5, 1), (4, 0, 4)],
+)
+def test_cores_without_a_task_give_threads_to_those_there_are(
+    cores: int, tasks: int, threads: int
+) -> None:
+    assert threads_of(cores, tasks) == threads

@@ -43,8 +43,9 @@ def expected(table: pa.Table) -> list[int]:
     return np.argsort(np.array(k), kind="stable").tolist()
 
 
-def found(table: pa.Table, memory: int, batch: int) -> tuple[pa.Table, int]:
-    made = sort_rows(iter(table.to_batches(max_chunksize=batch)), by_k, memory)
+def found(table: pa.Table, memory: int, batch: int, threads: int = 1) -> tuple[pa.Table, int]:
+    batches = iter(table.to_batches(max_chunksize=batch))
+    made = sort_rows(batches, by_k, memory, threads=threads)
     assert made.rows == table.num_rows
     blocks = [b.cast(table.schema) for b in made.blocks]
     return pa.concat_tables(blocks) if blocks else table.slice(0, 0), made.runs
@@ -52,11 +53,12 @@ def found(table: pa.Table, memory: int, batch: int) -> tuple[pa.Table, int]:
 
 @pytest.mark.parametrize("distinct", [1, 20, 1 << 30])
 @pytest.mark.parametrize(("memory", "runs"), [(64 * MIB, 0), (MIB, 4), (MIB // 8, 20)])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_rows_are_in_order_and_equal_ones_as_they_came(
-    distinct: int, memory: int, runs: int
+    distinct: int, memory: int, runs: int, threads: int
 ) -> None:
     table = rows(50_000, distinct)
-    made, there = found(table, memory, 700)
+    made, there = found(table, memory, 700, threads)
     assert (there >= runs) if runs else there == 0
     assert made.column("n").to_pylist() == expected(table)
     assert made.equals(table.take(made.column("n")))

@@ -37,6 +37,12 @@ class TestParquet(FileFormatContract):
         return ParquetFormat.from_settings(Settings())
 
 
+class TestParquetOfSeveralThreads(FileFormatContract):
+    @pytest.fixture
+    def file_format(self) -> BaseFileFormat:
+        return ParquetFormat.from_settings(Settings()).with_threads(3)
+
+
 def written(tmp_path: Path, table: pa.Table, **options: str) -> pq.ParquetFile:
     settings = Settings(
         TableConfig({"hoodie.table.name": "trips"}),

@@ -179,6 +179,15 @@ class RewritesInPlace(Protocol):
         written anew."""
 
 
+@runtime_checkable
+class UsesThreads(Protocol):
+    """Optional for a :class:`BaseFileFormat`: several threads can encode one file. Without it one does."""
+
+    def with_threads(self, threads: int) -> BaseFileFormat:
+        """The same format, whose writers use up to ``threads`` threads at a time. What they write depends on the
+        number that is given, not on how many run."""
+
+
 @frozen
 class ColumnBounds:
     """What a base file holds in one column.
@@ -277,7 +286,14 @@ FAMILY = Family(
     Names are those of ``hoodie.table.base.file.format``. The factory returns a
     :class:`BaseFileFormat`.""",
     (BaseFileFormat,),
-    optional=(FormatTraits, HasColumnRanges, HasBaseRanges, StoresFilters, RewritesInPlace),
+    optional=(
+        FormatTraits,
+        HasColumnRanges,
+        HasBaseRanges,
+        StoresFilters,
+        RewritesInPlace,
+        UsesThreads,
+    ),
     lacking={"plain_parquet": Optional(False)},
     parts={
         "reader": (BaseFileReader, KnowsKeys, FindsValues, KnowsNulls),

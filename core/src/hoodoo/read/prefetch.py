@@ -127,3 +127,33 @@ def in_order(
         finally:
             for lane in lanes:
                 lane.close()
+
+
+def in_turns(
+    sources: Sequence[Callable[[], Iterator[Item]]], files: int = 2, depth: int = 2
+) -> Iterator[Item]:
+    """Items of all ``sources``, one of each source that is open by turns: the same order whenever they are read.
+
+    So ``files`` sources are read at the same time to their ends, with at most ``depth`` items of each waiting.
+    Closing the generator closes the open sources.
+    """
+    with ThreadPoolExecutor(files, thread_name_prefix="hoodoo-read") as pool:
+        waiting = deque(sources)
+        lanes: deque[tuple[_Lane[Item], Iterator[Item]]] = deque()
+        try:
+            while waiting or lanes:
+                while waiting and len(lanes) < files:
+                    lane = _Lane(waiting.popleft(), pool, depth)
+                    lanes.append((lane, lane.take()))
+                    lane.start()
+                lane, items = lanes[0]
+                for item in items:
+                    lanes.rotate(-1)
+                    yield item
+                    break
+                else:
+                    lanes.popleft()
+                    lane.close()
+        finally:
+            for lane, _ in lanes:
+                lane.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 from attrs import frozen
@@ -13,6 +14,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import encoded_as
 from hoodoo.model.schema.promote import promoted
 from hoodoo.model.schema.widen import widened
+from hoodoo.read.prefetch import in_turns
 from hoodoo.storage.api import Storage
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.
@@ -23,13 +25,14 @@ _MOST_ROWS, _LEAST_ROWS = 131_072, 1024
 @frozen
 class GroupRows:
     """``rule``: of the columns that are kept. Rows come in the same order and in the same batches
-    whenever they are read. ``memory``: bytes that all of the task may hold."""
+    whenever they are read. ``memory``: bytes that all of the task may hold. ``threads``: that read files."""
 
     storage: Storage
     file_format: BaseFileFormat
     rule: MergeRule
     slices: tuple[FileSlice, ...]
     memory: int = _FULL_BATCHES
+    threads: int = 1
 
     def counted(self) -> int:
         """Rows of the base files, as their footers say."""
@@ -48,13 +51,23 @@ class GroupRows:
         """Whether :meth:`counted` tells how many rows come: there are no log files."""
         return not any(slice_.row_logs for slice_ in self.slices)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows; columns of text may be dictionaries. Warns of damaged log files."""
+    def batches(self, mixed: bool = False) -> Iterator[pa.RecordBatch]:
+        """All rows; columns of text may be dictionaries. ``mixed``: files may be read side by side, their batches by
+        turns. Warns of damaged log files."""
+        parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
         for slice_ in self.slices:
             if slice_.row_logs:
-                yield from merged_rows(self.storage, self.file_format, self.rule, slice_)
+                parts.append(
+                    partial(merged_rows, self.storage, self.file_format, self.rule, slice_)
+                )
             elif slice_.base_file is not None:
-                yield from self.stored(slice_.base_file, self.rule.schema.names, encoded=True)
+                names = self.rule.schema.names
+                parts.append(partial(self.stored, slice_.base_file, names, encoded=True))
+        if mixed and self.threads > 1 and len(parts) > 1:
+            yield from in_turns(parts, min(self.threads, len(parts)))
+            return
+        for part in parts:
+            yield from part()
 
     def stored(
         self, base: BaseFile, columns: Sequence[str], encoded: bool = False

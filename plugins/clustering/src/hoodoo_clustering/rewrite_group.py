@@ -47,6 +47,7 @@ class RewriteGroups:
     ``rule``: of all stored columns but the name of the file. ``target_bytes``: of a file, on disk.
     ``memory``: bytes of rows that one task holds; besides, there are the record keys of one file, twice
     if it ``tells`` them. ``attempt`` is in the names of all files: one run's are not another one's.
+    ``threads``: for each task, where there are fewer tasks than the engine runs at a time.
     """
 
     storage: Storage
@@ -58,6 +59,7 @@ class RewriteGroups:
     memory: int
     tells: bool = False
     attempt: str = ""
+    threads: int = 1
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -75,7 +77,9 @@ class RewriteGroups:
                     yield from self._rewrite(job, key_changes)
 
     def _rewrite(self, job: GroupJob, key_changes: KeyChanges) -> Iterator[pa.RecordBatch]:
-        rows = GroupRows(self.storage, self.file_format, self.rule, job.slices, self.memory)
+        rows = GroupRows(
+            self.storage, self.file_format, self.rule, job.slices, self.memory, self.threads
+        )
         if isinstance(self.order, PlacesRows):
             yield from self._placed(job, rows, self.order, key_changes)
             return
@@ -87,7 +91,7 @@ class RewriteGroups:
             def keys(some: pa.Table) -> Sequence[pa.ChunkedArray | pa.Array]:
                 return order.keys(with_leaves(some, order.columns))
 
-            found = sort_rows(rows.batches(), keys, self.memory, self.storage)
+            found = sort_rows(rows.batches(True), keys, self.memory, self.storage, self.threads)
             blocks, counted = found.blocks, found.rows
         else:
             blocks = (pa.Table.from_batches([batch]) for batch in rows.batches())
@@ -121,7 +125,9 @@ class RewriteGroups:
         with ExitStack() as stack:
             file: _NewFile | None = None
             waiting = 0
-            for block in sort_rows(rows.batches(), keys, self.memory, self.storage).blocks:
+            mixed = bool(order.columns)
+            found = sort_rows(rows.batches(mixed), keys, self.memory, self.storage, self.threads)
+            for block in found.blocks:
                 numbers = np.asarray(places.file_of(block, job.extra))
                 ends = [*(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
                 for begin, end in zip([0, *ends], ends, strict=False):

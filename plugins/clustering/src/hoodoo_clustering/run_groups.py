@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.file_format import UsesThreads
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
 from hoodoo.produce.key_changes import OnlyKeys, WriteResult, stat_of
@@ -27,6 +28,9 @@ from hoodoo_clustering.hookspecs.clustering import (
 from hoodoo_clustering.options import AT_ONCE
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
+
+# More do not pay: what one thread does alone (the order of rows, the bloom filter) takes a third of the time.
+_MOST_THREADS = 4
 
 
 def run_groups(
@@ -56,9 +60,23 @@ def run_groups(
                 "Cancel the clustering (table.rollback) and schedule it by columns that there are.",
             )
     tells = target.joined is not None and target.joined.keys
+    jobs = [
+        GroupJob(number, group.slices, group.extra, group.outputs)
+        for number, group in enumerate(plan.groups)
+        if group.slices
+    ]
+    heaviest = sorted(jobs, key=lambda job: (-job.size, job.number))
+    engine = target.engine
+    at_once = AT_ONCE.given(target.options)
+    tasks = payloads(heaviest, at_once)
+    cores = engine.parallelism if at_once is None else min(engine.parallelism, at_once)
+    threads = threads_of(cores, len(tasks))
+    file_format = target.file_format
+    if threads > 1 and isinstance(file_format, UsesThreads):
+        file_format = file_format.with_threads(threads)
     step = RewriteGroups(
         target.storage,
-        target.file_format,
+        file_format,
         target.merge_rule(stored),
         pending,
         order,
@@ -66,17 +84,11 @@ def run_groups(
         memory,
         tells,
         attempt,
+        threads,
     )
-    jobs = [
-        GroupJob(number, group.slices, group.extra, group.outputs)
-        for number, group in enumerate(plan.groups)
-        if group.slices
-    ]
     if isinstance(order, OneFile) and order.one_file:
         _check_single(jobs)
-    heaviest = sorted(jobs, key=lambda job: (-job.size, job.number))
-    engine = target.engine
-    stream = engine.map(engine.tasks(payloads(heaviest, AT_ONCE.given(target.options))), step)
+    stream = engine.map(engine.tasks(tasks), step)
     if tells:
         stream = engine.stage(stream, target.workspace(pending.requested))
     found = engine.collect(engine.map(stream, _OnlyFiles()))
@@ -86,6 +98,11 @@ def run_groups(
     return written, tuple(
         ClusteredGroup(job.slices, tuple(files.get(job.number, ()))) for job in jobs
     )
+
+
+def threads_of(cores: int, tasks: int) -> int:
+    """For each task: ``cores`` that would have none otherwise."""
+    return max(1, min(_MOST_THREADS, cores // max(1, tasks)))
 
 
 def _check_single(jobs: Sequence[GroupJob]) -> None:

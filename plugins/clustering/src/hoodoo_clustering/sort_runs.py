@@ -7,6 +7,7 @@ it sees of unfinished runs are in their place: no row to come is before them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -35,11 +36,15 @@ class Sorted:
 
 
 def sort_rows(
-    batches: Iterator[pa.RecordBatch], keys: Keys, memory: int, storage: Storage | None = None
+    batches: Iterator[pa.RecordBatch],
+    keys: Keys,
+    memory: int,
+    storage: Storage | None = None,
+    threads: int = 1,
 ) -> Sorted:
     """All rows in ascending order of their keys (see :func:`~hoodoo_clustering.places.places`), holding
-    about ``memory`` bytes of them; others wait in the scratch directory of ``storage``. Raises EngineError
-    where the local disk is full."""
+    about ``memory`` bytes of them; others wait in the scratch directory of ``storage``. ``threads`` put columns in
+    order side by side. Raises EngineError where the local disk is full."""
     spill: Spill | None = None
     held: list[pa.RecordBatch] = []
     runs = rows = size = 0
@@ -53,17 +58,24 @@ def sort_rows(
             _spill(spill, runs, held, keys, memory)
             runs, size = runs + 1, 0
     if spill is None:
-        return Sorted(rows, _in_memory(held, keys, memory))
+        return Sorted(rows, _in_memory(held, keys, memory, threads))
     if held:
         _spill(spill, runs, held, keys, memory)
         runs += 1
     return Sorted(rows, _merged(spill, runs, keys, memory), runs)
 
 
-def _in_memory(held: list[pa.RecordBatch], keys: Keys, memory: int) -> Iterator[pa.Table]:
+def _in_memory(
+    held: list[pa.RecordBatch], keys: Keys, memory: int, threads: int
+) -> Iterator[pa.Table]:
     if held:
-        whole = _whole(held)
-        yield from _blocks(whole, places(keys(whole)), memory)
+        if threads == 1:
+            whole = _whole(held)
+            yield from _blocks(whole, places(keys(whole)), memory)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            whole = _whole(held, pool)
+            yield from _blocks(whole, places(keys(whole)), memory, pool)
 
 
 def _spill(spill: Spill, run: int, held: list[pa.RecordBatch], keys: Keys, memory: int) -> None:
@@ -73,11 +85,21 @@ def _spill(spill: Spill, run: int, held: list[pa.RecordBatch], keys: Keys, memor
     spill.write(whole.schema, run, (b for block in blocks for b in block.to_batches()))
 
 
-def _blocks(rows: pa.Table, order: Places, memory: int) -> Iterator[pa.Table]:
+def _blocks(
+    rows: pa.Table, order: Places, memory: int, pool: ThreadPoolExecutor | None = None
+) -> Iterator[pa.Table]:
     """``rows`` in ``order``, some at a time."""
     step = _fitting(rows, memory // _BLOCK)
+    sizes = [column.nbytes for column in rows.columns]
+    largest_first = sorted(range(rows.num_columns), key=lambda at: -sizes[at])
     for start in range(0, len(order), step):
-        yield rows.take(pa.array(order[start : start + step]))
+        some = pa.array(order[start : start + step])
+        if pool is None:
+            yield rows.take(some)
+            continue
+        waiting = {at: pool.submit(rows.column(at).take, some) for at in largest_first}
+        columns = [waiting[at].result() for at in range(rows.num_columns)]
+        yield pa.Table.from_arrays(columns, schema=rows.schema)
 
 
 def _fitting(rows: pa.Table, size: int) -> int:
@@ -86,20 +108,19 @@ def _fitting(rows: pa.Table, size: int) -> int:
     return min(_BLOCK_ROWS, max(_LEAST_ROWS, size // each))
 
 
-def _whole(held: list[pa.RecordBatch]) -> pa.Table:
+def _whole(held: list[pa.RecordBatch], pool: ThreadPoolExecutor | None = None) -> pa.Table:
     """One chunk for each column. Empties ``held``, so that no column is there twice for long."""
     names = held[0].schema.names
     columns: list[list[pa.Array]] = [[b.column(i) for b in held] for i in range(len(names))]
     held.clear()
-    made = []
-    for i in range(len(columns)):
-        made.append(_joined(columns[i]))
-        columns[i] = []
-    return pa.Table.from_arrays(made, names=names)
+    made = map(_joined, columns) if pool is None else pool.map(_joined, columns)
+    return pa.Table.from_arrays(list(made), names=names)
 
 
-def _joined(chunks: list[pa.Array]) -> pa.Array:
-    """Dictionaries stay where all chunks are."""
+def _joined(given: list[pa.Array]) -> pa.Array:
+    """``given``, which is empty afterwards, as one. Dictionaries stay where all chunks are."""
+    chunks = given[:]
+    given.clear()
     if len(chunks) == 1:
         return chunks[0]
     if len({chunk.type for chunk in chunks}) > 1:

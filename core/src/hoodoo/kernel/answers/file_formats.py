@@ -34,6 +34,11 @@ def _in_place(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> An
     return None if answer is None else part(answer, ask, "in_place_writer", local)
 
 
+@rule("UsesThreads.with_threads")
+def _with_threads(answer: Any, ask: Ask, threads: int) -> Any:
+    return part(answer, ask, ask.who.family)
+
+
 @rule("LogFormat.writer")
 def _log_writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
     return part(answer, ask, "log_writer", local)

@@ -36,6 +36,7 @@ from hoodoo.hookspecs.file_format import (
     KnowsNulls,
     RewritesInPlace,
     StoresFilters,
+    UsesThreads,
     key_filter,
     key_range,
 )
@@ -202,6 +203,30 @@ class FileFormatContract:
             found = pa.Table.from_batches(list(reader.batches()), schema)
         expected = pa.concat_tables([old, new])
         assert found.combine_chunks().equals(expected.combine_chunks())
+
+    def test_files_that_threads_write(self, file_format: BaseFileFormat, storage: Storage) -> None:
+        """The same rows, and the same bytes for the same number of threads: a task that runs twice compares sizes."""
+        if not isinstance(file_format, UsesThreads):
+            return
+        schema = self._schema()
+        table = rows(schema, 900)
+        for threads in (1, 2, 40):
+            written = []
+            for again in (1, 2):
+                local = os.path.join(storage.scratch(), f"{threads}-{again}")
+                writer = file_format.with_threads(threads).writer(local, schema, 900)
+                for start in range(0, 900, 300):
+                    writer.write(_with_dictionaries(table.slice(start, 300)))
+                    writer.flush()
+                writer.close()
+                written.append(Path(local).read_bytes())
+                name = f"{threads}-{again}{file_format.extension}"
+                assert storage.put_file_if_absent(name, local)
+                with file_format.reader(storage, name) as reader:
+                    found = pa.Table.from_batches(list(reader.batches()), schema)
+                    _check_keys(reader, table[RECORD_KEY])
+                assert found.combine_chunks().equals(table.combine_chunks())
+            assert written[0] == written[1]
 
     def test_parts_of_a_file_that_are_kept(
         self, file_format: BaseFileFormat, storage: Storage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys, StoredFilter
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.option import OptionSource
@@ -17,6 +17,7 @@ from hoodoo_formats import bloom
 from hoodoo_formats import options as keys
 from hoodoo_formats.bloom import BloomFilter, BloomOptions
 from hoodoo_formats.parquet import in_place
+from hoodoo_formats.parquet.assembled import MOST_COLUMNS, AssembledWriter
 from hoodoo_formats.parquet.in_place import InPlaceWriter
 from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo_formats.parquet.reader import ParquetReader
@@ -75,7 +76,13 @@ class ParquetFormat:
         if base is not None and not isinstance(base, KnowsKeys):
             base = None
         keys = KeyStats.begin(self.options.bloom, expected_rows, base)
-        return ParquetWriter(local, schema, self.options, keys if self.options.key_stats else None)
+        side_by_side = self.options.threads > 1 and len(schema) < MOST_COLUMNS
+        kind = AssembledWriter if side_by_side else ParquetWriter
+        return kind(local, schema, self.options, keys if self.options.key_stats else None)
+
+    def with_threads(self, threads: int) -> ParquetFormat:
+        """The same, whose writers encode the columns of a file with ``threads`` threads."""
+        return evolve(self, options=evolve(self.options, threads=threads))
 
     def in_place(
         self,

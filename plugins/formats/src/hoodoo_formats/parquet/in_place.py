@@ -12,18 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from attrs import frozen
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.promote import promoted
 
 from hoodoo_formats.parquet import footer
-from hoodoo_formats.parquet.chunks import Assembly, Chunk, Layout, is_known
-from hoodoo_formats.parquet.encodings import stored_schema
+from hoodoo_formats.parquet.assembled import AssembledWriter
+from hoodoo_formats.parquet.chunks import Chunk, Layout, is_known
 from hoodoo_formats.parquet.footer import NoFooter
 from hoodoo_formats.parquet.reader import ParquetReader
-from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
+from hoodoo_formats.parquet.writer import WriterOptions
 from hoodoo_formats.record_keys import KeyStats, min_max
 
 Places = npt.NDArray[np.int64]
@@ -94,7 +93,7 @@ class _TooLong(Exception):
     """A column of a row group takes too much memory when it is decoded."""
 
 
-class InPlaceWriter(ParquetWriter):
+class InPlaceWriter(AssembledWriter):
     """Implements :class:`hoodoo.hookspecs.file_format.InPlaceWriter`.
 
     Holds one column of a row group, and what has been encoded of the others. Chunks are copied whose column the
@@ -113,9 +112,7 @@ class InPlaceWriter(ParquetWriter):
     ) -> None:
         super().__init__(local, schema, options, keys)
         self._base, self._layout, self._constants = base, layout, dict(constants)
-        self._template = self._made_template()
         self._large = max(group.rows for group in layout.groups)
-        self._assembly: Assembly | None = None
         self._taken: list[int] = []
 
     @property
@@ -170,12 +167,6 @@ class InPlaceWriter(ParquetWriter):
                 there += size
                 copied += size if self._copies(name, chunks) else 0
         return 2 * copied >= there
-
-    def _made_template(self) -> Layout:
-        sink = pa.BufferOutputStream()
-        stored = self._schema
-        pq.ParquetWriter(sink, stored, **self._settings(stored, [])).close()
-        return Layout.of(pa.BufferReader(sink.getvalue()))
 
     def _copies(self, name: str, chunks: Sequence[Chunk]) -> bool:
         """Whether the file may have these chunks as they are."""
@@ -248,37 +239,12 @@ class InPlaceWriter(ParquetWriter):
             made |= {n: repeated(v, batch.num_rows) for n, v in self._constants.items()}
             self.write(pa.table(made).select(self._schema.names), known=True)
 
-    def _encoded(self, table: pa.Table) -> dict[str, list[Chunk]]:
-        """The chunks of ``table`` as one row group."""
-        table = table.unify_dictionaries()
-        sink = pa.BufferOutputStream()
-        settings = self._settings(table.schema, table.to_batches())
-        with pq.ParquetWriter(sink, table.schema, **settings) as file:
-            file.write_table(table, row_group_size=max(1, table.num_rows))
-        (group,) = Layout.of(pa.BufferReader(sink.getvalue())).groups
-        return group.chunks
-
     def _add(self, rows: int, chunks: dict[str, list[Chunk]]) -> None:
         self._groups += 1
         try:
             self._opened().add(rows, chunks)
         except OSError as error:
             raise self._failed(error) from error
-
-    def _opened(self) -> Assembly:
-        if self._assembly is None:
-            self._sink = pa.OSFile(self._local, "wb")
-            self._assembly = Assembly(self._sink, self._template)
-        return self._assembly
-
-    def _begun(self) -> pa.Schema:
-        return stored_schema(self._schema, self._pending)
-
-    def _put(self, table: pa.Table) -> None:
-        self._opened().add(table.num_rows, self._encoded(table))
-
-    def _end(self) -> None:
-        self._opened().close(self._footer)
 
 
 @frozen

@@ -35,7 +35,7 @@ _BUFFER = 32 << 10
 class WriterOptions:
     """``block_bytes`` bounds a row group by its size in memory; ``bloom`` None: no bloom filter;
     ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column chunks may be
-    copied from the file that is replaced."""
+    copied from the file that is replaced. ``threads``: that encode the columns of a file."""
 
     table_name: str = ""
     codec: str = "zstd"
@@ -46,6 +46,7 @@ class WriterOptions:
     bloom: BloomOptions | None = Factory(BloomOptions)
     key_stats: bool = True
     copies: bool = True
+    threads: int = 1
 
 
 class ParquetWriter:
