@@ -143,6 +143,11 @@ class _Session:
         self.said = said
         self.sparkContext = self
 
+    @property
+    def client(self) -> Any:
+        """Of Spark Connect alone: in PySpark 3.5 it is here, too, and no AttributeError."""
+        raise RuntimeError("ONLY_SUPPORTED_WITH_SPARK_CONNECT")
+
     def getConf(self) -> Any:
         return self
 

@@ -31,7 +31,7 @@ def hadoop() -> dict[str, str]:
         session = kind.getActiveSession() or getattr(kind, "_instantiatedSession", None)
         if session is None:
             return {}
-        if hasattr(session, "client"):  # of Spark Connect
+        if ".connect." in type(session).__module__:
             found = dict(session.conf.getAll)
         else:
             found = dict(session.sparkContext.getConf().getAll())
