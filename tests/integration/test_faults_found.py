@@ -6,6 +6,8 @@ The nets (`tests/nets`) look for their kinds; these are the cases that were foun
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from attrs import frozen
 from hoodoo.errors import (
+    CommitConflictError,
     ConfigError,
     CorruptTableError,
     DataError,
@@ -21,6 +25,7 @@ from hoodoo.errors import (
     HoodooWarning,
     OptionConflictError,
 )
+from hoodoo.hookspecs.merger import Merged
 
 pytestmark = pytest.mark.sampled
 
@@ -344,3 +349,99 @@ def test_17_what_is_sorted_is_left(tmp_path: Path) -> None:
     before = completed(hoodoo.open(path))
     hoodoo.open(path).cluster(columns="v")
     assert completed(hoodoo.open(path)) == before
+
+
+# --- found from outside, again ----------------------------------------------------------------------
+@pytest.mark.parametrize("within", ["oslo", ".hoodie/x", "a/b/c"])
+def test_no_table_is_made_within_another(tmp_path: Path, within: str) -> None:
+    """Its files would be rows of the outer one, and be cleaned with it."""
+    hoodoo.create(str(tmp_path / "outer"), NUMBERS, record_key="id", partition_by="n")
+    with pytest.raises(ConfigError, match="lies within the table"):
+        hoodoo.create(str(tmp_path / "outer" / within), NUMBERS, record_key="id")
+    hoodoo.create(str(tmp_path / "outer2"), NUMBERS, record_key="id")
+
+
+@pytest.mark.parametrize("where", [True, False])
+def test_what_python_has_computed_is_no_condition(tmp_path: Path, where: bool) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), NUMBERS, record_key="id")
+    table.upsert([{"id": 1, "n": 1}])
+    for call in (
+        lambda: table.delete(where=where),
+        lambda: table.update({"n": "2"}, where=where),
+        lambda: table.read(where=where),
+    ):
+        with pytest.raises(ConfigError):
+            call()
+    assert table.read().to_pylist() == [{"id": 1, "n": 1}]
+
+
+@pytest.mark.parametrize("argument", ["record_key", "partition_by", "ordering"])
+def test_a_column_that_is_named_twice_is_refused(tmp_path: Path, argument: str) -> None:
+    given = {"record_key": "id", argument: ["n", "n"]}
+    with pytest.raises(ConfigError, match="names a column twice"):
+        hoodoo.create(str(tmp_path / "t"), NUMBERS, **given)
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("partitions", [[], ["x "], [" x"]])
+def test_partitions_to_cluster_that_options_can_not_say(
+    tmp_path: Path, partitions: list[str]
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("p", pa.string())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", partition_by="p")
+    for number in range(3):
+        table.bulk_insert([{"id": number, "p": "x "}])
+    before = completed(table)
+    with pytest.raises(ConfigError):
+        table.cluster(order="linear", columns="id", partitions=partitions)
+    assert completed(table) == before
+
+
+@frozen
+class NewerOfAll:
+    """It only chooses, and says that it reads all columns."""
+
+    merge_mode: str = "CUSTOM"
+    strategy_id: str = "5f0f9ad8-2c1c-4bb5-9a3e-6b5ed4f0a119"
+    columns: tuple[str, ...] | None = None
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> Merged:
+        return Merged(newer_wins=pa.repeat(True, newer.num_rows))
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_merger_that_reads_all_columns_compacts(tmp_path: Path, version: int) -> None:
+    table = hoodoo.create(
+        str(tmp_path / "t"), NUMBERS, record_key="id", merger=NewerOfAll(),
+        table_type="MERGE_ON_READ", table_version=version,
+    )  # fmt: skip
+    table.upsert([{"id": 1, "n": 1}])
+    table.upsert([{"id": 1, "n": 2}])
+    table.compact()
+    table.upsert([{"id": 1, "n": 3}])
+    assert table.read().to_pylist() == [{"id": 1, "n": 3}]
+    assert table.timeline().pending() == ()
+
+
+def test_writers_that_do_not_wait_leave_no_wrong_entry_in_a_secondary_index(tmp_path: Path) -> None:
+    schema = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
+    beside = {"hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL"}
+    path = str(tmp_path / "t")
+    table = hoodoo.create(
+        path, schema, record_key="id", ordering="ts", table_type="MERGE_ON_READ", options=beside
+    )
+    table.upsert([{"id": "a", "city": "oslo", "ts": 1}, {"id": "b", "city": "kyiv", "ts": 1}])
+    table.create_index("by_city", "city")
+    one, two = hoodoo.open(path, beside), hoodoo.open(path, beside)
+
+    def source() -> Iterator[pa.RecordBatch]:  # the other one commits while this one is at work
+        two.upsert([{"id": "a", "city": "rome", "ts": 2}])
+        yield pa.RecordBatch.from_pylist([{"id": "a", "city": "oslo", "ts": 3}], schema=schema)
+
+    with suppress(CommitConflictError):
+        one.upsert(source())
+    whole = hoodoo.open(path).read().to_arrow()
+    for city in ("oslo", "rome", "kyiv"):
+        found = hoodoo.open(path).read(where=f"city = '{city}'").to_arrow()
+        assert found["id"].to_pylist() == whole.filter(pc.field("city") == city)["id"].to_pylist()
+    assert hoodoo.open(path).verify().ok

@@ -284,3 +284,23 @@ def test_an_index_is_made_while_a_resize_is_pending(
     table.compact()
     assert contents(table) == there
     assert table.verify().ok
+
+
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index", "by_v"])
+def test_no_index_is_made_while_a_resize_waits(
+    made: Callable[..., hoodoo.Table], index: str
+) -> None:
+    """Rows that come meanwhile are in old and new buckets, and an index that is made of the old ones would lose them."""
+    table = made(partition_by=None)
+    table.upsert(rows(range(10), 1))
+    resize = table.schedule_clustering(options=SPLIT)
+    table.upsert(rows([100], 1))
+    with pytest.raises(CommitConflictError, match="has a clustering pending"):
+        if index == "by_v":
+            table.create_index(index, "v")
+        else:
+            table.create_index(index, kind=index)
+    table.run_clustering(resize)
+    table.create_index("record_index", kind="record_index")
+    assert table.read(where="id = '100'").count() == 1
+    assert table.verify().ok

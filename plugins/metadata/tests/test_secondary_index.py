@@ -228,3 +228,16 @@ def test_older_tables_have_none(tmp_path: Path) -> None:
     table = made(tmp_path / "t", table_version=6)
     with pytest.raises(UnsupportedTableError, match="have no secondary indexes"):
         table.create_index("a", ["n"])
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_a_global_index_in_the_place_of_a_partitioned_one_is_refused(
+    tmp_path: Path, virtual: bool
+) -> None:
+    options = {"hoodie.populate.meta.fields": not virtual}
+    table = made(tmp_path / "t", index="partitioned_record_index", options=options)
+    table.upsert(_rows(("a", "x", "oslo")))
+    before = [i.name for i in table.indexes()]
+    with pytest.raises(ConfigError, match="switch_index"):
+        table.create_index("record_index", kind="record_index")
+    assert [i.name for i in table.indexes()] == before

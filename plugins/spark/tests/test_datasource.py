@@ -537,6 +537,29 @@ def test_a_query_that_goes_on_with_another_limit_reads_what_came_after_the_state
     assert seen == {i: 3.0 if i in (4, 20) else 1.0 for i in (*range(9), 20)}
 
 
+def test_a_state_that_was_restored_away_in_its_middle_is_not_read_on(tmp_path: Path) -> None:
+    """Its files are counted, and they are others now: rows would be left out."""
+    table = made(tmp_path / "t")
+    table.upsert(rows(range(3)))
+    kept = table.savepoint()
+    table.upsert(rows(range(3, 9)))
+    query = Query({"path": str(tmp_path / "t"), "maxFilesPerTrigger": "1"})
+    query.batch()
+    table.restore(kept)
+    with pytest.raises(ConfigError, match="Begin with a new checkpoint"):
+        query.batch()
+    assert ids(Query({"path": str(tmp_path / "t")}).batch()) == [0, 1, 2]
+
+
+def test_a_stream_has_no_end(tmp_path: Path) -> None:
+    instant = made(tmp_path / "t").upsert(rows([0])).instant
+    for name in ("end", "hoodie.datasource.read.end.instanttime"):
+        for more in ({}, {"mode": "changes"}):
+            options = {"path": str(tmp_path / "t"), name: instant, **more}
+            with pytest.raises(OptionConflictError, match="a stream has no end"):
+                Wanted.of(options, STREAM)
+
+
 def test_changes_as_a_stream(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     options = {"path": str(tmp_path / "t"), "mode": "changes", "maxFilesPerTrigger": "1"}

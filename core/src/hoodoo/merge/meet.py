@@ -135,7 +135,8 @@ class KeyJoin:
         return pa.schema([f for f in self.rows.schema if f.name not in self.aside])
 
     def _answer(self, met: pa.Table | pa.RecordBatch, incoming: npt.NDArray[Any]) -> Any:
-        columns = needed_columns(self.merger, self._shown)
+        there = {OP, *met.schema.names}  # what is merged for a new base file has no name of a file
+        columns = [n for n in needed_columns(self.merger, self._shown) if n in there]
         newer = self.rows.select(columns).take(pa.array(incoming))
         puts = pa.array(np.full(len(incoming), PUT, np.int8))
         older = pa.Table.from_arrays(

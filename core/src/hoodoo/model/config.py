@@ -110,8 +110,8 @@ class TableConfig:
 
     @property
     def timezone(self) -> str:
-        """``UTC`` or ``LOCAL``; a table that does not say is read as UTC (format page 1.4)."""
-        return self.properties.get("hoodie.table.timeline.timezone", "UTC").upper()
+        """``UTC`` or ``LOCAL``, that of the process, as Hudi's writers have it where a table does not say."""
+        return self.properties.get("hoodie.table.timeline.timezone", "LOCAL").upper()
 
     @property
     def record_key_fields(self) -> tuple[str, ...]:

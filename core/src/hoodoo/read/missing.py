@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.timeline import load
@@ -23,6 +24,11 @@ def explained(storage: Storage, slice_: FileSlice) -> Iterator[None]:
         gone = [path for path in _paths(slice_) if storage.head(path) is None]
         by = next((c for path in gone if (c := cleaned_by(storage, path)) is not None), None)
         if by is None:
+            if gone and (undo := _undone_by(storage, slice_)) is not None:
+                raise CommitConflictError(
+                    f"{storage.root}/{gone[0]}", f"the {undo} has taken it back since this read was planned",
+                    "read again.",
+                ) from error  # fmt: skip
             raise
         raise CommitConflictError(
             f"{storage.root}/{gone[0]}",
@@ -44,6 +50,20 @@ def cleaned_by(storage: Storage, path: str) -> str | None:
         except FileNotFoundError:  # archived meanwhile
             continue
     return None
+
+
+def _undone_by(storage: Storage, slice_: FileSlice) -> str | None:
+    """The newest rollback or restore, where an instant that wrote files of ``slice_`` is not completed any more."""
+    timeline = load(storage, load_properties(storage))
+    files = [file for file in (slice_.base_file, *slice_.log_files) if file is not None]
+    there = {instant.requested for instant in timeline.completed()}
+    undos = [i for i in timeline.completed() if i.traits.undoes]
+    # Names of log files of version 6 do not say who wrote them.
+    unsaid = timeline.layout.log_names_slice and bool(slice_.log_files)
+    if not undos or (not unsaid and all(file.instant in there for file in files)):
+        return None
+    newest = max(undos, key=lambda instant: order_key(instant.completion_order))
+    return f"{newest.action} {newest.requested}"
 
 
 def _paths(slice_: FileSlice) -> list[str]:

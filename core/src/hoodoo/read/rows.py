@@ -54,7 +54,7 @@ class Rows(Shown):
 
     def to_reader(self) -> pa.RecordBatchReader:
         """:meth:`to_batches` with its schema, as Arrow's own stream type."""
-        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+        return pa.RecordBatchReader.from_batches(self.schema, _Lasting(self.to_batches()))
 
     def to_arrow(self) -> pa.Table:
         """All rows in memory."""
@@ -109,3 +109,26 @@ class Rows(Shown):
             "a read as a NumPy array", "rows have columns of different types.",
             "Call to_pandas() for a pandas DataFrame, or to_arrow()[column].to_numpy().",
         )  # fmt: skip
+
+
+class _Lasting:
+    """Batches whose end by an error stays one: a generator that has failed is at its end, and who asks again would
+    take the rest for empty."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._error: Exception | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        if self._error is not None:
+            raise self._error
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise

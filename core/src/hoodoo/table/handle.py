@@ -185,14 +185,15 @@ class TableHandle:
 
     def _asks(self, writes: bool = False) -> list[Asked]:
         """What the first look of this handle asks of the store, where it knows the timeline of a moment before."""
-        if self._timeline is None:
+        seen = self._timeline
+        if seen is None:
             return []
         asks = [
             ("get", properties.PATH),
             ("list", ledger.FOLDER),
             ("list", self.config.timeline_path),
         ]
-        asks += [] if is_known(self._timeline) else [("list", "")]
+        asks += [] if is_known(seen) else [("list", "")]
         left = [("get", properties.BACKUP), ("list", MARKERS), ("list", heartbeat.FOLDER)]
         return asks + left if writes else asks
 
@@ -202,27 +203,33 @@ class TableHandle:
 
     def likely_instant(self, now: datetime) -> str:
         """What the next instant will be if nobody comes before it."""
-        after = None if self._timeline is None else self._timeline.last_instant_time()
+        seen = self._timeline
+        after = None if seen is None else seen.last_instant_time()
         return next_instant(now, after, self.config.timezone)
 
     def saw(self, timeline: Timeline) -> None:
         """The timeline as it is now, with what has just been published; by another thread, perhaps, before this one
         has published something else."""
-        if self._timeline is None or (timeline.decided or 0) >= (self._timeline.decided or 0):
+        seen = self._timeline
+        if seen is None or (timeline.decided or 0) >= (seen.decided or 0):
             self.after_writes.seen = self._timeline = timeline
 
     # --- plugins ----------------------------------------------------------------------------------
     def plugins(self) -> tables.Plugins:
         """Key generator, merger, index and file format, as the properties name them."""
-        if self._plugins is None:
-            config, overrides = self.config, self.overrides
+        found = self._plugins  # another thread may take it away
+        if found is None:
+            now, overrides = self.config, self.overrides
+            config = now
             if self._index is not None:
                 named = (HUDI_INDEX, OWN_INDEX)
                 config = TableConfig({k: v for k, v in config.properties.items() if k not in named})
                 by = self._index.ref
                 overrides = {**overrides, "index": by.name if by.instance is None else by.instance}
-            self._plugins = tables.load_plugins(config, self.options, overrides)
-        return self._plugins
+            found = tables.load_plugins(config, self.options, overrides)
+            if self.config is now:
+                self._plugins = found
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process makes its plugins of a write again: they are found by functions, which don't travel."""

@@ -410,6 +410,16 @@ def _given(
                 raise ConfigError(
                     f"{key}={texts!r}", "holds what is no text.", "Give a list of texts."
                 )
+            if key == keys.SELECTED.key and not texts:
+                raise ConfigError(
+                    f"{key}=[]", "names no partition path.",
+                    "Leave it out for all of them; or do not call cluster where there is nothing to do.",
+                )  # fmt: skip
+            if key == keys.SELECTED.key and any(text != text.strip() for text in texts):
+                raise ConfigError(
+                    f"{key}={texts!r}", "has a space at the end of a name, and options lose it.",
+                    "Choose partition paths by a plugin: partitions= takes a PartitionFilter, too.",
+                )  # fmt: skip
             if not isinstance(value, str) and any("," in text for text in texts):
                 raise ConfigError(
                     f"{key}={texts!r}", "has a comma in a name, and commas separate them.",

@@ -112,6 +112,11 @@ def create_index(
             f"table.create_index({made!r}, kind={made!r}).",
         )  # fmt: skip
     _check_columns(table, made, named)
+    if made == RECORD_INDEX and is_partitioned(table.storage, config=table.config):
+        raise ConfigError(
+            f"index {made} of table {table.config.name}", "would take the place of partitioned_record_index.",
+            "Use table.switch_index('record_index'): it makes the one of the other.",
+        )  # fmt: skip
     table.run("rebuild_index", name=made, engine=engine)
     found = [index for index in indexes(table) if index.name == made]
     return found[0]

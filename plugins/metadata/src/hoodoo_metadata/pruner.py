@@ -8,7 +8,7 @@ Arrow finds that the filter can't be true of any other key.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Any
@@ -24,6 +24,7 @@ from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.prune import satisfiable
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.column_stats.lookup import known_ranges
@@ -36,6 +37,8 @@ from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.schema import FIX
 from hoodoo_metadata.secondary_lookup import keys_of_values
 from hoodoo_metadata.table import MetadataTable, listed
+
+Keep = Callable[[PruneRequest, Sequence[FileSlice]], Sequence[FileSlice]]
 
 # More keys than that are better looked for in the files.
 _MOST_KEYS = 10_000
@@ -55,6 +58,9 @@ class KeyPruner:
         return cls()
 
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        return _while_it_stands(request, slices, self._keep)
+
+    def _keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         storage, timeline, generator = request.storage, request.timeline, request.key_generator
         kept = [index for index in INDEXES if index in listed(timeline.config)]
         if not kept or generator is None:
@@ -86,6 +92,22 @@ class KeyPruner:
             zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
         )
         return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
+
+
+def _while_it_stands(
+    request: PruneRequest, slices: Sequence[FileSlice], keep: Keep
+) -> Sequence[FileSlice]:
+    """What ``keep`` lets through. All, where it lacks something that is gone since the read was planned: an index that
+    was dropped, an instant that was archived. The files of the read may all be there."""
+    storage, timeline = request.storage, request.timeline
+    try:
+        return keep(request, slices)
+    except (CorruptTableError, FileNotFoundError):
+        listed_now = load_properties(storage).metadata_partitions
+        same = reload(storage, timeline).completed() == timeline.completed()
+        if same and listed_now == timeline.config.metadata_partitions:
+            raise
+        return slices
 
 
 def _found(
@@ -196,6 +218,9 @@ class RangePruner:
         return cls()
 
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        return _while_it_stands(request, slices, self._keep)
+
+    def _keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         timeline, bound = request.timeline, request.as_of
         if COLUMN_STATS not in timeline.config.metadata_partitions:
             return slices

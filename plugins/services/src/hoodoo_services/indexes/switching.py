@@ -97,7 +97,7 @@ def _refuse_planned(table: TableHandle) -> None:
         instant = planned[0].instant.requested
         raise CommitConflictError(
             f"table {table.config.name}: its index {own}",
-            f"has a clustering pending ({instant}), which rebuilds its buckets.",
+            f"has a clustering pending ({instant}), which rebuilds its buckets: no index can be made meanwhile.",
             f'Run it (table.run_clustering("{instant}")) or cancel it (table.cancel_clustering("{instant}")).',
         )
 
@@ -113,6 +113,7 @@ def _rebuild(
 ) -> tuple[str, ...]:
     table.check_writable()
     table.refresh()
+    _refuse_planned(table)  # rows that come meanwhile are in old and new buckets
     maker = table.participants.each.maker(name)
     request = table.participants.request(
         name, engine, _source(table, source), stored_index(table), is_index, shape

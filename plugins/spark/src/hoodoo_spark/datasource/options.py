@@ -185,6 +185,11 @@ def _mode(found: Mapping[str, str], cdc: bool, use: str) -> str:
                 f"mode {mode!r}", f"reads one state of the table, and {wanted} asks for what was written since",
                 f"use mode {INCREMENTAL!r} or {CHANGES!r}, or leave mode out.",
             )  # fmt: skip
+    elif stream and "end" in found:
+        raise OptionConflictError(
+            f"end={found['end']!r}", "ends a read, and a stream has no end.",
+            "Leave it out; for a query that ends use a batch read, or trigger(availableNow=True).",
+        )  # fmt: skip
     elif "as_of" in found:
         raise OptionConflictError(
             f"as_of={found['as_of']!r}", f"asks for one state of the table, and mode {mode!r} for what was written",

@@ -93,6 +93,7 @@ class Stream:
         return (most is not None and files > most) or (bytes_ is not None and size > bytes_)
 
     def _more_of_state(self, table: Table, start: Offset, moment: str) -> Offset:
+        _refuse_restored(table, start)
         slices = self._scan(table, _ZEROS, moment).plan.slices
         begin = end = start.get("files", 0)
         size = 0
@@ -178,3 +179,16 @@ def _is_change(instant: Instant, metadata: CommitMetadata, table: Table) -> bool
     if not operation.can_change_schema or operation is Operation.BUCKET_RESCALE:
         return False
     return instant.action != "commit" or table.config.table_type != "MERGE_ON_READ"
+
+
+def _refuse_restored(table: Table, start: Offset) -> None:
+    """ConfigError in the middle of a state that was restored away: its files, which are counted, are others now."""
+    if "of" not in start:
+        return
+    for instant in table.timeline().completed():
+        if instant.traits.rewinds and _place(instant) > start["of"]:
+            raise ConfigError(
+                f"stream of table {table.path}",
+                f"can't go on: {instant.action} {instant.requested} came while it read the state of the table at its begin.",
+                "Begin with a new checkpoint.",
+            )

@@ -10,6 +10,9 @@ from __future__ import annotations
 from attrs import frozen
 from hoodoo.hookspecs.conflict import Change, Group
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA
+
+_SECONDARY = "secondary_index_"
 
 
 @frozen
@@ -32,16 +35,24 @@ class FileGroups:
 class LogAppends:
     """As :class:`FileGroups`, but log files of both may stand in one group: the table's merger decides
     between their rows, and where it goes by arrival, the later request wins. A group that both created
-    would be two groups."""
+    would be two groups.
+
+    Not beside a secondary index (``shares``): each writer takes the entries away of the values that it found, and
+    none puts those back of the row that wins."""
+
+    shares: bool = True
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LogAppends:
-        return cls()
+        named = f"{settings.get(USABLE_METADATA) or ''},{settings.get(BUILT_METADATA) or ''}"
+        return cls(not any(name.strip().startswith(_SECONDARY) for name in named.split(",")))
 
     def conflict(self, mine: Change, other: Change) -> str | None:
         if other.pending:
             return None
         beside = (mine.appended - mine.rewritten) & (other.appended - other.rewritten)
+        if not self.shares:
+            beside = frozenset()
         return _shared(_overlap(mine, other) - (beside - mine.created)) or _replaced(mine, other)
 
 

@@ -46,7 +46,7 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
     if "_versions" in folders:
         rows = f'rows = lance.dataset("{path}")'
         return Found("it is a Lance dataset", f"Copy its rows into a new table: {rows}{_INTO}")
-    if (table := _table_above(storage.root, at)) is not None:
+    if (table := table_above(storage.root, at)) is not None:
         of = _plain(storage.root)[len(_plain(table)) :].strip("/")
         return Found(
             f"it is the directory {of} of the Hudi table {_plain(table)}",
@@ -78,7 +78,7 @@ def _iceberg(storage: Storage) -> str | None:
     return max(found, key=lambda path: (len(path.split("-")[0].split(".")[0]), path), default=None)
 
 
-def _table_above(root: str, at: Callable[[str], Storage]) -> str | None:
+def table_above(root: str, at: Callable[[str], Storage]) -> str | None:
     for _ in range(_LEVELS):
         root = root.rstrip("/").rpartition("/")[0]
         if not root or root.endswith((":", "/")):

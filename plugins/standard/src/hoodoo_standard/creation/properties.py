@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import (
     ConfigError,
+    HoodooError,
     MissingColumnError,
     OptionConflictError,
     UnsupportedTableError,
@@ -37,11 +40,12 @@ from hoodoo.options.table import (
     URL_ENCODE,
 )
 from hoodoo.table import index_choice
-from hoodoo.table.settings import OWN_MERGER, merger_name
+from hoodoo.table.settings import OWN_MERGER, merger_name, open_storage
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.prepare import has_column
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
+from hoodoo_standard.creation.foreign import table_above
 from hoodoo_standard.creation.options import (
     NEW_TABLE_OPTIONS,
     PAYLOAD,
@@ -87,6 +91,22 @@ _PAYLOADS = {
 }
 
 
+def _refuse_within(path: str, options: Mapping[str, str]) -> None:
+    """ConfigError for a directory of another table: its files would be rows of that one, and cleaned with it."""
+    above = None
+    with suppress(
+        HoodooError, OSError, ValueError
+    ):  # what is above may not be there, or not ours to see
+        above = table_above(
+            open_storage(path, options).root, partial(open_storage, options=options)
+        )
+    if above is not None:
+        raise ConfigError(
+            f"path {path}", f"lies within the table {above}, which would take its files for its own.",
+            "Choose a path beside that table.",
+        )  # fmt: skip
+
+
 def new_config(wanted: NewTable) -> TableConfig:
     """The properties of a new table. Raises before anything is written."""
     options, table_type = wanted.options, wanted.table_type
@@ -107,6 +127,12 @@ def new_config(wanted: NewTable) -> TableConfig:
             "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
             "use table_version=9, or 6 for readers of Hudi 0.x.",
         )
+    for what, names in (("record_key", keys), ("partition_by", partitions), ("ordering", order)):
+        if len(set(names)) < len(names):
+            raise ConfigError(
+                f"{what}={list(names)}", "names a column twice.", "Name each column once."
+            )
+    _refuse_within(wanted.path, options)
     known = without_meta(normalise_schema(without_index(wanted.schema), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
