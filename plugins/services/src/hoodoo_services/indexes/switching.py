@@ -113,7 +113,8 @@ def _rebuild(
 ) -> tuple[str, ...]:
     table.check_writable()
     table.refresh()
-    _refuse_planned(table)  # rows that come meanwhile are in old and new buckets
+    if name is not None and table.participants.each.store_of(name) is not None:
+        _refuse_planned(table)  # it would know the old buckets alone of rows that came meanwhile
     maker = table.participants.each.maker(name)
     request = table.participants.request(
         name, engine, _source(table, source), stored_index(table), is_index, shape
