@@ -20,7 +20,8 @@ SERVERS = Path(__file__).resolve().parents[3] / "plugins/cloud/tests"
 BUCKET = "bench"
 # What Spark's own client of S3 needs (Hadoop 3.3.4 is PySpark 3.5's).
 JARS = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
-_LINE = re.compile(r'"([A-Z]+) (\S+) HTTP/')
+# The server colours lines of other answers than 200.
+_LINE = re.compile(r'"(?:\x1b\[[0-9;]*m)*([A-Z]+) (\S+) HTTP/')
 
 
 def kind_of(method: str, target: str) -> str:
