@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hoodoo_cli.reports.files import SliceRow
 
 _NUMBERS = ("base file", "logs", "log size")
+_ROWS = 100
 
 
 def files(
@@ -30,7 +31,12 @@ def files(
         str | None,
         typer.Option(help="The slices at this instant, or at an ISO 8601 time with a zone."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="The number of slices; 0 for all.", min=0)] = 100,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            help="The number of slices; 0 for all. By default 100, and all in JSON.", min=0
+        ),
+    ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -41,9 +47,9 @@ def files(
     table = arguments.opened(path, options)
     rows = table.report("files", partition=partition, as_of=as_of, every=every)
     if as_json:
-        shown = rows if not limit else rows[:limit]
-        show.put_json(plain.of_files(shown))
+        show.put_json(plain.of_files(rows[: limit or None]))
         return
+    limit = _ROWS if limit is None else limit
     out = show.console()
     if not rows:
         where = f" in partition {partition}" if partition else ""

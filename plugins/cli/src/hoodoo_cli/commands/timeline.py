@@ -19,14 +19,19 @@ _NUMBERS = ("took", "ins", "upd", "del", "files", "size")
 _LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("took",), ("took", "files"))
 _DETAIL = 12  # narrower than that, details are left out
 _FOLDED = ("operation", "detail")
+_ROWS = 20
 _COLORS = {"requested": "yellow", "inflight": "yellow"}
 
 
 def timeline(
     path: arguments.Path,
     limit: Annotated[
-        int, typer.Option(help="The number of instants, the newest first; 0 for all.", min=0)
-    ] = 20,
+        int | None,
+        typer.Option(
+            help="The number of instants, the newest first; 0 for all. By default 20, and all in JSON.",
+            min=0,
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Also archived instants.")] = False,
     pending: Annotated[bool, typer.Option("--pending", help="Only pending instants.")] = False,
     options: arguments.Options = None,
@@ -37,7 +42,8 @@ def timeline(
     Example: hoodoo timeline trips --limit 50
     """
     table = arguments.opened(path, options)
-    page = table.report("timeline", every=every, limit=limit or None, pending=pending)
+    most = _ROWS if limit is None and not as_json else limit
+    page = table.report("timeline", every=every, limit=most or None, pending=pending)
     if as_json:
         show.put_json(plain.of_timeline(page.rows))
         return

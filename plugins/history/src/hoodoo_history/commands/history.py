@@ -15,6 +15,8 @@ from hoodoo_history.one_key import Event, key_history
 
 _STYLES = {"inserted": "green", "updated": "yellow", "deleted": "red", "rewritten": "dim"}
 
+_ROWS = 20
+
 
 def history(
     path: arguments.Path,
@@ -24,8 +26,12 @@ def history(
     ],
     columns: arguments.Columns = None,
     limit: Annotated[
-        int, typer.Option(help="The number of events, the newest; 0 for all.", min=0)
-    ] = 20,
+        int | None,
+        typer.Option(
+            help="The number of events, the newest; 0 for all. By default 20, and all in JSON.",
+            min=0,
+        ),
+    ] = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -45,7 +51,8 @@ def history(
         )
     with show.waiting("reading"):
         found = key_history(table.handle, key)
-    events = found.events[-limit:] if limit else found.events
+    most = _ROWS if limit is None and not as_json else limit
+    events = found.events[-most:] if most else found.events
     if as_json:
         rows = [_plain(event, wanted) for event in events]
         show.put_json({"key": key, "events": rows, "unread_commits": found.unread})
