@@ -551,6 +551,18 @@ def test_a_state_that_was_restored_away_in_its_middle_is_not_read_on(tmp_path: P
     assert ids(Query({"path": str(tmp_path / "t")}).batch()) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("key", ["versionAsOf", "replaceWhere", "startingVersion"])
+def test_a_table_of_the_catalog_does_not_pass_over_options_of_other_formats(
+    tmp_path: Path, key: str
+) -> None:
+    """CREATE TABLE ... USING hoodoo OPTIONS(versionAsOf '0')"""
+    made(tmp_path / "t")
+    options = {"path": str(tmp_path / "t"), "provider": "hoodoo"}
+    Wanted.of({**options, "tag": "of a team", "anything": "else"}, BATCH)
+    with pytest.raises(ConfigError, match=key.lower()):
+        Wanted.of({**options, key: "0"}, BATCH)
+
+
 def test_a_stream_has_no_end(tmp_path: Path) -> None:
     instant = made(tmp_path / "t").upsert(rows([0])).instant
     for name in ("end", "hoodie.datasource.read.end.instanttime"):

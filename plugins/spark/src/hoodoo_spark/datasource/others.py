@@ -25,6 +25,8 @@ _FORMATS: Mapping[str, str] = {
     **dict.fromkeys(("txnappid", "txnversion"), _ONCE),
     "compression": 'option("hoodie.parquet.compression.codec", "gzip").',
 }  # fmt: skip
+# What properties of a table of the catalog may be called by themselves.
+_NOTES = frozenset({"branch", "tag", "compression"})
 _READ = "hoodie.datasource.read."
 _FILTER = "leave it out, and filter the DataFrame: .where(\"city = 'oslo'\")."
 # Of Spark Hudi, which would give fewer rows, or others: key -> the value that is as it is here, what to do instead.
@@ -41,7 +43,7 @@ _HUDIS: Mapping[str, tuple[str, str]] = {
 def refuse_others(lowered: Mapping[str, str]) -> None:
     """ConfigError for the first of them. ``lowered``: options, their names in lower case."""
     for key, text in lowered.items():
-        if key in _FORMATS and "provider" not in lowered:
+        if key in _FORMATS and not ("provider" in lowered and key in _NOTES):
             raise ConfigError(f"option {key}", 'is of another format than "hoodoo"', _FORMATS[key])
         if key in _HUDIS and text.strip().lower() != _HUDIS[key][0]:
             raise ConfigError(
