@@ -47,6 +47,7 @@ from hoodoo.kernel.resolve import declared_options, resolve
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
+from hoodoo.testing.another_process import answered
 
 _INSTANT = "20240101000000000"
 # (partition path, number of the file group) -> the keys stored there.
@@ -443,6 +444,9 @@ class ComputedIndexContract:
         parts = [other.bucket(keys.slice(i, 1)) for i in range(9)] + [other.bucket(keys.slice(9))]
         assert pa.concat_arrays(parts) == whole
         assert len(index.bucket(keys.slice(0, 0))) == 0
+        assert answered(index, "bucket", keys, whole) == whole, (
+            "another process finds other buckets"
+        )
 
     def test_file_ids_tell_their_bucket(self, index: ComputedIndex) -> None:
         uuids = ["7e0d4263-868d-42ad-8fb3-9ccb868d42ad", "ffffffff-ffff-4fff-bfff-ffffffffffff"]

@@ -31,6 +31,7 @@ from hoodoo.hookspecs.key_generator import (
     deletes_only,
     table_properties,
 )
+from hoodoo.testing.another_process import answered
 
 _ROWS = 8
 
@@ -99,6 +100,12 @@ class KeyGeneratorContract:
             parts = [ask(other, rows.slice(0, half)), ask(other, rows.slice(half), half)]
             assert pa.concat_arrays(parts) == whole
             assert len(ask(key_generator, rows.slice(0, 0))) == 0
+        found = answered(key_generator, "partition_paths", rows, paths(key_generator, rows))
+        assert found == paths(key_generator, rows), "another process makes other partition paths"
+        if not isinstance(key_generator, GeneratesKeys):
+            keys = key_generator.record_keys(rows)
+            found = answered(key_generator, "record_keys", rows, keys)
+            assert found == keys, "another process makes other keys"
 
     def test_order_and_number_of_columns_do_not_matter(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
