@@ -107,7 +107,7 @@ def test_on_spark(tmp_path: Path, index: str, kind: str, spark: Any) -> None:
 
 def test_hudis_options_make_it_too(tmp_path: Path) -> None:
     options = {**ON, "hoodie.metadata.record.level.index.enable": "true"}
-    table = create(tmp_path, "partitioned_record_index", options=options)
+    table = create(tmp_path / "t", "partitioned_record_index", options=options)
     assert own(table) == "hoodoo_virtual_partitioned_record_index"
     with pytest.raises(ConfigError, match="partitions"):
         create(tmp_path / "flat", "partitioned_record_index", options=ON, partition_by=())
