@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -12,6 +13,7 @@ import pyarrow as pa
 from hoodoo.errors import (
     ConfigError,
     HoodooError,
+    HoodooWarning,
     MissingColumnError,
     OptionConflictError,
     UnsupportedTableError,
@@ -41,6 +43,7 @@ from hoodoo.options.table import (
 )
 from hoodoo.table import index_choice
 from hoodoo.table.settings import OWN_MERGER, merger_name, open_storage
+from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.prepare import has_column
 
@@ -92,19 +95,23 @@ _PAYLOADS = {
 
 
 def _refuse_within(path: str, options: Mapping[str, str]) -> None:
-    """ConfigError for a directory of another table: its files would be rows of that one, and cleaned with it."""
-    above = None
-    with suppress(
-        HoodooError, OSError, ValueError
-    ):  # what is above may not be there, or not ours to see
-        above = table_above(
-            open_storage(path, options).root, partial(open_storage, options=options)
-        )
-    if above is not None:
-        raise ConfigError(
-            f"path {path}", f"lies within the table {above}, which would take its files for its own.",
-            "Choose a path beside that table.",
-        )  # fmt: skip
+    """ConfigError for a partition path of another table, and for its own files; a warning for any other place below
+    it: files there become rows of that one, and are cleaned with it, once it lists them."""
+    above, is_partition, inner = None, False, ""
+    # What is above may not be there, or not ours to see.
+    with suppress(HoodooError, OSError, ValueError):
+        storage = open_storage(path, options)
+        above = table_above(storage.root, partial(open_storage, options=options))
+        if above is not None:
+            inner = storage.root[len(above) :].strip("/")
+            is_partition = storage.head(PARTITION_FILE) is not None
+    if above is None:
+        return
+    why = f"lies within the table {above}, which would take its files for its own."
+    fix = "Choose a path beside that table."
+    if is_partition or inner.partition("/")[0] == ".hoodie":
+        raise ConfigError(f"path {path}", why, fix)
+    warnings.warn(f"path {path}: {why} Fix: {fix}", HoodooWarning, stacklevel=6)
 
 
 def new_config(wanted: NewTable) -> TableConfig:
