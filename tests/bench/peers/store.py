@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from attrs import asdict, define
 
@@ -64,13 +63,9 @@ class Store:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Store]:
-    import boto3
-
     sys.path.append(str(SERVERS))
     from servers import moto
 
     with moto(folder) as server:
-        keys = {"aws_access_key_id": "access", "aws_secret_access_key": "secret-secret"}
-        client: Any = boto3.client("s3", endpoint_url=server.endpoint, region_name="us-east-1", **keys)  # fmt: skip
-        client.create_bucket(Bucket=BUCKET)
+        server.bucket(BUCKET)
         yield Store(server.endpoint, str(folder / "moto.log"))

@@ -109,24 +109,7 @@ def in_order(
     At most ``files`` sources are open at a time (the one being consumed and those read ahead), each
     with at most ``depth`` items waiting. Closing the generator closes the open sources.
     """
-    if files < 1 or depth < 1:
-        raise ConfigError(
-            f"read-ahead of {files} files, {depth} batches", "is below 1", "give 1 or more."
-        )
-    with ThreadPoolExecutor(files, thread_name_prefix="hoodoo-read") as pool:
-        waiting = deque(sources)
-        lanes: deque[_Lane[Item]] = deque()
-        try:
-            while waiting or lanes:
-                while waiting and len(lanes) < files:
-                    lane = _Lane(waiting.popleft(), pool, depth)
-                    lanes.append(lane)
-                    lane.start()
-                yield from lanes[0].take()
-                lanes.popleft().close()
-        finally:
-            for lane in lanes:
-                lane.close()
+    return _read(sources, files, depth, by_turns=False)
 
 
 def in_turns(
@@ -137,6 +120,16 @@ def in_turns(
     So ``files`` sources are read at the same time to their ends, with at most ``depth`` items of each waiting.
     Closing the generator closes the open sources.
     """
+    return _read(sources, files, depth, by_turns=True)
+
+
+def _read(
+    sources: Sequence[Callable[[], Iterator[Item]]], files: int, depth: int, by_turns: bool
+) -> Iterator[Item]:
+    if files < 1 or depth < 1:
+        raise ConfigError(
+            f"read-ahead of {files} files, {depth} batches", "is below 1", "give 1 or more."
+        )
     with ThreadPoolExecutor(files, thread_name_prefix="hoodoo-read") as pool:
         waiting = deque(sources)
         lanes: deque[tuple[_Lane[Item], Iterator[Item]]] = deque()
@@ -148,9 +141,11 @@ def in_turns(
                     lane.start()
                 lane, items = lanes[0]
                 for item in items:
-                    lanes.rotate(-1)
+                    if by_turns:
+                        lanes.rotate(-1)
                     yield item
-                    break
+                    if by_turns:
+                        break
                 else:
                     lanes.popleft()
                     lane.close()

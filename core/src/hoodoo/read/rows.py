@@ -54,7 +54,7 @@ class Rows(Shown):
 
     def to_reader(self) -> pa.RecordBatchReader:
         """:meth:`to_batches` with its schema, as Arrow's own stream type."""
-        return pa.RecordBatchReader.from_batches(self.schema, _Lasting(self.to_batches()))
+        return pa.RecordBatchReader.from_batches(self.schema, Lasting(self.to_batches()))
 
     def to_arrow(self) -> pa.Table:
         """All rows in memory."""
@@ -111,7 +111,7 @@ class Rows(Shown):
         )  # fmt: skip
 
 
-class _Lasting:
+class Lasting:
     """Batches whose end by an error stays one: a generator that has failed is at its end, and who asks again would
     take the rest for empty."""
 

@@ -90,13 +90,14 @@ def _blocks(
 ) -> Iterator[pa.Table]:
     """``rows`` in ``order``, some at a time."""
     step = _fitting(rows, memory // _BLOCK)
+    starts = range(0, len(order), step)
+    if pool is None:
+        yield from (rows.take(pa.array(order[start : start + step])) for start in starts)
+        return
     sizes = [column.nbytes for column in rows.columns]
     largest_first = sorted(range(rows.num_columns), key=lambda at: -sizes[at])
-    for start in range(0, len(order), step):
+    for start in starts:
         some = pa.array(order[start : start + step])
-        if pool is None:
-            yield rows.take(some)
-            continue
         waiting = {at: pool.submit(rows.column(at).take, some) for at in largest_first}
         columns = [waiting[at].result() for at in range(rows.num_columns)]
         yield pa.Table.from_arrays(columns, schema=rows.schema)

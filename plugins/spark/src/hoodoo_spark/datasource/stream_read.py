@@ -69,6 +69,7 @@ class Stream:
         ]
         # A state that a query has begun to read it reads to its end, also when it goes on without a limit.
         if "of" in start or (limited and self._is_state(start) and new):
+            _refuse_restored(table, timeline, start)
             return self._more_of_state(table, start, start.get("of") or _place(new[-1]))
         through, files, size = "", 0, 0
         # Without a limit the newest of them says it all.
@@ -93,7 +94,6 @@ class Stream:
         return (most is not None and files > most) or (bytes_ is not None and size > bytes_)
 
     def _more_of_state(self, table: Table, start: Offset, moment: str) -> Offset:
-        _refuse_restored(table, start)
         slices = self._scan(table, _ZEROS, moment).plan.slices
         begin = end = start.get("files", 0)
         size = 0
@@ -181,11 +181,11 @@ def _is_change(instant: Instant, metadata: CommitMetadata, table: Table) -> bool
     return instant.action != "commit" or table.config.table_type != "MERGE_ON_READ"
 
 
-def _refuse_restored(table: Table, start: Offset) -> None:
+def _refuse_restored(table: Table, timeline: Timeline, start: Offset) -> None:
     """ConfigError in the middle of a state that was restored away: its files, which are counted, are others now."""
     if "of" not in start:
         return
-    for instant in table.timeline().completed():
+    for instant in timeline.completed():
         if instant.traits.rewinds and _place(instant) > start["of"]:
             raise ConfigError(
                 f"stream of table {table.path}",

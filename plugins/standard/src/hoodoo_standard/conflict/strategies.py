@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import frozen
 from hoodoo.hookspecs.conflict import Change, Group
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA
+from hoodoo.model.config import BUILT_METADATA
 
 _SECONDARY = "secondary_index_"
 
@@ -37,22 +37,20 @@ class LogAppends:
     between their rows, and where it goes by arrival, the later request wins. A group that both created
     would be two groups.
 
-    Not beside a secondary index (``shares``): each writer takes the entries away of the values that it found, and
-    none puts those back of the row that wins."""
-
-    shares: bool = True
+    Not beside a secondary index: each writer takes the entries away of the values that it found, and none puts those
+    back of the row that wins."""
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> LogAppends:
-        named = f"{settings.get(USABLE_METADATA) or ''},{settings.get(BUILT_METADATA) or ''}"
-        return cls(not any(name.strip().startswith(_SECONDARY) for name in named.split(",")))
+    def from_settings(cls, settings: Settings) -> LogAppends | FileGroups:
+        table = settings.table
+        being_made = (table.get(BUILT_METADATA) or "").split(",")
+        indexes = (*table.metadata_partitions, *being_made)
+        return FileGroups() if any(n.startswith(_SECONDARY) for n in indexes) else cls()
 
     def conflict(self, mine: Change, other: Change) -> str | None:
         if other.pending:
             return None
         beside = (mine.appended - mine.rewritten) & (other.appended - other.rewritten)
-        if not self.shares:
-            beside = frozenset()
         return _shared(_overlap(mine, other) - (beside - mine.created)) or _replaced(mine, other)
 
 
