@@ -160,7 +160,9 @@ def test_rows_are_sorted_and_otherwise_as_they_were(group: Group, memory: int) -
     table = rows(20_000)
     for start in range(0, 20_000, 5000):
         group.add(table.slice(start, 5000))
-    told = group.run(group.step(By(("word", "x", "n")), memory=memory))
+    # One thread leaves equal rows as they came; several read files by turns.
+    columns = ("word", "x") if group.threads == 1 else ("word", "x", "n")
+    told = group.run(group.step(By(columns), memory=memory))
     ((path, made),) = group.files().items()
     assert made.schema.equals(STORED)
     keys = [("word", "ascending"), ("valid", "ascending"), ("x", "ascending"), ("n", "ascending")]
