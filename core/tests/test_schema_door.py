@@ -27,6 +27,9 @@ PAIRS = [
     (pa.large_list(pa.int8()), pa.list_(pa.int32())),
     (pa.list_view(pa.string_view()), pa.list_(pa.string())),
     (pa.list_(pa.float16(), 3), pa.list_(pa.float32())),
+    (pa.bool8(), pa.bool_()),
+    (pa.json_(), pa.string()),
+    (pa.list_(pa.bool8()), pa.list_(pa.bool_())),
     (pa.timestamp("s", "UTC"), US),
     (pa.timestamp("ns", "Europe/Berlin"), US),
     (pa.int8(), pa.int32()),
@@ -91,7 +94,10 @@ REFUSED = [
     (pa.uint64(), r"2\*\*63"),
     (pa.null(), "Give it a type"),
     (pa.duration("s"), "int64"),
-    (pa.decimal256(40, 2), "no type"),
+    (pa.decimal256(40, 2), "at most 38 digits"),
+    (pa.decimal128(5, -2), "scale of 0 or more"),
+    (pa.uuid(), "extension type arrow.uuid"),
+    (pa.opaque(pa.binary(), "bignum", "DuckDB"), "extension type arrow.opaque"),
     (pa.sparse_union([pa.field("x", pa.int32())]), "no type"),
     (pa.month_day_nano_interval(), "no type"),
     (pa.map_(pa.int32(), pa.string()), "keys of a map"),
@@ -107,6 +113,24 @@ def test_types_refused(kind: pa.DataType, words: str) -> None:
     deep = pa.schema([("s", pa.struct([("l", pa.large_list(kind))]))])
     with pytest.raises(SchemaError, match=r"column s\.l\[\]"):
         normalise_schema(deep, {})
+
+
+def test_extension_types_that_nobody_registered_are_refused() -> None:
+    field = pa.field("g", pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})
+    for schema in ([pa.field("a", pa.binary()), field], [pa.field("s", pa.struct([field]))]):
+        with pytest.raises(SchemaError, match=r"extension type geoarrow\.wkb"):
+            normalise_schema(pa.schema(schema), {})
+        assert plain_schema(pa.schema(schema)).names == [f.name for f in schema]
+        with pytest.raises(SchemaError, match=r"extension type geoarrow\.wkb"):
+            plain_schema(pa.schema(schema), check=True)
+
+
+def test_values_of_bool8_are_true_and_false() -> None:
+    stored = pa.array([1, 0, None, 7], pa.int8())
+    values = pa.ExtensionArray.from_storage(pa.bool8(), stored)
+    batch = pa.record_batch({"a": values})
+    found = conform(batch, normalise_schema(batch.schema, {}))
+    assert found.column(0).to_pylist() == [True, False, None, True]
 
 
 def test_naive_timestamps_when_the_table_says_how_to_read_them() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hoodoo.engine.no_arrow import not_arrow
+from hoodoo.engine.no_arrow import not_arrow, refuse_lost
 from hoodoo.errors import DataError
 from hoodoo.kernel.answers import excused
 from hoodoo.model.schema.normalize import without_index
@@ -44,6 +44,7 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
             why = ": ".join(map(str, reversed(error.args))).rstrip(".")
             raise DataError("pandas frame", f"can't become Arrow data: {why}.", "Give each column one type and a name of its own.") from error  # fmt: skip
         return table.select(without_index(table.schema, data.columns).names)
+    refuse_lost(data)
     if hasattr(data, "__arrow_c_stream__"):
         try:
             with excused():

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 from attrs import frozen
 
+from hoodoo.engine.no_arrow import refuse_lost
 from hoodoo.errors import ConfigError, OptionConflictError, PluginError
 from hoodoo.hookspecs.clustering_updates import DOUBLES
 from hoodoo.hookspecs.conflict import ConflictStrategy
@@ -83,6 +84,7 @@ def arrow_schema(schema: Any) -> pa.Schema:
     if isinstance(schema, pa.Schema):
         return schema
     if hasattr(schema, "__arrow_c_schema__"):
+        refuse_lost(schema)
         return pa.schema(schema)
     for _plugin, implementation in kernel().implementations("hoodoo_arrow_schema"):
         found = implementation.function(schema)

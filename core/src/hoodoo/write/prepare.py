@@ -93,29 +93,31 @@ class Conform:
             own = batch.select([name for name in batch.schema.names if name in known])
             found = conform(conform(own, arriving), self.schema)
             for name, column in zip(found.schema.names, found.columns, strict=True):
-                _check_texts(column, name)
+                _check_values(column, name)
             yield found
 
 
-def _check_texts(array: pa.Array, column: str) -> None:
-    """SchemaError for texts that are no UTF-8: Arrow takes them from other libraries unseen, and readers fail on what is
-    stored of them. 1 GB takes about 0.4 s."""
-    if pa.types.is_string(array.type):
+def _check_values(array: pa.Array, column: str) -> None:
+    """SchemaError for texts that are no UTF-8, and for decimals of more digits than their type: Arrow takes them from
+    other libraries unseen, and readers fail on what is stored of them. 1 GB of text takes about 0.4 s."""
+    if pa.types.is_string(array.type) or pa.types.is_decimal(array.type):
         try:
             array.validate(full=True)
         except pa.ArrowInvalid as error:
+            is_text = pa.types.is_string(array.type)
             raise SchemaError(
-                f"column {column}", f"holds a text that is no UTF-8 ({error}).", "Decode its bytes before writing."
+                f"column {column}", f"holds a {'text that is no UTF-8' if is_text else f'number beyond {array.type}'} ({error}).",
+                "Decode its bytes before writing." if is_text else "Cast the column to string.",
             ) from error  # fmt: skip
     elif pa.types.is_struct(array.type):
         for field, child in zip(array.type, array.flatten(), strict=True):
-            _check_texts(child, f"{column}.{field.name}")
+            _check_values(child, f"{column}.{field.name}")
     elif pa.types.is_nested(array.type) and len(array):
         begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
         is_map = pa.types.is_map(array.type)
         for child in (array.keys, array.items) if is_map else (array.values,):
             # All rows of the data share it, of whichever batch.
-            _check_texts(child.slice(begin, end - begin), column)
+            _check_values(child.slice(begin, end - begin), column)
 
 
 @frozen

@@ -61,7 +61,9 @@ def conform_array(array: pa.Array, field: pa.Field, path: str) -> pa.Array:
     kind, found = field.type, array.type
     if not found.equals(kind):
         if isinstance(array, pa.ExtensionArray):
-            return conform_array(array.storage, field, path)
+            is_bool8 = found.extension_name == "arrow.bool8"
+            plain = array.cast(pa.bool_()) if is_bool8 else array.storage
+            return conform_array(plain, field, path)
         if pa.types.is_struct(kind) and pa.types.is_struct(found):
             array = _struct(array, kind, path)
         elif pa.types.is_list(kind) and is_list_like(found):

@@ -26,6 +26,10 @@ _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Leaf = Callable[[pa.DataType, str], pa.DataType]
 
+# Arrow's extension types whose values are those of their storage; bool8 becomes boolean. Others mean more than that.
+_AS_STORED = ("arrow.json", "arrow.fixed_shape_tensor")
+_EXTENSION = b"ARROW:extension:name"  # of a field whose type nobody has registered
+
 
 def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
     """The schema that a table stores for rows that arrive in ``schema``.
@@ -59,24 +63,27 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
     return schema if len(names) == len(schema) else pa.schema([schema.field(n) for n in names])
 
 
-def plain_schema(schema: pa.Schema) -> pa.Schema:
+def plain_schema(schema: pa.Schema, check: bool = False) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
-    types or dictionaries, all nullable, no metadata. Refuses nothing."""
+    types or dictionaries, all nullable, no metadata. Refuses nothing, unless ``check``: then SchemaError for what
+    would be another thing in that form."""
     # That of a file is of its own: with it, a schema is never the one before.
-    return _plain(schema.remove_metadata().serialize().to_pybytes())
+    return _plain(schema.remove_metadata().serialize().to_pybytes(), check)
 
 
 @lru_cache(maxsize=16)
-def _plain(text: bytes) -> pa.Schema:
+def _plain(text: bytes, check: bool) -> pa.Schema:
     schema = pa.ipc.read_schema(pa.py_buffer(text))
-    return _schema(schema, lambda kind, _path: kind, check=False)
+    return _schema(schema, lambda kind, _path: kind, check)
 
 
 def _schema(fields: Iterable[pa.Field], leaf: Leaf, check: bool) -> pa.Schema:
     found: list[pa.Field] = []
     known: dict[int, pa.DataType] = {}  # thousands of columns have few types
     for field in fields:
-        becomes = known.get((kind := field.type).id) or _type(kind, field.name, leaf, check)
+        kind = field.type
+        becomes = None if field.metadata else known.get(kind.id)
+        becomes = becomes or _type(field, field.name, leaf, check)
         if kind.id in _BARE:
             known[kind.id] = becomes
         found.append(pa.field(field.name, becomes))
@@ -119,26 +126,36 @@ def _check_marks(fields: Iterable[pa.Field]) -> None:
             )
 
 
-def _type(kind: pa.DataType, path: str, leaf: Leaf, check: bool) -> pa.DataType:
+def _type(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.DataType:
+    kind = field.type
+    extension = (field.metadata or {}).get(_EXTENSION, b"").decode()
     if isinstance(kind, pa.BaseExtensionType):
-        return _type(kind.storage_type, path, leaf, check)
+        extension, kind = kind.extension_name, kind.storage_type
+    if extension == "arrow.bool8":
+        return pa.bool_()
+    if extension and check and extension not in _AS_STORED:
+        raise SchemaError(
+            f"column {path}",
+            f"is of Arrow's extension type {extension}, which Hudi tables lack: readers would get its {kind} alone.",
+            f"Write its values as text, or its storage, cast to {kind}, if that says enough.",
+        )
     if pa.types.is_dictionary(kind):
-        return _type(kind.value_type, path, leaf, check)
+        return _type(pa.field(path, kind.value_type), path, leaf, check)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         return pa.binary()
     if is_list_like(kind):
-        return pa.list_(pa.field("element", _type(kind.value_type, f"{path}[]", leaf, check)))
+        return pa.list_(pa.field("element", _type(kind.value_field, f"{path}[]", leaf, check)))
     if pa.types.is_map(kind):
-        key = _type(kind.key_type, f"{path}{{key}}", leaf, check)
+        key = _type(kind.key_field, f"{path}{{key}}", leaf, check)
         if check and key != pa.string():
             raise SchemaError(
                 f"column {path}",
                 f"keys of a map are strings, not {key}.",
                 "Cast the keys to string.",
             )
-        return pa.map_(key, pa.field("value", _type(kind.item_type, f"{path}{{}}", leaf, check)))
+        return pa.map_(key, pa.field("value", _type(kind.item_field, f"{path}{{}}", leaf, check)))
     if pa.types.is_struct(kind):
         fields = [kind.field(i) for i in range(kind.num_fields)]
         if check:
@@ -147,7 +164,7 @@ def _type(kind: pa.DataType, path: str, leaf: Leaf, check: bool) -> pa.DataType:
                     f"column {path}", "a struct needs at least one field.", "Drop the column."
                 )
             _check_names([f.name for f in fields], path)
-        return pa.struct([(f.name, _type(f.type, f"{path}.{f.name}", leaf, check)) for f in fields])
+        return pa.struct([(f.name, _type(f, f"{path}.{f.name}", leaf, check)) for f in fields])
     return leaf(kind, path)
 
 
@@ -168,6 +185,7 @@ _FIXES = {
     "uint64": "Cast it to int64, or to decimal128(20, 0) if values pass 2**63.",
     "null": "Give it a type, or drop it.",
     "duration": "Cast it to int64, in the unit you want.",
+    "decimal": "Cast it to a decimal of at most 38 digits and a scale of 0 or more, or to string.",
 }
 
 
@@ -187,7 +205,8 @@ def _stored_leaf(kind: pa.DataType, path: str, naive: bool) -> pa.DataType:
                 f"Give it a time zone, or set {NAIVE_TIMESTAMPS}=UTC if the values are UTC.",
             )
         return pa.timestamp("us", "UTC")
-    name = "duration" if pa.types.is_duration(kind) else str(kind)
+    families = {"duration": pa.types.is_duration, "decimal": pa.types.is_decimal}
+    name = next((family for family, holds in families.items() if holds(kind)), str(kind))
     raise SchemaError(
         f"column {path}",
         f"Hudi tables have no type for Arrow's {kind}.",

@@ -87,9 +87,9 @@ def _schema(files: list[str], opened: list[DataFile]) -> pa.Schema:
     """The columns of all files: of the same types in each."""
     from hoodoo.model.schema.normalize import plain_schema
 
-    first = plain_schema(opened[0].schema)
+    first = plain_schema(opened[0].schema, check=True)
     for path, data in zip(files[1:], opened[1:], strict=True):
-        found = plain_schema(data.schema)
+        found = plain_schema(data.schema, check=True)
         if set(found.names) != set(first.names):
             differing = ", ".join(sorted(set(found.names) ^ set(first.names)))
             raise SchemaError(

@@ -50,7 +50,7 @@ def convert(
     found = found_at(source, as_of)
     path = _target(found, to)
     parts = found.partition_by if partition_by is None else partition_by
-    schema = plain_schema(found.schema)
+    schema = plain_schema(found.schema, check=True)
     for name in keys:
         if name not in schema.names:
             raise SchemaError(
