@@ -639,3 +639,21 @@ def test_files_without_rows(run: Run, tmp_path: Path) -> None:
         assert (code, err) == (0, "") and out.endswith(" 0 inserted, 0 updated.\n")
     code, out, err = run("import", tmp_path / "other", tmp_path / "a.jsonl", "--record-key", "id")
     assert (code, out) == (2, "") and "Traceback" not in err
+
+
+def test_no_table_is_made_around_the_files_that_it_imports(run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    home.mkdir()
+    pq.write_table(rows(range(3), 1), home / "a.parquet")
+    code, _out, err = run("import", home, home / "a.parquet", "--record-key", "id")
+    assert code != 0
+    assert "readers of the files there would see" in err
+    assert sorted(home.iterdir()) == [home / "a.parquet"]
+
+
+def test_no_export_goes_into_the_folder_of_the_table(run: Run, tmp_path: Path) -> None:
+    table = create(tmp_path / "t", "cow9")
+    code, _out, err = run("export", table.path, tmp_path / "t" / "out.parquet")
+    assert code != 0
+    assert "would lie in the table" in err
+    assert not (tmp_path / "t" / "out.parquet").exists()

@@ -23,6 +23,7 @@ from hoodoo.errors import (
     TableExistsError,
     UnsupportedTableError,
 )
+from hoodoo.table.settings import overlap
 
 UTC = dt.timezone.utc
 SCHEMA = pa.schema(
@@ -215,3 +216,65 @@ def test_iceberg(tmp_path: Path) -> None:
     assert sorted(table.read(["id"]).to_arrow()["id"].to_pylist()) == sorted(left["id"].to_pylist())
     again = hoodoo.convert(made, tmp_path / "then", record_key="id", as_of=first)
     same(again, rows(0))
+
+
+def _refused(source: Any, to: Any) -> None:
+    with pytest.raises(ConfigError, match="lie one in the other") as caught:
+        hoodoo.convert(source, to, record_key="id")
+    assert str(to) in caught.value.obj
+
+
+def test_a_table_is_not_written_into_its_source_nor_around_it(tmp_path: Path) -> None:
+    home = tmp_path / "data" / "source"
+    home.mkdir(parents=True)
+    pq.write_table(rows(0), home / "a.parquet")
+    (tmp_path / "link").symlink_to(home)
+    before = sorted(tmp_path.rglob("*"))
+    for to in (
+        home,
+        home / "out",
+        f"{home}/",
+        f"file://{home}",
+        f"{home}/x/../out",
+        tmp_path / "data",
+    ):
+        _refused(home, to)
+    _refused(tmp_path / "link", home / "out")
+    _refused(home, tmp_path / "link" / "out")
+    _refused(ds.dataset(home), home)
+    _refused(ds.dataset([ds.dataset(home), ds.dataset(tmp_path / "link")]), tmp_path / "data")
+    _refused(home / "a.parquet", home)
+    assert sorted(tmp_path.rglob("*")) == before
+    same(hoodoo.convert(home, tmp_path / "data" / "source2", record_key="id"), rows(0))
+
+
+def test_a_source_whose_files_lie_elsewhere_by_links(tmp_path: Path) -> None:
+    far = tmp_path / "far"
+    far.mkdir()
+    pq.write_table(rows(0).drop(["city"]), far / "a.parquet")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "city=oslo").symlink_to(far)
+    _refused(home, far / "out")
+    assert hoodoo.convert(home, tmp_path / "out", record_key="id").read().count() == 50
+
+
+def test_a_delta_table_is_not_converted_into_itself(tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    path = str(tmp_path / "old")
+    deltalake.write_deltalake(path, rows(0).drop(["at"]))
+    before = sorted(tmp_path.rglob("*"))
+    for to in (path, f"{path}/out", tmp_path):
+        _refused(path, to)
+        _refused(deltalake.DeltaTable(path), to)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_uris_of_one_place_overlap() -> None:
+    assert overlap("s3a://bucket/a", "s3://bucket//a/")
+    assert overlap("s3://bucket/a/b", "s3n://bucket/a")
+    assert overlap("gs://bucket", "gs://bucket/a")
+    assert overlap("abfss://c@account/x", "abfs://c@account/x/y")
+    assert not overlap("s3://bucket/a", "s3://bucket/ab")
+    assert not overlap("s3://bucket/a", "gs://bucket/a")
+    assert not overlap("s3://bucket/a", "/bucket/a")

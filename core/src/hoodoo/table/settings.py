@@ -33,7 +33,7 @@ from hoodoo.options.table import BY_ARRIVAL, CDC, CDC_MODE, MERGE_STRATEGY, STOR
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
-from hoodoo.storage.uri import split
+from hoodoo.storage.uri import local_path, split
 from hoodoo.table import index_choice
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.write.target import LogSettings, WritePlugins
@@ -61,6 +61,20 @@ def open_storage(path: str | os.PathLike[str], options: Mapping[str, str]) -> St
     settings = Settings(options={**options, STORAGE_URI.key: path})
     storage, _ref = resolve("storage", scheme, settings)
     return storage
+
+
+def overlap(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether one of two paths is the other or lies within it, by links and other spellings, too."""
+    places = []
+    for path in (one, other):
+        scheme, rest = split(path)
+        if scheme in ("", "file"):
+            places.append(os.path.realpath(local_path(path)).rstrip("/") + "/")
+        else:
+            offer = kernel().find("storage", scheme)  # s3a is s3
+            parts = [part for part in rest.split("/") if part]
+            places.append("/".join([f"{offer.name if offer else scheme}:", *parts, ""]))
+    return places[0].startswith(places[1]) or places[1].startswith(places[0])
 
 
 def check_engine(engine: Any) -> None:

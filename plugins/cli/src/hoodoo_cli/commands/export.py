@@ -8,6 +8,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError
+from hoodoo.table.settings import overlap
 
 from hoodoo_cli.toolkit import arguments, show
 from hoodoo_cli.toolkit.data_files import STANDARD, kind_of
@@ -54,6 +55,11 @@ def export(
     if as_json and file == STANDARD:
         raise ConfigError("--json", "would be in the output, too.", "Leave it out.")
     table = arguments.opened(path, options)
+    if file != STANDARD and overlap(table.path, file):
+        raise ConfigError(
+            f"file {file}", f"would lie in the table {table.path}, whose folder is for files of its own.",
+            "Choose a place elsewhere.",
+        )  # fmt: skip
     names = arguments.names(columns) or None
     if since is not None:
         scan = table.incremental(since, until, columns=names, where=where, meta=meta)

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError, NotATableError, SchemaError
+from hoodoo.table.settings import overlap
 
 from hoodoo_cli.toolkit import arguments, new_table, show
-from hoodoo_cli.toolkit.data_files import DataFile, open_data
+from hoodoo_cli.toolkit.data_files import STANDARD, DataFile, open_data
 
 _OPERATIONS = ("upsert", "insert", "bulk_insert", "append")
 
@@ -68,6 +69,13 @@ def import_files(
     opened = [open_data(file, given, kind, known, delimiter) for file in files]
     schema = _schema(files, opened)
     if table is None:
+        for file in files:
+            if file != STANDARD and overlap(path, file):
+                raise ConfigError(
+                    f"path {path}", f"is the folder of {file}, and readers of the files there would see the rows of the new "
+                    "table.",
+                    "Choose a folder of its own for the table.",
+                )  # fmt: skip
         table = wanted.create(path, schema, options)
     operation = operation or ("upsert" if table.config.record_key_fields else "insert")
     total = [data.rows for data in opened]

@@ -8,8 +8,9 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
-from hoodoo.errors import CallError, DuplicateKeyError, SchemaError
+from hoodoo.errors import CallError, ConfigError, DuplicateKeyError, SchemaError
 from hoodoo.model.schema.normalize import plain_schema
+from hoodoo.table.settings import overlap
 
 from hoodoo_frames.convert.sources import Source, found_at
 
@@ -31,14 +32,15 @@ def convert(
     new table.
 
     ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow Dataset. It is only
-    read. ``to`` is the path of the new table; the default is the path of the source with ``_hudi`` at its end.
+    read. ``to`` is the path of the new table, neither within the source nor around it; the default is the path of the
+    source with ``_hudi`` at its end.
     ``record_key`` is required: the columns that identify a row, or () for generated keys. ``partition_by`` is by
     default the partitioning of the source. ``as_of`` is a version of a Delta Lake table, or the id of a snapshot of
     an Iceberg table. ``options`` and the other arguments are those of ``create``.
 
     All rows are written in one commit. If reading or writing fails, the new table exists and is empty, and can be
     deleted. Raises DuplicateKeyError if two rows have the same key and no ``ordering`` says which one is newer,
-    ConfigError for a source that cannot be converted, and the errors of ``create`` and of writes.
+    ConfigError for a source that cannot be converted or a path that overlaps with it, and the errors of ``create`` and of writes.
     """
     if record_key is None:
         raise CallError(
@@ -49,6 +51,7 @@ def convert(
     keys = (record_key,) if isinstance(record_key, str) else tuple(record_key)
     found = found_at(source, as_of)
     path = _target(found, to)
+    _refuse_overlap(found, path)
     parts = found.partition_by if partition_by is None else partition_by
     schema = plain_schema(found.schema, check=True)
     for name in keys:
@@ -94,6 +97,19 @@ def _target(found: Source, to: str | os.PathLike[str] | None) -> str:
             "Give to=....",
         )  # fmt: skip
     return found.path.rstrip("/") + SUFFIX
+
+
+def _refuse_overlap(found: Source, path: str) -> None:
+    """ConfigError for a table that would lie in its source, or around it: readers of the one would see files of the
+    other."""
+    for place in found.places:
+        if overlap(path, place):
+            beside = (found.path or place).rstrip("/") + SUFFIX
+            raise ConfigError(
+                f"path {path}", f"and the source {place} lie one in the other, and readers of the source would see the rows "
+                "of the new table.",
+                f"Choose a path beside the source, for example {beside}.",
+            )  # fmt: skip
 
 
 def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -16,13 +16,15 @@ _METADATA = re.compile(r"(?:v|0*)(\d+)[^/]*\.metadata\.json(?:\.gz)?$")
 
 @frozen
 class Source:
-    """Rows to be copied. ``batches`` reads them, lazily; ``path`` is empty where there is none."""
+    """Rows to be copied. ``batches`` reads them, lazily; ``path`` is empty where there is none. ``places``: where its
+    files lie, as far as is known: paths and URIs of files and folders."""
 
     kind: str
     path: str
     schema: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
     partition_by: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 def found_at(source: Any, as_of: int | str | None) -> Source:
@@ -34,7 +36,7 @@ def found_at(source: Any, as_of: int | str | None) -> Source:
         return _iceberg_table(source, as_of)
     if hasattr(source, "to_batches") and hasattr(source, "schema"):
         _no_moment(as_of, "rows")
-        return Source("rows", "", source.schema, source.to_batches)
+        return Source("rows", "", source.schema, source.to_batches, places=_files_of(source))
     if not isinstance(source, (str, os.PathLike)):
         raise CallError(
             f"hoodoo.convert({type(source).__name__})", "is nothing that can be converted.",
@@ -128,7 +130,29 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
                 "Convert them apart, or give pyarrow.dataset.dataset(path, schema=...), which casts.",
             ) from error  # fmt: skip
 
-    return Source("Parquet", path, found.schema, batches, tuple(parts))
+    files = _files_of(found)
+    if what != [inside]:  # a link in it may lead elsewhere
+        files = tuple(dict.fromkeys(file.rpartition("/")[0] for file in files))
+    return Source("Parquet", path, found.schema, batches, tuple(parts), (path, *files))
+
+
+# What pyarrow calls its file systems, and the schemes of their URIs.
+_SCHEMES = {"local": "", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://"}
+
+
+def _files_of(dataset: Any) -> tuple[str, ...]:
+    """The files of a dataset, as paths and URIs; none where it does not say."""
+    children = getattr(dataset, "children", None)
+    if children:
+        return tuple(place for child in children for place in _files_of(child))
+    filesystem: Any = getattr(dataset, "filesystem", None)
+    names = tuple(getattr(dataset, "files", None) or ())
+    while hasattr(filesystem, "base_fs"):  # a folder of another one
+        base = filesystem.base_path.rstrip("/")
+        names = tuple(f"{base}/{name}" for name in names)
+        filesystem = filesystem.base_fs
+    scheme = _SCHEMES.get(getattr(filesystem, "type_name", ""))
+    return () if scheme is None else tuple(scheme + name for name in names)
 
 
 def _files(filesystem: Any, inside: str) -> list[str]:
@@ -164,7 +188,8 @@ def _delta_table(table: Any, as_of: int | str | None, path: str = "") -> Source:
             f"Delta Lake table {table.table_uri}", f"deltalake does not read it ({error}).",
             "Rewrite it without what is named, with Delta Lake's own tools, and convert it then.",
         ) from error  # fmt: skip
-    return Source("Delta Lake", path or table.table_uri, dataset.schema, dataset.to_batches, parts)
+    where = path or table.table_uri
+    return Source("Delta Lake", where, dataset.schema, dataset.to_batches, parts, (where,))
 
 
 def _newest_metadata(filesystem: Any, inside: str) -> str | None:
@@ -200,7 +225,10 @@ def _iceberg_table(table: Any, as_of: int | str | None, path: str = "") -> Sourc
         for one in table.spec().fields
         if str(one.transform) == "identity" and one.source_id in columns
     )
-    return Source("Iceberg", path, schema, lambda: iter(scan.to_arrow_batch_reader()), parts)
+    places = tuple(place for place in (path, table.location()) if place)
+    return Source(
+        "Iceberg", path, schema, lambda: iter(scan.to_arrow_batch_reader()), parts, places
+    )
 
 
 def _absent(what: str, library: str) -> EngineError:
