@@ -16,7 +16,7 @@ from functools import partial
 
 from attrs import define, frozen
 
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import together
@@ -83,19 +83,29 @@ def parsed(entries: Iterable[Entry]) -> tuple[DataFile, ...]:
 
 
 def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iterable[Entry]:
-    """Objects outside ``.hoodie``, or directly in ``partitions``."""
+    """Return the objects outside ``.hoodie``, or those directly in ``partitions``.
+
+    A directory with a ``.hoodie`` of its own is another table: its files are left out, at any depth. Raises
+    :class:`~hoodoo.errors.UnsupportedTableError` if one of ``partitions`` is such a directory.
+    """
     if partitions is not None:
-        asked = [partial(storage.list, partition) for partition in sorted(set(partitions))]
-        for found in together(storage, *asked):
-            yield from (e for e in found if not e.is_dir)
+        paths = sorted(set(partitions))
+        listings = together(storage, *(partial(storage.list, path) for path in paths))
+        for path, entries in zip(paths, listings, strict=True):
+            if path and any(e.name == ".hoodie" and e.is_dir for e in entries):
+                raise UnsupportedTableError(
+                    f"{storage.root}/{path}", "this partition path is another table.",
+                    "Move that table elsewhere, or give these rows another partition path.",
+                )  # fmt: skip
+            yield from (e for e in entries if not e.is_dir)
         return
     top = storage.list()
     yield from (e for e in top if not e.is_dir)
     below = [e.path for e in top if e.is_dir and not e.name.startswith(".hoodie")]
-    for found in together(
-        storage, *(partial(storage.list, path, recursive=True) for path in below)
-    ):
-        yield from found
+    for entries in together(storage, *(partial(storage.list, p, recursive=True) for p in below)):
+        roots = {e.path.partition("/.hoodie/")[0] for e in entries if "/.hoodie/" in e.path}
+        inner = tuple(f"{root}/" for root in roots)
+        yield from (e for e in entries if not e.path.startswith(inner)) if inner else entries
 
 
 def from_files(

@@ -52,8 +52,7 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
             f"it is the directory {of} of the Hudi table {_plain(table)}",
             f'Open that one: hoodoo.open("{_plain(table)}"); a filter chooses partitions.',
         )
-    below = [name for name in sorted(folders)[:_CHILDREN] if storage.head(f"{name}/{_PROPERTIES}")]
-    if below:
+    if below := tables_below(storage):
         return Found(
             f"it is a directory of Hudi tables: {some(below, 5)}",
             f'Open one of them: hoodoo.open("{path}/{below[0]}").',
@@ -76,6 +75,26 @@ def _iceberg(storage: Storage) -> str | None:
     found = [e.path for e in storage.list("metadata") if e.name.endswith(".metadata.json")]
     # By their numbers: v10 comes after v9, 00010-... after 00009-...
     return max(found, key=lambda path: (len(path.split("-")[0].split(".")[0]), path), default=None)
+
+
+def tables_below(storage: Storage) -> list[str]:
+    """Return the paths of Hudi tables below the root of ``storage``, of the directories looked at first.
+
+    Looks at no more than 50 directories, those of the upper levels first: a bucket may have millions of files. Empty
+    where the root itself is a table.
+    """
+    tables, looked, level = [], 0, [""]
+    while level and looked < _CHILDREN:
+        below = []
+        for folder in level[: _CHILDREN - looked]:
+            looked += 1
+            folders = [entry for entry in storage.list(folder) if entry.is_dir]
+            if not any(entry.name == ".hoodie" for entry in folders):
+                below += [entry.path for entry in folders]
+            elif folder:
+                tables.append(folder)
+        level = below
+    return tables
 
 
 def table_above(root: str, at: Callable[[str], Storage]) -> str | None:

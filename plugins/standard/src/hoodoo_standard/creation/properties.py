@@ -27,6 +27,7 @@ from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import declared_options, default_name, resolve
 from hoodoo.merge.virtual import check_virtual
+from hoodoo.model.brief import some
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import avro_text
@@ -48,7 +49,7 @@ from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.prepare import has_column
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
-from hoodoo_standard.creation.foreign import table_above
+from hoodoo_standard.creation.foreign import table_above, tables_below
 from hoodoo_standard.creation.options import (
     NEW_TABLE_OPTIONS,
     PAYLOAD,
@@ -94,17 +95,23 @@ _PAYLOADS = {
 }
 
 
-def _refuse_within(path: str, options: Mapping[str, str]) -> None:
-    """ConfigError for a partition path of another table, and for its own files; a warning for any other place below
-    it: files there become rows of that one, and are cleaned with it, once it lists them."""
-    above, is_partition, inner = None, False, ""
+def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
+    """Raise ConfigError for a directory above other tables, for a partition path of another table, and for its own
+    files; warn for any other place below it. Tables of other programs do not leave each other's files alone."""
+    above, is_partition, inner, below = None, False, "", list[str]()
     # What is above may not be there, or not ours to see.
     with suppress(HoodooError, OSError, ValueError):
         storage = open_storage(path, options)
+        below = tables_below(storage)
         above = table_above(storage.root, partial(open_storage, options=options))
         if above is not None:
             inner = storage.root[len(above) :].strip("/")
             is_partition = storage.head(PARTITION_FILE) is not None
+    if below:
+        raise ConfigError(
+            f"path {path}", f"has other tables below it ({some(below, 3)}), whose files are in its directory.",
+            "Choose a directory of its own, beside them.",
+        )  # fmt: skip
     if above is None:
         return
     why = f"lies within the table {above}, which would take its files for its own."
@@ -139,7 +146,7 @@ def new_config(wanted: NewTable) -> TableConfig:
             raise ConfigError(
                 f"{what}={list(names)}", "names a column twice.", "Name each column once."
             )
-    _refuse_within(wanted.path, options)
+    _refuse_overlap(wanted.path, options)
     known = without_meta(normalise_schema(without_index(wanted.schema), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
