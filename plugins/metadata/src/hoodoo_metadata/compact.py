@@ -305,16 +305,22 @@ def _never_begun(table: MetadataTable, partition: str) -> list[str]:
     return [file.path for file in files if file.instant in late]
 
 
+def removable_before(timeline: Timeline) -> str:
+    """Return the order key before which a metadata table's ``timeline`` may lack instants, as compactions have merged
+    them; an empty text if there are too few compactions."""
+    compactions = sorted(order_key(i.requested) for i in timeline.writes() if i.action == "commit")
+    return compactions[-KEPT_SLICES] if len(compactions) > KEPT_SLICES else ""
+
+
 def _shorten(table: MetadataTable) -> None:
     """Take off the timeline what no file is of any more: it is listed with each look. All from the compaction
     before the newest on stays, and how partitions began.
 
     Nothing is archived: what the metadata table was, nobody asks; it is made of the table's own history.
     """
-    compactions = [i.requested for i in table.timeline.writes() if i.action == "commit"]
-    if len(compactions) <= KEPT_SLICES:
+    limit = removable_before(table.timeline)
+    if not limit:
         return
-    limit = order_key(sorted(compactions, key=order_key)[-KEPT_SLICES])
     folders = [e.path for e in table.storage.list() if e.is_dir and not e.name.startswith(".")]
     parsed = (parse_path(e.path) for folder in folders for e in table.storage.list(folder))
     needed = {file.instant for file in parsed if file is not None}
