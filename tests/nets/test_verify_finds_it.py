@@ -51,7 +51,7 @@ class Kind:
 
     @property
     def is_global(self) -> bool:
-        return self.index not in ("simple", "bloom")
+        return self.index in ("global_simple", "global_bloom") or self.has_index
 
     @property
     def has_index(self) -> bool:
@@ -71,12 +71,17 @@ class Kind:
             str(path), SCHEMA, name="trips", record_key="id", partition_by="city",
             table_type=self.type, table_version=self.version, index=self.index, options=options,
         )  # fmt: skip
-        table.upsert(rows("abcdef", 1))
-        table.insert_overwrite(rows("gh", 1, "bern"))
-        table.insert_overwrite(rows("ij", 2, "bern"))
-        table.upsert(rows("ad", 2))
-        table.delete(rows("b", 2))
+        fill(table)
         return table
+
+
+def fill(table: hoodoo.Table) -> None:
+    """The rows that the damages are done to."""
+    table.upsert(rows("abcdef", 1))
+    table.insert_overwrite(rows("gh", 1, "bern"))
+    table.insert_overwrite(rows("ij", 2, "bern"))
+    table.upsert(rows("ad", 2))
+    table.delete(rows("b", 2))
 
 
 def kinds() -> Iterator[Kind]:

@@ -1,0 +1,71 @@
+"""A healthy table has no finding, however long it has lived; a damage of an old table is found.
+
+The trials give 200 tables of all kinds 100 commits each; the default run takes few of them, and shorter lives.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import hoodoo
+import pytest
+import test_verify_finds_it as damages
+from effort import MORE, effort
+from hoodoo_cli.commandline import main
+from hoodoo_cli.reports.examination import examine
+from long_life import CITIES, LongLife, kinds
+
+LIVES = effort(3, 200)
+COMMITS = effort(24, 100)
+OLD = effort(1, 40)
+_FIRST = 0 if MORE else random.Random(os.environ["HOODOO_SEED"]).randrange(1 << 20)
+
+
+def born(number: int, path: Path) -> LongLife:
+    """A new table of the kind of this number: numbers that follow each other have other kinds."""
+    every = list(kinds())
+    random.Random(7).shuffle(every)
+    life = LongLife(every[number % len(every)], path, random.Random(number))
+    life.begin()
+    return life
+
+
+def assert_healthy(life: LongLife) -> None:
+    assert life.actual() == life.expected()
+    report = life.table.verify()
+    assert report.findings == () and report.skipped == ()
+    assert examine(str(life.path)).findings == ()
+
+
+@pytest.mark.parametrize("number", range(_FIRST, _FIRST + LIVES))
+def test_a_table_of_many_commits_has_no_finding(number: int, tmp_path: Path) -> None:
+    life = born(number, tmp_path / "t")
+    for _ in range(2):
+        life.live(COMMITS // 2)
+        assert_healthy(life)
+    for command in ("doctor", "verify"):
+        with pytest.raises(SystemExit) as ended:
+            main([command, str(life.path)])
+        assert ended.value.code in (0, None)
+
+
+@pytest.mark.parametrize("number", range(_FIRST, _FIRST + OLD))
+def test_damage_of_an_old_table_is_found(number: int, tmp_path: Path) -> None:
+    life = born(number, tmp_path / "t")
+    life.live(COMMITS // 2)
+    old = life.table
+    old.delete_partitions(list(CITIES))
+    damages.fill(old)
+    assert old.verify().findings == ()
+    more = "virtual" if life.kind.virtual else "metadata" if life.kind.metadata else "plain"
+    kind = damages.Kind(old.config.table_type, life.kind.version, life.kind.index, more)
+    for damage, fits in damages.DAMAGES:
+        if fits(kind):
+            path = Path(shutil.copytree(life.path, tmp_path / damage.__name__))
+            expected = damage(kind, path)
+            found = set(hoodoo.open(str(path)).verify().kinds)
+            assert found & expected, (damage.__name__, found, expected)
+            shutil.rmtree(path)
