@@ -195,6 +195,50 @@ def test_what_cannot_be_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         store.put_if_absent("y", b"1")
 
 
+# What the client makes of an answer to a put with a condition, whether or not there is anything.
+SAYS_EXISTS = {
+    "S3, 412": "412 Precondition Failed: <Error><Code>PreconditionFailed</Code></Error>",
+    "S3, 409": "409 Conflict: <Error><Code>ConditionalRequestConflict</Code></Error>",
+    "Google, 412": "412 Precondition Failed: <Error><Code>PreconditionFailed</Code></Error>",
+    "Google, 409": "409 Conflict: <Error><Code>OperationAborted</Code></Error>",
+    "Azure, 409": "409 Conflict: <Error><Code>BlobAlreadyExists</Code></Error>",
+    "Azure, 412": "412 The condition specified using HTTP conditional header(s) is not met.",
+    "a proxy": "409 Conflict: <html>Conflict</html>",
+    "R2, 304": "304 Not Modified: ",
+}
+
+
+@pytest.mark.parametrize("answer", SAYS_EXISTS)
+@pytest.mark.parametrize("times", [1, 2, 10**6])
+@pytest.mark.parametrize("carried_out", [False, True])
+def test_an_answer_that_says_exists_is_not_believed_without_a_look(
+    answer: str, times: int, carried_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not of an object that is not there; and what a proxy's first attempt has created is ours."""
+    store = open_storage(f"memory://{uuid4().hex}/t", {"hoodoo.cloud.timeout": "0.3"})
+    send, left = creation.send, iter(range(times))
+
+    def meets(place: Any, key: str, data: Any, token: str) -> str:
+        if next(left, None) is None:
+            return send(place, key, data, token)
+        if carried_out:
+            send(place, key, data, token)
+        raise obstore.exceptions.AlreadyExistsError(
+            f"Object at location {key} already exists: Error performing PUT http://x/{key} in 1ms - "
+            f"Server returned non-2xx status code: {SAYS_EXISTS[answer]}"
+        )
+
+    monkeypatch.setattr(creation, "send", meets)
+    if times > 2 and not carried_out:
+        with pytest.raises(StorageError) as caught:
+            store.put_if_absent("x", b"1")
+        assert not isinstance(caught.value, StorageUnknownError)
+        assert store.head("x") is None
+    else:
+        assert store.put_if_absent("x", b"1") is True
+        assert store.get("x") == b"1"
+
+
 @pytest.mark.parametrize("place", ["server"], indirect=True)
 @pytest.mark.parametrize(
     ("broken", "said"),

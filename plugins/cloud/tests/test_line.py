@@ -15,7 +15,7 @@ from counted import count
 from hoodoo.errors import StorageError
 from hoodoo.table.settings import open_storage
 from servers import Server
-from shaping import CUT, CUT_AFTER, HALF, UPLOAD, Line, Trouble, line_to
+from shaping import CUT, CUT_AFTER, HALF, UPLOAD, Line, Request, Trouble, line_to
 from small_tables import created, rows, texts
 
 pytestmark = pytest.mark.sampled(4)
@@ -80,6 +80,39 @@ def test_a_store_that_only_asks_to_slow_down(server: Server, line: Line) -> None
     line.rule = None
     assert store.head("x") is None
     assert texts(hoodoo.open(uri, options)) == {1: "a"}
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("times", [1, 1000])
+def test_a_meeting_of_requests_is_not_taken_for_a_file(
+    server: Server, line: Line, kind: str, times: int
+) -> None:
+    """409 ConditionalRequestConflict: nothing was written, and it is to be sent again."""
+    uri, options = _place(server, line)
+    created(uri, options, kind).upsert(rows({1: "a"}, 1))
+    left = iter(range(times))
+
+    def rule(request: Request) -> Trouble | None:
+        data = request.method == "PUT" and "/.hoodie/" not in request.target
+        return (
+            Trouble(409, "ConditionalRequestConflict")
+            if data and next(left, None) is not None
+            else None
+        )
+
+    again = hoodoo.open(uri, {**options, "hoodoo.cloud.timeout": "2"})
+    line.rule = rule
+    new = rows({1: "b", 3: "b"}, 2)
+    if times == 1:
+        again.upsert(new)
+    else:
+        with pytest.raises(StorageError, match="status 409, ConditionalRequestConflict"):
+            again.upsert(new)
+    line.rule = None
+    assert line.troubles == times if times == 1 else line.troubles > 3
+    found: Any = hoodoo.open(uri, options)
+    assert texts(found) == ({1: "b", 3: "b"} if times == 1 else {1: "a"})
+    assert not found.verify().findings
 
 
 def _left(server: Server, uri: str) -> list[str]:

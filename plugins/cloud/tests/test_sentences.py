@@ -24,7 +24,7 @@ pytestmark = pytest.mark.sampled(3)
 KEYS = {
     "aws_access_key_id": "a",
     "aws_secret_access_key": "the-secret",
-    "hoodoo.cloud.timeout": "0.3",
+    "hoodoo.cloud.timeout": "1",  # a machine may be busy
 }
 
 
@@ -102,14 +102,20 @@ def test_an_endpoint_that_is_not_there() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # nobody listens
         options = {**KEYS, "endpoint": f"http://127.0.0.1:{unused.getsockname()[1]}"}
+        del options[
+            "hoodoo.cloud.timeout"
+        ]  # a minute, which is not waited for where nothing ever was
         store = open_storage("s3://b/t", options)
-        for call in (lambda: store.get("x"), lambda: store.put_if_absent("x", b"1")):
+        for call in (
+            lambda: store.list(),
+            lambda: store.put_if_absent("x", b"1"),
+            lambda: store.delete_prefix("x"),
+            lambda: hoodoo.open("s3://b/t", options),
+        ):
             began = time.monotonic()
-            with pytest.raises(
-                StorageError, match=r"gave no answer within 0\.3 s\. Fix: Check the endpoint"
-            ):
+            with pytest.raises(StorageError, match=r":\d+ refuses connections\. Fix: Start the"):
                 call()
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 30
 
 
 def test_an_endpoint_that_is_silent() -> None:

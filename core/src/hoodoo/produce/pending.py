@@ -12,7 +12,7 @@ from functools import partial
 
 from attrs import frozen
 
-from hoodoo.errors import CommitConflictError
+from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.produce.markers import marker
@@ -38,30 +38,28 @@ class Pending:
     def of(cls, timeline: Timeline, instant: Instant, door: TaskFence | None = None) -> Pending:
         return cls(instant.requested, timeline.path(instant), door)
 
-    def put(self, storage: Storage, partition_path: str, name: str, local: str, kind: str) -> bool:
-        """Put the ``local`` file under its final name, after its marker of ``kind`` (empty: without one).
+    def put(
+        self, storage: Storage, partition_path: str, name: str, local: str, kind: str, size: int
+    ) -> int:
+        """Put the ``local`` file of ``size`` bytes under its final name, after its marker of ``kind`` (empty: without
+        one); the size of the file that is there then: of two attempts of one task the first one's counts.
 
-        False: an earlier attempt of the same task has left the file. Raises CommitConflictError,
-        with no file left, if the instant does not stand any more, or the door is closed and the
-        write does not count this file. The instant is looked at on both sides of
+        Raises CommitConflictError, with no file left, if the instant does not stand any more, or the door
+        is closed and the write does not count this file. The instant is looked at on both sides of
         the put: a rollback lists the files once more after it has taken the inflight file away, so
         that one of the two sees the other.
         """
         named = marker(self.requested, partition_path, name, kind)
-        if self.door is None and kind and at_once(storage) > 1:
-            # A marker without a file is swept with the others.
-            together(
-                storage, partial(self.check, storage), partial(storage.put_if_absent, named, b"")
-            )
-        elif self.door is not None:
+        if self.door is not None:
             self._enter(storage, named if kind else "")
-        else:
-            self._stands(storage)
-            if kind:
-                storage.put_if_absent(named, b"")
+        else:  # a marker without a file is swept with the others
+            looks = self.watched or (kind and at_once(storage) > 1)
+            look = [partial(self.check, storage)] if looks else []
+            mark = [partial(storage.put_if_absent, named, b"")] if kind else []
+            together(storage, *look, *mark)
         path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
-            return False
+            return self._size_of(storage, path)
         try:
             is_late = not self._stands(storage)
         except CommitConflictError:
@@ -71,7 +69,17 @@ class Pending:
             if not self.door.keeps(storage, path):
                 storage.delete(path)
             raise self._late()
-        return True
+        return size
+
+    def _size_of(self, storage: Storage, path: str) -> int:
+        """Of what an earlier attempt has put: a commit names no file that nobody has seen."""
+        if (found := storage.head(path)) is not None:
+            return found.size
+        self.check(storage)
+        raise StorageError(
+            f"{storage.root}/{path}", "was not written: the store says that it exists, and it does not.",
+            "Try again; if it comes again, look for a proxy between this host and the store.",
+        )  # fmt: skip
 
     def _enter(self, storage: Storage, named: str) -> None:
         """Through the door. The marker ``named`` comes first: whoever closes the door sees it then."""
@@ -90,16 +98,6 @@ class Pending:
         if self.door is not None:
             looks.append(partial(self.door.is_open, storage))
         return not any(found is False for found in together(storage, *looks))
-
-    def put_sized(
-        self, storage: Storage, partition_path: str, name: str, local: str, kind: str, size: int
-    ) -> int:
-        """:meth:`put` a file of ``size`` bytes; the size of the file that is there then: of two
-        attempts of one task the first one's counts."""
-        if self.put(storage, partition_path, name, local, kind):
-            return size
-        found = storage.head(path_of(partition_path, name))
-        return found.size if found else size
 
     def _late(self) -> CommitConflictError:
         return CommitConflictError(

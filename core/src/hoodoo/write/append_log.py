@@ -58,7 +58,7 @@ class AppendLog:
         with scratch_file(self.storage) as local:
             size = self._blocks(local, data, gone, target)
             marker = self.settings.marker
-            size = self.pending.put_sized(self.storage, partition, name, local, marker, size)
+            size = self.pending.put(self.storage, partition, name, local, marker, size)
         self._tell(key_changes, data, gone, is_new or not self.settings.index_is_told)
         puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
         return WriteStat(

@@ -128,7 +128,7 @@ class MergeFile:
             partition, name = target["partition_path"], target["file_name"]
             logged = {} if log is None else self._put_log(noted, log.close(), partition, name)
             kind = CREATE if target["base_path"] is None else MERGE
-            size = self.pending.put_sized(self.storage, partition, name, local, kind, size)
+            size = self.pending.put(self.storage, partition, name, local, kind, size)
             stat = _stat(target, path_of(partition, name), counts, size)
             return evolve(stat, extra={STATS: logged}) if logged else stat
 
@@ -146,7 +146,7 @@ class MergeFile:
         base = parse_path(name)
         assert base is not None
         file = LogFile(partition, base.file_id, base.instant, 1, base.write_token, SUFFIX)
-        size = self.pending.put_sized(self.storage, partition, file.name, local, CREATE, size)
+        size = self.pending.put(self.storage, partition, file.name, local, CREATE, size)
         return {file.path: size}
 
     def _waiting(self, rows: pa.Table, lacking: list[str]) -> KeyJoin:

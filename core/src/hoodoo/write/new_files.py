@@ -217,7 +217,8 @@ class _Files:
             discard(local)
 
     def _put(self, file: _NewFile, size: int) -> WriteStat:
-        self.step.pending.put(self.step.storage, file.partition_path, file.name, file.local, CREATE)
+        storage, pending = self.step.storage, self.step.pending
+        size = pending.put(storage, file.partition_path, file.name, file.local, CREATE, size)
         discard(file.local)
         self.local.discard(file.local)
         return WriteStat(

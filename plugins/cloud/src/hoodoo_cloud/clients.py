@@ -10,18 +10,24 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import obstore
 from hoodoo.errors import ConfigError, StorageError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from hoodoo_cloud.faults import cut_off
+from hoodoo_cloud.faults import StrangeAnswerError, is_page, may_help, never_sent
 from hoodoo_cloud.places import Place
 
 T = TypeVar("T")
 _CONNECT = 5.0  # seconds
 _PACE = 1 << 20  # bytes in a second that a slow line takes, at least
+# Seconds for which a server that never was there is tried: more than one that starts beside us may need.
+_NEVER_THERE = 3.0
+# Of the client's own: where a listing has many pages, one that fails is not a reason to begin anew.
+_RETRIES = 3
 _lock = threading.Lock()
 _clients: dict[tuple[int, Place, bool, int], Any] = {}
 _memory: dict[str, MemoryStore] = {}
+_answered: set[Place] = set()  # of which an answer came, to this process
 _forked: list[
     int
 ] = []  # of a process whose parent used a store before: the threads of its clients are not there
@@ -35,9 +41,9 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def client(place: Place, retries: bool = True, size: int = 0) -> Any:
+def client(place: Place, retries: bool = False, size: int = 0) -> Any:
     """A client for objects of ``size`` bytes. Without ``retries`` a request is sent once: what creates an object
-    has to know the fate of each request that it sent."""
+    has to know the fate of each request that it sent, and others have their own :class:`Patience`."""
     if _forked:
         raise StorageError(
             f"{place.cloud} {place.bucket}",
@@ -64,18 +70,55 @@ def client(place: Place, retries: bool = True, size: int = 0) -> Any:
         return found
 
 
-def tried(place: Place, call: Callable[[], T], again: Callable[[Exception], bool] = cut_off) -> T:
-    """What ``call`` reads. The client itself sends a request again that was not answered; of an answer that was
-    cut off in its middle it knows nothing more. ``again``: which errors are worth another attempt."""
-    end, pause = time.monotonic() + place.timeout, 0.05
+class Patience:
+    """How long one operation at ``place`` is tried: for its time limit, with ever longer pauses; where no connection
+    was ever made, for a few seconds."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._pause = place, 0.05
+        self._began = time.monotonic()
+
+    def again(self, error: Exception) -> bool:
+        """After ``error``, and a pause: True; False where the time is over."""
+        if not never_sent(error):
+            _answered.add(self._place)
+        limit = self._place.timeout
+        if self._place not in _answered:
+            limit = min(limit, _NEVER_THERE)
+        if time.monotonic() + self._pause > self._began + limit:
+            return False
+        time.sleep(self._pause * random.uniform(0.5, 1))
+        self._pause = min(2 * self._pause, 5.0)
+        return True
+
+
+def tried(place: Place, call: Callable[[], T], again: Callable[[Exception], bool] = may_help) -> T:
+    """What ``call`` reads. ``again``: which errors are worth another attempt."""
+    patience = Patience(place)
     while True:
         try:
-            return call()
+            found = call()
         except Exception as error:
-            if not again(error) or time.monotonic() + pause > end:
+            if not again(error) or not patience.again(error):
                 raise
-        time.sleep(pause * random.uniform(0.5, 1))
-        pause = min(2 * pause, 5.0)
+        else:
+            _answered.add(place)
+            return found
+
+
+def got(place: Place, key: str, options: Any = None) -> Any:
+    """The object ``key``, as obstore gets it. StrangeAnswerError: what came is none, whatever its status."""
+    try:
+        found = obstore.get(client(place), key, options=options)
+    except FileNotFoundError as error:
+        if is_page(error):
+            raise StrangeAnswerError("a page, in HTML, with status 404") from None
+        raise
+    if found.attributes.get("Content-Type", "").startswith("text/html"):
+        raise StrangeAnswerError("a page, in HTML")
+    if not found.meta["e_tag"]:
+        raise StrangeAnswerError("an object without a tag (ETag)")
+    return found
 
 
 def _made(place: Place, retries: bool, more: float) -> Any:
@@ -87,7 +130,7 @@ def _made(place: Place, retries: bool, more: float) -> Any:
             "allow_http": place.plain,
         },
         "retry_config": {
-            "max_retries": 12 if retries else 0,
+            "max_retries": _RETRIES if retries else 0,
             "retry_timeout": timedelta(seconds=limit),
             "backoff": {
                 "init_backoff": timedelta(milliseconds=50),

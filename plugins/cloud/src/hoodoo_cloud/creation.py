@@ -8,10 +8,9 @@ lies there is looked at. Equal bytes of another writer have another token.
 
 from __future__ import annotations
 
-import random
+import re
 import secrets
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,25 +19,40 @@ import obstore
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.temporaries import TEMP_DIR
 
-from hoodoo_cloud.clients import client, tried
-from hoodoo_cloud.faults import CREATING, Fate, explained, fate
+from hoodoo_cloud.clients import Patience, client, got, tried
+from hoodoo_cloud.faults import CREATING, STRANGE, Fate, StrangeAnswerError, explained, fate
 from hoodoo_cloud.places import Place
 
 # Letters alone: so every cloud takes it as a name, and every proxy lets it pass.
 TOKEN = "hoodootoken"
 PROBE = f"{TEMP_DIR}/probe-"
+# The forms of the tags that they give to objects of one put. Others cost a look at each object that is created.
+_TAGS = {
+    "s3": re.compile(r"[0-9a-fA-F]{32}"),
+    "gs": re.compile(r"[0-9a-fA-F]{32}"),
+    "azure": re.compile(r"0x[0-9a-fA-F]+"),
+}
 
 _lock = threading.Lock()
 _proven: set[Place] = set()
 
 
 def send(place: Place, key: str, data: bytes | memoryview, token: str) -> str:
-    """One request: ``key``, if there is none. Its tag. Raises obstore's errors."""
+    """One request: ``key``, if there is none. Its tag; empty where the answer is not in the store's form. Raises
+    obstore's errors."""
     made = obstore.put(
-        client(place, retries=False, size=len(data)), key, data,
+        client(place, size=len(data)), key, data,
         mode="create", attributes={TOKEN: token}, use_multipart=False,
     )  # fmt: skip
-    return tag_of(made)
+    return tag_of(made) if genuine(place, made) else ""
+
+
+def genuine(place: Place, made: Mapping[str, Any]) -> bool:
+    """Whether the answer to a put looks like the store's own. A page may have a tag, too."""
+    if place.cloud == "gs" and made["version"]:
+        return str(made["version"]).isdigit()
+    form = _TAGS.get(place.cloud)
+    return form is None or form.fullmatch(tag_of(made)) is not None
 
 
 def tag_of(said: Mapping[str, Any]) -> str:
@@ -48,27 +62,37 @@ def tag_of(said: Mapping[str, Any]) -> str:
 
 def owner_of(place: Place, key: str) -> tuple[str | None, str]:
     """The token of the creation of what lies there, and its tag. Raises FileNotFoundError, and obstore's errors."""
-    found = tried(place, lambda: obstore.get(client(place), key, options={"head": True}))
+    found = tried(place, lambda: got(place, key, {"head": True}))
     return found.attributes.get(TOKEN), tag_of(found.meta)
 
 
 def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> str | None:
-    """We created ``key``: its tag. None: it was there. StorageError: we did not; StorageUnknownError: who knows."""
-    token = secrets.token_hex(16)
-    end, pause = time.monotonic() + place.timeout, 0.05
+    """We created ``key``: its tag. None: it was there, as a look has shown. StorageError: we did not;
+    StorageUnknownError: who knows. No answer but success makes an object exist."""
+    token, patience = secrets.token_hex(16), Patience(place)
+    last: Exception
     unanswered = False
     while True:
         try:
-            return send(place, key, data, token)
+            if tag := send(place, key, data, token):
+                return tag
+            found, last = Fate.EXISTS, StrangeAnswerError(STRANGE)
+            unanswered = True
         except Exception as error:
             found, last = fate(error), error
         if found is Fate.EXISTS:
-            return _if_ours(place, key, token, obj) if unanswered else None
+            try:
+                owner, tag = owner_of(place, key)
+                return tag if owner == token else None
+            except FileNotFoundError:
+                # Deleted since, ours or another's; or not there, whatever the answer to the put was.
+                if unanswered and not isinstance(last, StrangeAnswerError):
+                    raise _lost(last, place, obj) from None
+            except Exception as error:
+                raise _lost(error, place, obj) from None
         unanswered = unanswered or found is Fate.UNKNOWN
-        if found is Fate.REFUSED or time.monotonic() + pause > end:
+        if found is Fate.REFUSED or not patience.again(last):
             break
-        time.sleep(pause * random.uniform(0.5, 1))
-        pause = min(2 * pause, 5.0)
     if not unanswered:
         raise explained(last, place, obj, CREATING)
     with suppress(Exception):
@@ -79,14 +103,8 @@ def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> str | 
     raise explained(last, place, obj, CREATING, StorageUnknownError)
 
 
-def _if_ours(place: Place, key: str, token: str, obj: str) -> str | None:
-    try:
-        owner, tag = owner_of(place, key)
-        return tag if owner == token else None
-    except Exception as error:  # also FileNotFoundError: somebody has deleted it, ours or another's
-        raise explained(
-            error, place, obj, "looking at what was created", StorageUnknownError
-        ) from None
+def _lost(error: Exception, place: Place, obj: str) -> StorageError:
+    return explained(error, place, obj, "looking at what was created", StorageUnknownError)
 
 
 def prove(place: Place, below: Callable[[str], str], root: str) -> None:
@@ -108,7 +126,7 @@ def prove(place: Place, below: Callable[[str], str], root: str) -> None:
 
 
 def _text_and_token(place: Place, key: str) -> tuple[bytes, str | None]:
-    kept = obstore.get(client(place), key)
+    kept = got(place, key)
     return bytes(kept.bytes()), kept.attributes.get(TOKEN)
 
 

@@ -12,16 +12,25 @@ from obstore.exceptions import (
     InvalidPathError,
     NotSupportedError,
     PermissionDeniedError,
-    PreconditionError,
     UnauthenticatedError,
 )
 
 from hoodoo_cloud.places import Place
 
 _STATUS = re.compile(r"status code: (\d{3})")
-_CODE = re.compile(r"<Code>(\w+)</Code>|\"code\": ?\"?(\w+)")
+# The last form: of one object, in an answer about many.
+_CODE = re.compile(r"<Code>(\w+)</Code>|\"code\": ?\"?(\w+)|\(code: (\w+)\)")
 _MESSAGE = re.compile(r"<Message>([^<]*)</Message>", re.DOTALL)
+_PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
+# How the client words an answer of success that is none: not of the store's form, or without its headers.
+_STRANGE = re.compile(
+    r"Got invalid [\w ]+ response|Unable to extract metadata|Header missing|unexpected `Event::Eof`"
+)
+# Of a request that meets another about the same object. Neither was carried out for that; S3 and Google say: again.
+_MEETING = ("ConditionalRequestConflict", "OperationAborted", "conditionalRequestConflict")
+_REFUSED_CODES = ("AccessDenied", "AllAccessDisabled", "AuthorizationPermissionMismatch")
 CREATING, LISTING = "creating", "listing"
+STRANGE = "not an answer of a store"
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "specified bucket does not exist")
 _REGION = (
     "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint",
@@ -40,25 +49,35 @@ _UNREADABLE = (
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, NotSupportedError, InvalidPathError)
 
 
+class StrangeAnswerError(Exception):
+    """An answer of success that is not the store's: a page of a proxy, a part of an object."""
+
+
 class Fate(Enum):
     """What became of a request that was answered with an error, or not at all."""
 
-    EXISTS = "the condition did not hold"
+    EXISTS = "the condition did not hold, it says"
     REFUSED = "it did not take place, and won't"
     WAIT = "it did not take place, and may later"
     UNKNOWN = "it may have taken place"
 
 
 def fate(error: Exception) -> Fate:
-    """Of a request that creates an object on the condition that there is none, sent once."""
+    """Of a request that creates an object on the condition that there is none, sent once. EXISTS is what the answer
+    says: the client says it of every 409 and 412, and a proxy that sends twice gets it for what it has just created.
+    Whether the object is there, and whose it is, a look shows."""
+    status, code = _status(error), code_of(error)
+    if status == 409 and code in _MEETING:
+        return Fate.WAIT
     if isinstance(error, AlreadyExistsError):
         return Fate.EXISTS
     if isinstance(error, (*_REFUSALS, FileNotFoundError)) or _unreadable(error):
         return Fate.REFUSED
-    status = _status(error)
     if status in (409, 429) or never_sent(error):
         return Fate.WAIT
-    if status == 501 or (400 <= status < 500 and status != 408):
+    if code == "RequestTimeout":  # 400: the store did not get all of the request in time
+        return Fate.UNKNOWN
+    if status == 501 or (400 <= status < 500 and status != 408) or code in _REFUSED_CODES:
         return Fate.REFUSED
     return Fate.UNKNOWN
 
@@ -77,15 +96,20 @@ def _status(error: Exception) -> int:
     return int(found[1]) if found else 0
 
 
-def cut_off(error: Exception) -> bool:
-    """Whether the answer ended before its end, or never began: a read may be sent again."""
-    known = (*_REFUSALS, FileNotFoundError, PreconditionError, AlreadyExistsError, StorageError)
-    return not isinstance(error, known) and not _status(error) and not _unreadable(error)
+def code_of(error: Exception) -> str:
+    """The store's own word for the error, as NoSuchKey; empty if it said none."""
+    found = _CODE.search(str(error).partition("Debug source")[0])
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def may_help(error: Exception) -> bool:
     """Whether to send a request again that does no harm when it is done twice."""
     return not isinstance(error, StorageError) and fate(error) is not Fate.REFUSED
+
+
+def is_page(error: Exception) -> bool:
+    """Whether its answer was written for a browser: a store's own errors are not."""
+    return _PAGE.search(str(error)) is not None
 
 
 def no_bucket(error: Exception) -> bool:
@@ -105,13 +129,15 @@ def explained(
     text, status = str(error), _status(error)
     said = dict(place.settings)
     where = said.get("endpoint") or said.get("base_url") or "the cloud"
-    code, message = _CODE.search(text), _MESSAGE.search(text)
+    code, message = code_of(error), _MESSAGE.search(text)
+    page = is_page(error)
     details = ", ".join(
         part
         for part in (
             f"status {status}" if status else "",
-            next(filter(None, code.groups()), "") if code else "",
+            code,
             html.unescape(message[1]).strip().partition("\n")[0].rstrip(".") if message else "",
+            "a page, in HTML" if page else "",
         )
         if part
     )
@@ -147,7 +173,7 @@ def explained(
         return made("the clock of this host is wrong", "Set it.")
     if refused:
         return made("the credentials are not valid", "Correct keys and token, and the endpoint.")
-    if isinstance(error, PermissionDeniedError) or status == 403:
+    if isinstance(error, PermissionDeniedError) or status == 403 or code in _REFUSED_CODES:
         return made(
             "access is denied",
             "Allow these credentials to list the bucket, and to get, put and delete below the table's path.",
@@ -161,9 +187,27 @@ def explained(
         )
     if isinstance(error, InvalidPathError):
         return made("the store takes no such name", "Choose another one.")
-    if not status:
+    if isinstance(error, StrangeAnswerError) or _STRANGE.search(text) or page:
+        what = str(error) if isinstance(error, StrangeAnswerError) else STRANGE
         return made(
-            f"{where} gave no answer within {place.timeout:g} s",
+            f"what {where} answered is {what}",
+            "See with curl what answers there: a proxy or a login page may be between this host and the store.",
+        )
+    if never_sent(error):
+        if "ConnectionRefused" in text:
+            return made(
+                f"{where} refuses connections",
+                "Start the server, or correct the endpoint's host and port.",
+            )
+        return made(
+            f"no connection to {where}: " + ("its host has no address" if "dns error" in text else "it can't be reached"),
+            "Check the endpoint (http:// or https://, host, port) and the network.",
+        )  # fmt: skip
+    if not status and not code:
+        return made(
+            f"{where} gave no answer within {place.timeout:g} s"
+            if "TimedOut" in text or "timed out" in text
+            else f"{where} ended the connection before its answer was whole, each time",
             "Check the endpoint (http:// or https://, host, port) and the network; the option "
             "hoodoo.cloud.timeout says how long it is tried.",
         )

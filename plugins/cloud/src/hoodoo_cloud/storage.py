@@ -7,7 +7,7 @@ import mmap
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import Any
 
@@ -22,8 +22,16 @@ from obstore.exceptions import PreconditionError
 
 from hoodoo_cloud import creation, places, reading
 from hoodoo_cloud import scratch as local_places
-from hoodoo_cloud.clients import client, tried
-from hoodoo_cloud.faults import LISTING, Fate, explained, fate, may_help, no_bucket
+from hoodoo_cloud.clients import Patience, client, got, tried
+from hoodoo_cloud.faults import (
+    LISTING,
+    STRANGE,
+    Fate,
+    StrangeAnswerError,
+    explained,
+    fate,
+    no_bucket,
+)
 from hoodoo_cloud.places import Place
 from hoodoo_cloud.remembering import remembering
 
@@ -64,11 +72,21 @@ class ObjectStorage:
         key = self._key(path)
         self._before_writing(path, len(data))
         try:
-            obstore.put(client(self.place, size=len(data)), key, data, use_multipart=False)
+            tried(self.place, lambda: self._put(key, data))
         except Exception as error:
             # The client may have sent it several times: only a refusal says that none took place.
             kind = StorageError if fate(error) is Fate.REFUSED else StorageUnknownError
             raise explained(error, self.place, self._uri(path), "writing", kind) from None
+
+    def _put(self, key: str, data: bytes) -> None:
+        made = obstore.put(client(self.place, size=len(data)), key, data, use_multipart=False)
+        if creation.genuine(self.place, made):
+            return
+        found: bytes | None = None
+        with suppress(FileNotFoundError):
+            found = got(self.place, key).bytes().to_bytes()
+        if found != data:
+            raise StrangeAnswerError(STRANGE)
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         key = self._key(path)
@@ -101,7 +119,7 @@ class ObjectStorage:
         if self.head(path) is None:  # S3 says nothing of what was not there
             return False
         try:
-            obstore.delete(client(self.place), key)
+            tried(self.place, lambda: obstore.delete(client(self.place), key))
         except FileNotFoundError as error:
             if no_bucket(error):
                 raise explained(error, self.place, self._uri(path), "deleting") from None
@@ -117,7 +135,7 @@ class ObjectStorage:
         if not keys:
             return
         try:
-            tried(self.place, lambda: self._gone(keys), again=may_help)
+            tried(self.place, lambda: self._gone(keys))
         except Exception as error:
             kind = StorageUnknownError
             raise explained(error, self.place, self._uri(paths[0]), "deleting", kind) from None
@@ -135,7 +153,7 @@ class ObjectStorage:
     def delete_prefix(self, prefix: str) -> int:
         """A thousand at a time, where the store takes so many; fewer where no answer came for so many. It goes on for
         as long as objects go."""
-        removed, most, end = 0, _AT_ONCE, time.monotonic() + self.place.timeout
+        removed, most, patience = 0, _AT_ONCE, Patience(self.place)
         left = self._keys_below(prefix)
         while left:
             part = left[:most]
@@ -149,11 +167,11 @@ class ObjectStorage:
                 still = self._keys_below(prefix)
                 gone, left = len({*left}.difference(still)), still
                 most = max(most // 8, _SIDE_BY_SIDE) if lost else most
-                if left and not gone and time.monotonic() > end:
+                if left and not gone and not patience.again(error):
                     raise self._not_deleted(error, prefix) from None
             removed += gone
             if gone:
-                end = time.monotonic() + self.place.timeout
+                patience = Patience(self.place)
         return removed
 
     def _keys_below(self, prefix: str) -> builtins.list[str]:
@@ -177,19 +195,17 @@ class ObjectStorage:
         """What dead processes left on this host, and probes in the store that are a day old."""
         key, old = self._below(temporaries.TEMP_DIR), time.time() - temporaries.DAY
         with self._guard("sweeping", temporaries.TEMP_DIR):
-            found = obstore.list(client(self.place), key).collect()
+            found = tried(self.place, lambda: obstore.list(client(self.place), key).collect())
             left = [o["path"] for o in found if o["last_modified"].timestamp() < old]
             if left:
-                self._gone(left)
+                tried(self.place, lambda: self._gone(left))
         return len(left) + local_places.sweep()
 
     # --- reading ----------------------------------------------------------------------------------
     def get(self, path: str) -> bytes:
         key = self._key(path)
         with self._guard("reading", path):
-            return tried(
-                self.place, lambda: obstore.get(client(self.place), key).bytes().to_bytes()
-            )
+            return tried(self.place, lambda: got(self.place, key).bytes().to_bytes())
 
     def open(self, path: str) -> pa.NativeFile:
         key = self._key(path)
@@ -211,7 +227,7 @@ class ObjectStorage:
 
     def _head(self, key: str) -> Any:
         try:
-            return tried(self.place, lambda: obstore.head(client(self.place), key))
+            return tried(self.place, lambda: got(self.place, key, {"head": True}).meta)
         except Exception as error:
             # The answer to HEAD has no text that says why.
             if fate(error) is Fate.REFUSED and not isinstance(error, FileNotFoundError):
@@ -221,7 +237,7 @@ class ObjectStorage:
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
         if prefix:
             self._key(prefix.removesuffix("/"))
-        key, store = self._below(prefix.removesuffix("/")), client(self.place)
+        key, store = self._below(prefix.removesuffix("/")), client(self.place, retries=True)
         cut = len(self.prefix) + 1 if self.prefix else 0
         folders: builtins.list[Entry] = []
         with self._guard(LISTING, prefix):
@@ -315,5 +331,5 @@ class _Ranges:
             raise OSError(str(explained(error, self.storage.place, uri, "reading"))) from None
 
     def _answered(self, options: Any) -> tuple[str | None, memoryview]:
-        found = obstore.get(client(self.storage.place), self.key, options=options)
+        found = got(self.storage.place, self.key, options)
         return found.meta["e_tag"], memoryview(found.bytes())

@@ -218,9 +218,7 @@ class _NewFile:
         """Hand the file over. CommitConflictError if the instant doesn't stand any more."""
         path = self.job.partition_path
         size = self.writer.close()
-        there = self.step.pending.put_sized(
-            self.step.storage, path, self.name, self.local, CREATE, size
-        )
+        there = self.step.pending.put(self.step.storage, path, self.name, self.local, CREATE, size)
         discard(self.local)
         if there != size:
             raise CommitConflictError(

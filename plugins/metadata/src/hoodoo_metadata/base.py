@@ -54,7 +54,7 @@ def put_base(
                 empty_last_key=getattr(storage, "blocks", None) is None,  # not in version 6
                 created=began(pending.requested),
             ).size
-        size = pending.put_sized(storage, partition, base.name, local, NO_MARKER, size)
+        size = pending.put(storage, partition, base.name, local, NO_MARKER, size)
     return WriteStat(
         partition_path=partition,
         file_id=file_id,

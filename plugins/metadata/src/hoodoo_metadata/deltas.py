@@ -82,7 +82,7 @@ def put_delta(
         token = f"{number}-{_checksum(local)}"
         new = _new_log(delta, instant, token, places)
         log = new.file
-        size = pending.put_sized(storage, delta.partition, log.name, local, NO_MARKER, size)
+        size = pending.put(storage, delta.partition, log.name, local, NO_MARKER, size)
     gone = 0 if delta.deleted is None else len(delta.deleted)
     return WriteStat(
         partition_path=delta.partition,

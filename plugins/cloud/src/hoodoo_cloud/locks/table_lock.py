@@ -25,9 +25,9 @@ from hoodoo.timeline.ledger import LOCK
 from hoodoo_standard.options import LOCK_RENEW, LOCK_VALIDITY
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-from hoodoo_cloud import places
-from hoodoo_cloud.clients import client, tried
-from hoodoo_cloud.faults import explained
+from hoodoo_cloud import creation, places
+from hoodoo_cloud.clients import client, got, tried
+from hoodoo_cloud.faults import STRANGE, StrangeAnswerError, explained
 from hoodoo_cloud.locks import leases
 from hoodoo_cloud.places import Place
 
@@ -95,7 +95,7 @@ class _File:
         return leases.Seen(free, version, expired=time.time() > until + _DRIFT)
 
     def _read(self) -> tuple[bytes, object]:
-        found = obstore.get(client(self.place), self.key)
+        found = got(self.place, self.key)
         return bytes(found.bytes()), _version(found.meta)
 
     def take(self, seen: leases.Seen) -> object | None:
@@ -111,10 +111,12 @@ class _File:
         until = self._data["validUntil"] if expired else int((time.time() + self.validity) * 1000)
         self._data = {"expired": expired, "validUntil": until, "owner": self._owner}
         mode: Any = before or "create"
-        store = client(self.place, retries=False)
+        store = client(self.place)
         data = json.dumps(self._data, separators=(",", ":")).encode()
         try:
             made = obstore.put(store, self.key, data, mode=mode, use_multipart=False)
+            if not creation.genuine(self.place, made):
+                raise StrangeAnswerError(STRANGE)
         except (AlreadyExistsError, PreconditionError, FileNotFoundError):
             return None
         except Exception as error:

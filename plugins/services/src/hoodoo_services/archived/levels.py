@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 
 from attrs import frozen
+from hoodoo.errors import StorageError
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import new_name
@@ -87,7 +88,13 @@ def _merge(storage: Storage, config: TableConfig, chosen: Files) -> None:
                 storage.delete(f"{where}/{name}")
                 storage.put_file_if_absent(f"{where}/{name}", local)
             found = storage.head(f"{where}/{name}")
-            merged = HistoryFile(name, found.size if found else size, first, last, level)
+            if found is None:
+                raise StorageError(
+                    f"{storage.root}/{where}/{name}",
+                    "was not written: the store says that it exists, and it does not.",
+                    "Nothing is lost: the next write archives again.",
+                )
+            merged = HistoryFile(name, found.size, first, last, level)
     finally:
         with suppress(OSError):
             os.unlink(local)

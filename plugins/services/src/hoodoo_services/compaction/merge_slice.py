@@ -107,7 +107,7 @@ class CompactSlices:
             counts = self._write(writer, reader, logs.waiting, job.file_name)
             size = writer.close()
             kind = CREATE if base is None else MERGE
-            size = self.pending.put_sized(
+            size = self.pending.put(
                 self.storage, slice_.partition_path, job.file_name, local, kind, size
             )
         return _stat(job, counts, logs, size), logs
