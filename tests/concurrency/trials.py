@@ -30,7 +30,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from memory_store import MemoryStorage, Objects
 from metadata_leaks import metadata_leaks
-from schedules import Run, Search, Step
+from schedules import Choose, Run, Search, Step
 from tables import Kind, rows, to_disk
 from world import State, World, opened, rows_of
 
@@ -189,7 +189,14 @@ class Trial:
             others = [name for name in waiting if name != first]
             return last if last in waiting and last != first else (others or [first])[0]
 
-        answers = run(choose)
+        return self._ended(run, run(choose))
+
+    def chosen(self, choose: Choose) -> Mapping[str, object]:
+        """A run in which ``choose`` says who goes on; the writers' answers."""
+        run = self.started(lambda name: Everything().stops)
+        return self._ended(run, run(choose))
+
+    def _ended(self, run: Run, answers: Mapping[str, object] | None) -> Mapping[str, object]:
         assert answers is not None
         self._steps = list(run.steps)
         for name in self.scenario.acts:

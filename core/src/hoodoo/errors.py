@@ -131,6 +131,10 @@ class CommitConflictError(CommitError):
     """Another writer's instant stands in the way; this write left nothing behind."""
 
 
+class InstantGoneError(CommitConflictError, FileNotFoundError):
+    """An instant was archived, or undone, between the look at the timeline and the read of its file."""
+
+
 class PendingClusteringError(CommitError):
     """A write would change rows that a pending clustering rewrites; it left nothing behind."""
 

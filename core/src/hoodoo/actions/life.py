@@ -64,11 +64,12 @@ def schedule(
     first: Timeline | None = None,
     begin: bool = False,
     saw: Callable[[Timeline], None] = lambda timeline: None,
+    named: Callable[[str], bool] | None = None,
 ) -> Instant | None:
     """Put a plan on the timeline; the pending instant. ``make`` makes it of the timeline as it is then, again where
     other writers changed the table; or answers an instant that is pending already, or None where there is nothing to do.
     ``first``: the timeline as it is now, where the caller has just read it. ``begin``: the plan is inflight at once;
-    ``saw`` is called with the timeline that has it.
+    ``saw`` is called with the timeline that has it; ``named`` as for :func:`~hoodoo.timeline.publish.request`.
 
     Raises what the check of the plan raises; CommitConflictError where others come in faster than plans are made.
     """
@@ -79,7 +80,7 @@ def schedule(
             if plan is None or isinstance(plan, Instant):
                 return plan
             instant = publish.request(
-                storage, timeline, action, plan.content, check=plan.check,
+                storage, timeline, action, plan.content, check=plan.check, named=named,
                 known=timeline is first, begin=begin, saw=saw,
             )  # fmt: skip
         except StalePlanError:

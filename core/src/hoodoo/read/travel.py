@@ -110,18 +110,10 @@ def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
 
 
 def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
-    """The files that ``clean`` deleted, or is about to. CommitConflictError if it is archived just now."""
-    try:
+    """The files that ``clean`` deleted, or is about to. InstantGoneError if it is archived just now."""
+    with suppress(FileNotFoundError):  # archiving takes the plan first, and the clean's end later
         return planned_files(storage, timeline, clean)
-    except FileNotFoundError:  # archiving takes the plan first
-        pass
-    try:
-        told = timeline.contents(storage, clean)
-    except FileNotFoundError as error:  # and what is older than the clean before its end
-        raise CommitConflictError(
-            f"{storage.root}: clean {clean.requested}", "was archived while this read was planned.",
-            "Read again.",
-        ) from error  # fmt: skip
+    told = timeline.contents(storage, clean)
     return [
         path_of(partition, str(name).rpartition("/")[2])
         for partition, part in (told.get("partitionMetadata") or {}).items()

@@ -98,6 +98,14 @@ def has_plain_files(storage: Storage) -> bool:
     return getattr(storage, "plain_files", False) is True
 
 
+def get_if_there(storage: Storage, path: str) -> bytes | None:
+    """The bytes of ``path``; None if there is none."""
+    try:
+        return storage.get(path)
+    except FileNotFoundError:
+        return None
+
+
 def names_in(storage: Storage, folder: str) -> list[str]:
     """The names of the objects directly in a directory, in any order: by ``names``, if the store has that, which looks at
     no object, or a listing."""

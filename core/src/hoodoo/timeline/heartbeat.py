@@ -39,13 +39,11 @@ class Beating:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._added: list[str] = []
-        self._ahead: str | None = None
 
     def add(self, requested: str) -> bool:
-        """False: another writer has this instant, or is about to ask for it. Raises StorageError if the
-        store does not take the heartbeat."""
-        if requested == self._ahead:
-            self._ahead = None
+        """False: another writer has this instant, or is about to ask for it. Harmless if repeated. Raises StorageError
+        if the store does not take the heartbeat."""
+        if requested in self._added:
             return True
         ours = _beats().start(self._storage, requested)
         if ours:
@@ -55,7 +53,7 @@ class Beating:
     def add_ahead(self, requested: str) -> None:
         """Of the instant that will be asked for if nothing comes before it."""
         with suppress(StorageError):  # it is added when its time has come
-            self._ahead = requested if self.add(requested) else None
+            self.add(requested)
 
     def __enter__(self) -> Beating:
         return self

@@ -30,7 +30,7 @@ from hoodoo.errors import (
     StorageError,
     StorageUnknownError,
     warn,
-)
+)  # fmt: skip
 from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage, names_in

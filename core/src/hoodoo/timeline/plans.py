@@ -55,18 +55,13 @@ def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
 
 
 def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> Plan:
-    """The plan of a compaction, pending or completed, from its requested file. CorruptTableError naming the file."""
+    """The plan of a compaction, pending or completed, from its requested file. CorruptTableError naming the file, and
+    InstantGoneError."""
     own = (a.name for a in ACTIONS.values() if a.begins_slices and a.completes_as == instant.action)
     instant = Instant(instant.requested, next(own, instant.action), instant.state)
     requested = instant.at(State.REQUESTED)
     where = f"{storage.root}/{timeline.path(requested)}"
-    try:
-        found = timeline.contents(storage, requested)
-    except FileNotFoundError as error:
-        raise CorruptTableError(
-            where, f"the plan of a {instant.action} is missing.",
-            f"Delete the other files of this instant: a {instant.action} can always be planned again.",
-        ) from error  # fmt: skip
+    found = timeline.contents(storage, requested)
     extra = texts(found.get("extraMetadata"))
     strategy = extra.pop(STRATEGY, "")
     slices = planned_slices(found.get("operations"), where, instant.action)

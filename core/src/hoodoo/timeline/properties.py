@@ -27,7 +27,7 @@ from hoodoo.errors import (
 from hoodoo.model.config import TableConfig
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DATABASE
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import together
 from hoodoo.timeline import javaprops
 from hoodoo.timeline.javaprops import CHECKSUM
@@ -121,7 +121,7 @@ def create(storage: Storage, config: TableConfig, now: datetime | None = None) -
             if storage.put_if_absent(PATH, data):
                 return config
         except StorageUnknownError:
-            if _get(storage, PATH) == data:
+            if get_if_there(storage, PATH) == data:
                 return config
             raise
     raise TableExistsError(
@@ -168,7 +168,7 @@ def update(
     # In one step: who reads meanwhile finds one or the other, and a writer that takes the backup for
     # one that was left behind does no harm.
     storage.put(PATH, data)
-    if _get(storage, PATH) != data:
+    if get_if_there(storage, PATH) != data:
         raise _conflict(storage)
     storage.delete(BACKUP)
     return new
@@ -176,7 +176,9 @@ def update(
 
 def recovered(storage: Storage) -> TableConfig:
     """:func:`load`, after :func:`recover`. Needs the table's lock."""
-    backup, config = together(storage, partial(_get, storage, BACKUP), partial(_loaded, storage))
+    backup, config = together(
+        storage, partial(get_if_there, storage, BACKUP), partial(_loaded, storage)
+    )
     if backup is None and config is not None:
         return config
     recover(storage)
@@ -205,7 +207,10 @@ def recover(storage: Storage) -> bool:
                 "Restore hoodie.properties from a copy and delete the backup.",
             )
         _remove(storage)
-        if not storage.put_if_absent(PATH, backup.data) or _get(storage, PATH) != backup.data:
+        if (
+            not storage.put_if_absent(PATH, backup.data)
+            or get_if_there(storage, PATH) != backup.data
+        ):
             raise _conflict(storage)
     storage.delete(BACKUP)
     return True
@@ -234,20 +239,13 @@ class _File:
 
 
 def _read(storage: Storage, path: str) -> _File | None:
-    data = _get(storage, path)
+    data = get_if_there(storage, path)
     return None if data is None else _File(data, javaprops.parse(data))
 
 
 def _remove(storage: Storage) -> None:
     storage.delete(PATH)
     storage.delete(_HADOOP_CHECKSUM)
-
-
-def _get(storage: Storage, path: str) -> bytes | None:
-    try:
-        return storage.get(path)
-    except FileNotFoundError:
-        return None
 
 
 def _signed(values: Mapping[str, str]) -> TableConfig:

@@ -20,13 +20,14 @@ from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
     HoodooError,
+    InstantGoneError,
     StorageError,
     StorageUnknownError,
 )  # fmt: skip
 from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
@@ -178,7 +179,7 @@ def request_later(
 def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
     # File names differ by action, so two actions can take the same millisecond: whoever sees
     # the other one gives way.
-    found = [i for i in seen.instants if i.requested == instant.requested and not _same(i, instant)]
+    found = [i for i in seen.instants if i.requested == instant.requested and not same(i, instant)]
     if not named_action(instant.action).is_heeded:
         # Made of an old look, it may be older than what archiving has come past, where clocks
         # differ: what lies between it and the timeline's start would look as if never committed.
@@ -241,7 +242,8 @@ def inflight(
 ) -> Instant:
     """Move our requested ``instant`` to inflight. Repeating the call with equal bytes is harmless.
 
-    Raises :class:`~hoodoo.errors.CommitConflictError` if another writer's file is there.
+    Raises :class:`~hoodoo.errors.CommitConflictError` if another writer's file is there; InstantGoneError if the plan of
+    a rollback or restore is not: who has finished it took it off the timeline.
     """
     moved = instant.at(State.INFLIGHT)
     path = timeline.path(moved)
@@ -249,11 +251,16 @@ def inflight(
         created = storage.put_if_absent(path, content)
     except StorageUnknownError:
         created = storage.put_if_absent(path, content)
-    if not created and _get(storage, path) != content:
+    if not created and get_if_there(storage, path) != content:
         raise CommitConflictError(
             f"{storage.root}/{path}",
             "another writer has started this instant.",
             "Try the write again: it takes a new instant.",
+        )
+    if moved.traits.undoes and storage.head(timeline.path(instant)) is None:
+        storage.delete(path)  # without its plan nobody could finish it
+        raise InstantGoneError(
+            f"{storage.root}: {instant}", "another process has ended it.", "Repeat the call."
         )
     return moved
 
@@ -428,14 +435,13 @@ def _compare(
     storage: Storage, timeline: Timeline, done: Instant, instant: Instant, content: bytes
 ) -> Outcome:
     """Whose file ``done`` is. Not there, or not readable, leaves the outcome open."""
+    unclear = partial(Outcome, Result.UNKNOWN, instant)
     try:
-        found = _get(storage, timeline.path(done))
+        found = get_if_there(storage, timeline.path(done))
     except StorageError as error:
-        return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
+        return unclear(f"the store gave no clear answer ({error})")
     if found is None:
-        return Outcome(
-            Result.UNKNOWN, instant, "the store gave no clear answer, and there is no file"
-        )
+        return unclear("the store gave no clear answer, and there is no file")
     if found == content:
         return Outcome(Result.COMMITTED, done)
     return Outcome(Result.CONFLICTED, instant, "another writer completed the instant")
@@ -444,7 +450,7 @@ def _compare(
 def _completed(timeline: Timeline, instant: Instant) -> Instant | None:
     writes = filter(None, [timeline.find(instant.requested)])
     done = (i for i in (*writes, *timeline.others()) if i.is_completed)
-    return next((i for i in done if _same(i, instant)), None)
+    return next((i for i in done if same(i, instant)), None)
 
 
 def _held(instant: Instant) -> list[Instant]:
@@ -478,7 +484,7 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
 def target_of(storage: Storage, timeline: Timeline, rollback: Instant) -> str | None:
     """The instant that a rollback undoes, by its plan; None where the plan is gone."""
     path = timeline.path(rollback.at(State.REQUESTED))
-    data = _get(storage, path)
+    data = get_if_there(storage, path)
     plan = codec.decode(data, f"{storage.root}/{path}") if data else {}
     found = (plan.get("instantToRollback") or {}).get("commitTime")
     return None if found is None else str(found)
@@ -505,17 +511,10 @@ def _put_requested(storage: Storage, timeline: Timeline, instant: Instant, plan:
         return False
 
 
-def _same(one: Instant, other: Instant) -> bool:
-    return one.requested == other.requested and completed_action(one.action) == completed_action(
-        other.action
-    )
-
-
-def _get(storage: Storage, path: str) -> bytes | None:
-    try:
-        return storage.get(path)
-    except FileNotFoundError:
-        return None
+def same(one: Instant, other: Instant) -> bool:
+    """Whether both are one instant, in whichever states."""
+    names = {completed_action(instant.action) for instant in (one, other)}
+    return one.requested == other.requested and len(names) == 1
 
 
 def _at(now: datetime | None) -> datetime:

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, InstantGoneError
 from hoodoo.model.brief import Shown
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
@@ -177,13 +177,11 @@ class Timeline(Shown):
         """What a write instant says of itself; read once. An empty file is legal on some layouts, and not
         for a replacecommit.
 
-        Raises :class:`~hoodoo.errors.CorruptTableError` naming the file.
+        Raises :class:`~hoodoo.errors.CorruptTableError` naming the file, and InstantGoneError.
         """
         found = self._metadata.get(instant)
         if found is None:
-            path = self.path(instant)
-            data = storage.get(path)
-            where = f"{storage.root}/{path}"
+            data, where = self._read(storage, instant)
             replaces = instant.is_completed and instant.action == "replacecommit"
             if not data and instant.is_completed and (replaces or not self.layout.allows_empty):
                 raise corrupt(where, "a completed instant with an empty file")
@@ -201,9 +199,17 @@ class Timeline(Shown):
         return self._metadata.get(instant)
 
     def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
-        """Any instant's file as a plain dict, in the state given (``instant.at(...)``)."""
-        path = self.path(instant)
-        return codec.decode(storage.get(path), f"{storage.root}/{path}")
+        """Any instant's file as a plain dict, in the state given (``instant.at(...)``). Raises as :meth:`metadata`."""
+        return codec.decode(*self._read(storage, instant))
+
+    def _read(self, storage: Storage, instant: Instant) -> tuple[bytes, str]:
+        where = f"{storage.root}/{self.path(instant)}"
+        try:
+            return storage.get(self.path(instant)), where
+        except FileNotFoundError as error:
+            raise InstantGoneError(
+                where, "was archived or undone since the timeline was read.", "Repeat the call."
+            ) from error
 
     def latest_schema_text(self, storage: Storage, as_of: str | None = None) -> str | None:
         """The Avro schema of the newest completed write that carries one; usually one read.

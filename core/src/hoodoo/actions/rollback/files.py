@@ -19,12 +19,13 @@ from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.scratch import scratch_file
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, names_in
 from hoodoo.storage.together import discard
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.names import completed_action, parse_path, pending_action
+from hoodoo.timeline.names import parse_path, pending_action
+from hoodoo.timeline.publish import same
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
@@ -219,15 +220,9 @@ def _pending_files(storage: Storage, timeline: Timeline, instant: Instant) -> li
 
 def _timeline_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
     """Each file of ``instant``, under whichever name its action has in that state."""
-    entries = storage.list(timeline.config.timeline_path)
-    parsed = (timeline.layout.parse_instant(e.name) for e in entries if not e.is_dir)
-    action = completed_action(instant.action)
-    return [
-        i for i in parsed
-        if i is not None
-        and i.requested == instant.requested
-        and completed_action(i.action) == action
-    ]  # fmt: skip
+    names = names_in(storage, timeline.config.timeline_path)
+    parsed = map(timeline.layout.parse_instant, names)
+    return [i for i in parsed if i is not None and same(i, instant)]
 
 
 def _pending_action(storage: Storage, timeline: Timeline, completed: Instant) -> str:

@@ -22,7 +22,7 @@ from hoodoo.kernel.resolve import make
 from hoodoo.model.action import named
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
-from hoodoo.model.instant import State
+from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.markers import MARKERS
@@ -82,7 +82,7 @@ def recover(
         storage, partial(settled, storage, config), partial(storage.list, MARKERS), beats
     )
     calm = None if timeline.pending() else timeline
-    living = Liveness(storage)
+    timeline, living = without_planless(storage, timeline), Liveness(storage)
     done: list[RolledBack] = []
     for action in _recovering(storage, timeline):
         done += _finished(storage, timeline, living, action)
@@ -98,7 +98,8 @@ def recover(
                     "Repeat this call when the rollback has ended.",
                 )  # fmt: skip
         else:
-            done += filter(None, [resume(storage, timeline, mine)])
+            with suppress(CommitConflictError):  # another process has ended it
+                done += filter(None, [resume(storage, timeline, mine)])
     if done:
         timeline, living = reload(storage, timeline), Liveness(storage)
     # Newest first, as each instant may build on the one before.
@@ -116,15 +117,29 @@ def recover(
     for building in timeline.pending():
         if building.action == INDEXING and not living.is_alive(building.requested):
             withdraw(storage, timeline, building)
-    living = Liveness(
-        storage
-    )  # heartbeats are there before what is pending: so they are listed after
+    living = Liveness(storage)  # listed after what is pending, before which heartbeats are there
     for saved in timeline.pending():
         # It keeps nothing yet (or nothing any more), and nobody is at it.
         if saved.traits.keeps and not living.is_alive(saved.requested):
             storage.delete(timeline.path(saved))
     waits = _sweep(storage, timeline, marked, swept)
     return Recovered(tuple(done), calm, waits)
+
+
+def without_planless(storage: Storage, timeline: Timeline) -> Timeline:
+    """``timeline`` without actions that are inflight and have no plan: who began these had slept, while another process
+    ended them. Nobody could finish them. Their files are deleted."""
+    if lost := _planless(timeline):
+        # A listing may lack one of two files that came while it lasted; not so the next one.
+        lost &= _planless(reload(storage, timeline))
+        discard(storage, [timeline.path(i) for i in lost])
+        timeline = reload(storage, timeline)
+    return timeline
+
+
+def _planless(timeline: Timeline) -> set[Instant]:
+    heeded = (i for i in timeline.pending() if i.traits.is_heeded)
+    return {i for i in heeded if not timeline.has_file(i.at(State.REQUESTED))}
 
 
 def _finished(

@@ -29,7 +29,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
-from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
 _INSTANT = re.compile(r"\d{17}|\d{14}")
@@ -38,10 +37,7 @@ _INSTANT = re.compile(r"\d{17}|\d{14}")
 def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:
     """The instant ``requested`` that somebody wants to undo: pending, or completed. ConfigError if
     there is none, or it is no write and no plan of one."""
-    found = [
-        i for i in timeline.instants
-        if i.requested == requested and i.completes_as_write
-    ]  # fmt: skip
+    found = [i for i in timeline.instants if i.requested == requested and i.completes_as_write]
     if not found:
         raise ConfigError(
             f"{storage.root}: instant {requested}",
@@ -170,14 +166,7 @@ def target_of(
 
 def found_now(storage: Storage, timeline: Timeline, instant: Instant) -> Instant | None:
     """``instant`` as the timeline shows it now."""
-    action = completed_action(instant.action)
-    return next(
-        (
-            i for i in reload(storage, timeline).instants
-            if i.requested == instant.requested and completed_action(i.action) == action
-        ),
-        None,
-    )  # fmt: skip
+    return next((i for i in reload(storage, timeline).instants if publish.same(i, instant)), None)
 
 
 def execute(

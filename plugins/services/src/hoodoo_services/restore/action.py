@@ -8,7 +8,7 @@ from attrs import frozen
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.outcome import RolledBack
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.outcome import Restored
@@ -28,10 +28,16 @@ class RestoreAction:
         return cls()
 
     def run(self, table: TableHandle, instant: str) -> Restored:
-        planned = self.schedule(table, instant)
-        return Restored(instant, "") if planned is None else self.run_planned(table, planned)
+        with Beating(table.storage) as beats:
+            planned = self._schedule(table, instant, beats)
+            return Restored(instant, "") if planned is None else self._run(table, planned, beats)
 
     def schedule(self, table: TableHandle, instant: str) -> str | None:
+        return self._schedule(table, instant)
+
+    def _schedule(
+        self, table: TableHandle, instant: str, beats: Beating | None = None
+    ) -> str | None:
         table.check_writable()
         if not table.timeline().pending() and not self.check(table, instant):
             return None
@@ -39,17 +45,20 @@ class RestoreAction:
         planned = None
         try:
             table.participants.drop_stale()
-            planned = restore.schedule(table.storage, table.config, instant)
+            planned = restore.schedule(table.storage, table.config, instant, beats)
         finally:
             if planned is None:  # nobody has to wait for what does not come
                 table.participants.repair()
         return None if planned is None else planned.requested
 
     def run_planned(self, table: TableHandle, instant: str) -> Restored:
+        return self._run(table, instant)
+
+    def _run(self, table: TableHandle, instant: str, beats: Beating | None = None) -> Restored:
         table.participants.before_restore()
         table.check_writable()
         table.participants.drop_stale()
-        done = restore.run(table.storage, table.config, instant)
+        done = restore.run(table.storage, table.config, instant, beats)
         table.participants.after_restore()
         return done
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hoodoo.actions.rollback.files import relative
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, InstantGoneError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
@@ -38,7 +38,7 @@ def told(storage: Storage, timeline: Timeline, done: Instant) -> Restored:
     files = sorted(path for record in records for path in deleted(storage, record))
     try:
         point = read_plan(storage, timeline, done).point
-    except CorruptTableError:
+    except (CorruptTableError, InstantGoneError):
         point = ""
     gone = tuple(found.get("instantsToRollback") or ())
     return Restored(point, done.requested, gone, tuple(files))

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 from hoodoo.actions.rollback.validation import Files, data_files, refuse_missing
-from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.errors import ConfigError
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
@@ -102,16 +102,8 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
 
 
 def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> RestorePlan:
-    """The plan of a pending ``restore``, whoever made it. CorruptTableError naming the file."""
-    requested = restore.at(State.REQUESTED)
-    where = f"{storage.root}/{timeline.path(requested)}"
-    try:
-        record = timeline.contents(storage, requested)
-    except FileNotFoundError as error:
-        raise CorruptTableError(
-            where, "the plan of a restore is missing.",
-            "Delete the other file of this restore, and restore again.",
-        ) from error  # fmt: skip
+    """The plan of a pending ``restore``, whoever made it. CorruptTableError naming the file, and InstantGoneError."""
+    record = timeline.contents(storage, restore.at(State.REQUESTED))
     infos: list[dict[str, Any]] = record.get("instantsToRollback") or []
     instants = tuple(Instant(str(i["commitTime"]), str(i["action"]), State.INFLIGHT) for i in infos)
     return RestorePlan(str(record.get("savepointToRestoreTimestamp") or ""), instants)

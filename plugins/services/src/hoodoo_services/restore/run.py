@@ -9,6 +9,8 @@ point is finished by :func:`resume`.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -16,6 +18,7 @@ from hoodoo.actions import life
 from hoodoo.actions.life import Life, Plan, StalePlanError
 from hoodoo.actions.rollback import run as rollback
 from hoodoo.actions.rollback.files import Removed
+from hoodoo.actions.rollback.recovery import without_planless
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -45,8 +48,10 @@ from hoodoo_services.restore.plan import (
 )
 
 
-def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | None:
-    """Put the plan of a restore to ``point`` on the timeline; None if nothing came later.
+def schedule(
+    storage: Storage, config: TableConfig, point: str, beats: Beating | None = None
+) -> Instant | None:
+    """Put the plan of a restore to ``point`` on the timeline; None if nothing came later. ``beats`` keep it alive.
 
     From here on writes that were under way can't complete. A pending restore to the same point is
     taken. Raises what :func:`~hoodoo_services.restore.plan.make_plan` does, and CommitConflictError
@@ -54,11 +59,14 @@ def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | Non
     """
 
     def make(timeline: Timeline) -> Plan | Instant | None:
+        timeline = without_planless(storage, timeline)
         for pending in pending_restores(timeline):
             if read_plan(storage, timeline, pending).point != point:
                 raise _under_way(storage, pending)
             if not _overtaken(timeline, pending):
                 return pending
+            if Liveness(storage).is_alive(pending.requested):
+                raise _under_way(storage, pending)
             publish.withdraw(storage, timeline, pending)
         # A rollback that somebody began ends before anything else does.
         if _finish_rollbacks(storage, timeline):
@@ -69,12 +77,15 @@ def schedule(storage: Storage, config: TableConfig, point: str) -> Instant | Non
         detail = {"point": point, "instants": len(plan.instants)}
         return Plan(plan.encode(), partial(_same, timeline, plan), detail)
 
-    return life.schedule(storage, config, RESTORE, make, "Stop the writers, then restore.")
+    fix, named = "Stop the writers, then restore.", None if beats is None else beats.add
+    return life.schedule(storage, config, RESTORE, make, fix, named=named)
 
 
-def run(storage: Storage, config: TableConfig, requested: str) -> Restored:
+def run(
+    storage: Storage, config: TableConfig, requested: str, beats: Beating | None = None
+) -> Restored:
     """Run a planned restore, from the start or where an earlier run stopped. What another writer has
-    finished meanwhile is told of.
+    finished meanwhile is told of. ``beats``: those that it has been scheduled with.
 
     Raises ConfigError if there is no restore of that instant; CommitConflictError if others wrote
     behind it; CommitUnknownError if its end is not known (run it again).
@@ -84,7 +95,7 @@ def run(storage: Storage, config: TableConfig, requested: str) -> Restored:
         if found.action == RESTORE and found.requested == requested:
             if found.is_completed:
                 return told(storage, timeline, found)
-            return resume(storage, timeline, found)
+            return resume(storage, timeline, found, beats)
     raise ConfigError(
         f"restore {requested}", "is not in this table.",
         "table.timeline().pending() lists what can be run.",
@@ -114,33 +125,43 @@ def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Rest
     return tuple(done)
 
 
-def resume(storage: Storage, timeline: Timeline, mine: Instant) -> Restored:
-    """Do what is left of the pending restore ``mine``, whoever began it."""
+def resume(
+    storage: Storage, timeline: Timeline, mine: Instant, beats: Beating | None = None
+) -> Restored:
+    """Do what is left of the pending restore ``mine``, whoever began it. CommitConflictError while another process
+    does so."""
     if later := _overtaken(reload(storage, timeline), mine):
         raise CommitConflictError(
             f"{storage.root}: restore {mine.requested}", f"{later[0]} was written since it was begun.",
             "Restore again: table.restore(instant).",
         )  # fmt: skip
     with (
-        Beating(storage) as beats,
+        Beating(storage) if beats is None else nullcontext(beats) as beats,
         action_events(RESTORE, timeline.config.name, storage.root, mine.requested) as events,
     ):
-        beats.add(mine.requested)
-        return _run(storage, timeline, mine, events)
+        if not beats.add(mine.requested):
+            living = Liveness(storage)
+            if not living.is_alive(mine.requested):
+                living.sweep()  # the process that began it has ended: one of those who go on has it now
+            if not beats.add(mine.requested):
+                raise _under_way(storage, mine)
+        return _run(storage, timeline, mine, events, beats)
 
 
-def _run(storage: Storage, timeline: Timeline, mine: Instant, events: ActionEvents) -> Restored:
+def _run(
+    storage: Storage, timeline: Timeline, mine: Instant, events: ActionEvents, beats: Beating
+) -> Restored:
     plan = read_plan(storage, timeline, mine)
     run_of = Life(
         storage, timeline, mine, RESTORE, "Look at table.timeline().",
         "Open the table again: the next write finishes the restore.",
     )  # fmt: skip
     mine = run_of.begin()
-    begun = _rollbacks(storage, reload(storage, timeline))
+    begun = dict(_rollbacks(storage, reload(storage, timeline)))
     records: dict[str, dict[str, Any]] = {}
     for named in plan.instants:
         mate = begun.get(named.requested)
-        records[named.requested] = _undo(storage, timeline, named, mate)
+        records[named.requested] = _undo(storage, timeline, named, mate, beats)
 
     def lost() -> bool:
         now = rollback.found_now(storage, timeline, mine)
@@ -149,7 +170,8 @@ def _run(storage: Storage, timeline: Timeline, mine: Instant, events: ActionEven
     run_of.complete(encode(mine, plan, records), lost=lost)
     for named in plan.instants:
         life.tidy(storage, named.requested)
-    _forget_rollbacks(storage, reload(storage, timeline), plan)
+    own = {str(record.get("startRollbackTime")) for record in records.values()}
+    _forget_rollbacks(storage, reload(storage, timeline), plan, own)
     files = tuple(sorted(path for record in records.values() for path in deleted(storage, record)))
     gone = tuple(named.requested for named in plan.instants)
     events.report(removed_figures(files), point=plan.point, instants=len(gone))
@@ -194,23 +216,19 @@ def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
     return bool(pending)
 
 
-def _rollbacks(storage: Storage, timeline: Timeline) -> dict[str, Instant]:
-    """The instant that it undoes -> the newest rollback on the timeline, completed or not."""
-    found: dict[str, Instant] = {}
+def _rollbacks(storage: Storage, timeline: Timeline) -> Iterator[tuple[str, Instant]]:
+    """The rollbacks on the timeline, completed or not, the newest last, each with the instant that it undoes."""
     for instant in timeline.instants:
         if instant.action == "rollback":
-            try:
-                target, _plan = rollback.target_of(storage, timeline, instant)
-            except (FileNotFoundError, CorruptTableError):
-                continue
-            found[target.requested] = instant
-    return found
+            with suppress(FileNotFoundError, CorruptTableError):
+                yield rollback.target_of(storage, timeline, instant)[0].requested, instant
 
 
 def _undo(
-    storage: Storage, timeline: Timeline, named: Instant, begun: Instant | None
+    storage: Storage, timeline: Timeline, named: Instant, begun: Instant | None, beats: Beating
 ) -> dict[str, Any]:
-    """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it."""
+    """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it. One that this makes lives
+    as long as the restore does: nobody else finishes it."""
     instant = rollback.found_now(storage, timeline, named)
     if begun is not None and begun.is_completed:
         if instant is None:  # by a writer that came between
@@ -222,17 +240,24 @@ def _undo(
     elif instant is None:  # it went before its rollback was told of
         return rollback.metadata(storage, "", named, Removed())
     else:
-        mine, plan = rollback.announce(storage, timeline, instant, sliced=True)
+        mine, plan = rollback.announce(storage, timeline, instant, beats, sliced=True)
     mine, removed = rollback.execute(storage, timeline, mine, instant or named, plan, sliced=True)
     return rollback.metadata(storage, mine.requested, named, removed)
 
 
-def _forget_rollbacks(storage: Storage, timeline: Timeline, plan: RestorePlan) -> None:
-    """Take the rollbacks of what is behind the point off the timeline: the restore tells of them."""
+def _forget_rollbacks(
+    storage: Storage, timeline: Timeline, plan: RestorePlan, own: set[str]
+) -> None:
+    """Take the rollbacks of what is behind the point off the timeline: the restore tells of them. ``own``: those that
+    it has made; one that another process is in ends by itself."""
+    living = Liveness(storage)
     named = {i.requested for i in plan.instants}
     point = plan.point or min(named, default="")
-    for target, mine in _rollbacks(storage, timeline).items():
+    for target, mine in _rollbacks(storage, timeline):
         if target not in named and order_key(target) <= order_key(point):
+            continue
+        is_own = mine.is_completed or mine.requested in own
+        if not is_own and living.is_alive(mine.requested):
             continue
         # Of a pending one the plan goes last, of a completed one the end: at no time does it look
         # as if something were to be done.

@@ -1,0 +1,96 @@
+"""Actions beside each other: every pair of :data:`action_pairs.ACTIONS`, with a switch, or a death, at any step.
+
+The default run draws a few pairs, and a few steps of each. HOODOO_TRIALS=more takes all pairs, and of each action eight
+steps, all: every step, which takes many hours. So all schedules with one switch are tried, those in which one of the two
+dies at the switch, and of those with two switches one for each of these.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from action_pairs import KINDS, PAIRS, PairTrial, kind_of, scenario
+from effort import ALL, effort
+from hoodoo.actions.rollback.recovery import recover
+from hoodoo.model.instant import Instant, State
+from hoodoo.timeline import properties
+from hoodoo.timeline.timeline import load
+from memory_store import Objects
+from schedules import Step
+from tables import MOR9, Kind, rows
+from trials import COUNT, SEED, Scenario
+from world import World, opened, rows_of
+
+Made = Callable[[Kind], Objects]
+# A writer, and what it is about to do when it stops: the end of a path, and the operation.
+Stop = tuple[str, str, str]
+
+
+CASES = [(one, two, KINDS[at % len(KINDS)]) for at, (one, two) in enumerate(PAIRS)]
+
+
+@pytest.mark.sampled(26)
+@pytest.mark.parametrize(("one", "two", "kind"), CASES, ids=str)
+def test_pairs(made: Made, still: World, tmp_path: Path, one: str, two: str, kind: Kind) -> None:
+    kind = kind_of((one, two), kind)
+    trial = PairTrial(scenario((one, two)), kind, made(kind), still, tmp_path)
+    count = 100_000 if ALL else effort(1, 8)
+    for _answers in trial.every(count, random.Random(f"{SEED} {one} {two}")):
+        COUNT.schedules += 1
+
+
+def stopping(trial: PairTrial, stops: list[Stop]) -> Mapping[str, object]:
+    """Each writer in turn goes on until it is about to do this; then all go on to their ends."""
+    left = list(stops)
+
+    def choose(waiting: Mapping[str, Step]) -> str:
+        while left:
+            name, op, end = left[0]
+            step = waiting.get(name)
+            if step is not None and not (step.op == op and step.path.endswith(end)):
+                return name
+            assert step is not None, f"{name} ended before {op} {end}"
+            left.pop(0)
+        return min(waiting)
+
+    return trial.chosen(choose)
+
+
+def test_restore_beside_a_writer_that_undoes_itself(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    """The restore ends while a writer is about to begin the rollback of what the restore has undone, too."""
+    acts = {
+        "B": lambda t: t.restore(t.timeline().writes()[0].requested),
+        "W": lambda t: t.upsert(rows({1: "a"}, "W", 9)),
+    }
+    trial = PairTrial(Scenario(acts), MOR9, made(MOR9), still, tmp_path)
+    stopping(
+        trial,
+        [
+            ("W", "list", ".hoodie/.hoodoo/ledger"),
+            ("W", "put_if_absent", ".deltacommit.inflight"),
+            ("B", "put_if_absent", ".restore.inflight"),
+            ("W", "put_if_absent", ".rollback.inflight"),
+        ],
+    )
+
+
+def test_what_is_inflight_without_a_plan_is_taken_back(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    """Its process slept while another one ended the action: it is nobody's, and nobody could finish it."""
+    trial = PairTrial(Scenario({}), MOR9, made(MOR9), still, tmp_path)
+    store = trial.store()
+    timeline = load(store, properties.load(store))
+    before = rows_of(opened(store))
+    for number, action in enumerate(("rollback", "restore", "compaction", "clustering", "clean")):
+        left = Instant(f"2026032912000090{number}", action, State.INFLIGHT)
+        store.put(timeline.path(left), b"")
+    recover(store, timeline.config)
+    assert load(store, timeline.config).pending() == ()
+    opened(store).upsert(rows({99: "b"}, "next", 9))
+    assert rows_of(opened(store)) == tuple(sorted((*before, (99, "next", "b"))))
