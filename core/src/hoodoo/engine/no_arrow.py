@@ -3,65 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from hoodoo.errors import DataError, SchemaError
+from hoodoo.errors import DataError
 
 _USUAL = (
     "give a pyarrow Table, Dataset or RecordBatchReader, an object with __arrow_c_stream__ "
     "(polars, duckdb, pandas), a list of dictionaries, or a Spark DataFrame."
 )
-
-# What Arrow has no type for, by the names of libraries and of their types. As Arrow they give away something else in its
-# place (addresses of memory, bits as bytes, a time without its zone), or fail and name no column.
-_LOST: dict[str, dict[str, str]] = {
-    "polars": {
-        "Object": "Make a column of a type of polars of its values, or drop it.",
-        **dict.fromkeys(("Int128", "UInt128"), "Cast it to polars.Int64 or polars.Decimal(38, 0)."),
-    },
-    "duckdb": {
-        "bit": "Cast it to VARCHAR.",
-        "time with time zone": "Cast it to TIME in one zone, or to VARCHAR.",
-    },
-}
-
-
-def refuse_lost(data: Any) -> None:
-    """SchemaError for a column of a frame, or of its schema, whose type Arrow lacks: its own types say so, what it exports
-    does not."""
-    library = type(data).__module__.partition(".")[0]
-    if library == "polars":
-        schema = data.collect_schema() if hasattr(data, "collect_schema") else data
-        columns = list(schema.items()) if hasattr(schema, "items") else []
-    elif library == "duckdb" and hasattr(data, "types"):
-        columns = list(zip(data.columns, data.types, strict=True))
-    else:
-        return
-    for name, kind in columns:
-        for found in _within(kind):
-            if found in _LOST[library]:
-                raise SchemaError(
-                    f"column {name!r}", f"has the type {found} of {library}, which Arrow lacks.", _LOST[library][found],
-                )  # fmt: skip
-
-
-def _within(kind: Any) -> Iterator[str]:
-    """The names of the types that ``kind`` is made of."""
-    name = getattr(kind, "id", None)
-    parts: Iterable[Any] = ()
-    if name is None:  # polars'
-        yield kind.base_type().__name__
-        inner = getattr(kind, "inner", None)
-        parts = (inner,) if inner is not None else (f.dtype for f in getattr(kind, "fields", ()))
-    elif name in ("list", "array", "struct", "map", "union"):
-        parts = (part for _name, part in kind.children if not isinstance(part, int))
-    else:
-        yield name
-    for part in parts:
-        yield from _within(part)
 
 
 def not_arrow(data: Any) -> DataError:

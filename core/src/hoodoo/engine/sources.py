@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hoodoo.engine.no_arrow import not_arrow, refuse_lost
-from hoodoo.errors import DataError
+from hoodoo.engine.no_arrow import not_arrow
 from hoodoo.kernel.answers import excused
-from hoodoo.model.schema.normalize import without_index
+from hoodoo.kernel.registry import kernel
 
 if TYPE_CHECKING:  # pyarrow.dataset imports pandas where there is one: only who has a dataset pays
     import pyarrow.dataset as ds
@@ -26,51 +25,28 @@ PARTITION_BYTES = 32 << 20
 def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
     """``data`` as one of the three Arrow shapes that engines read.
 
-    Of a pandas frame the levels of its index that have a name are columns, the others are not.
-
-    A polars LazyFrame, and a generator of record batches, are read once, as they come. Raises DataError for anything
-    else that neither is Arrow nor speaks ``__arrow_c_stream__``.
+    A generator of record batches is read once, as they come. Raises DataError for what neither is Arrow nor speaks
+    ``__arrow_c_stream__``, nor is known to a plugin, and the errors of plugins.
     """
     if isinstance(data, (pa.Table, pa.RecordBatchReader)) or _is_dataset(data):
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if _is_pandas(data):
-        # Unasked, pandas gives a range away although it has a name, and other numbers although they have none.
-        named = any(name is not None for name in data.index.names)
-        try:
-            table = pa.Table.from_pandas(data, preserve_index=named)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            why = ": ".join(map(str, reversed(error.args))).rstrip(".")
-            raise DataError("pandas frame", f"can't become Arrow data: {why}.", "Give each column one type and a name of its own.") from error  # fmt: skip
-        return table.select(without_index(table.schema, data.columns).names)
-    refuse_lost(data)
+    for _plugin, implementation in kernel().implementations("hoodoo_arrow_data"):
+        found = implementation.function(data)
+        if found is not None:
+            return found
     if hasattr(data, "__arrow_c_stream__"):
         try:
             with excused():
                 return pa.RecordBatchReader.from_stream(data)
         except pa.ArrowInvalid as error:  # a stream of one column
             raise not_arrow(data) from error
-    polars = sys.modules.get("polars")
-    if polars is not None and isinstance(data, polars.LazyFrame):
-        with excused():
-            empty = polars.DataFrame(schema=data.collect_schema())
-        return _in_turn(pa.RecordBatchReader.from_stream(empty).schema, _frames(data))
     first = next(data, None) if isinstance(data, Iterator) else None
     if isinstance(first, (pa.RecordBatch, pa.Table)):
-        return _in_turn(first.schema, chain([first], data))
+        streams = map(pa.RecordBatchReader.from_stream, chain([first], data))
+        return pa.RecordBatchReader.from_batches(first.schema, chain.from_iterable(streams))
     raise not_arrow(data)
-
-
-def _frames(lazy: Any) -> Iterator[Any]:
-    """What a LazyFrame gives, as polars computes it; at once where it is too old for that."""
-    yield from lazy.collect_batches() if hasattr(lazy, "collect_batches") else [lazy.collect()]
-
-
-def _in_turn(schema: pa.Schema, tables: Iterator[Any]) -> pa.RecordBatchReader:
-    """``tables``, each of which is a stream of ``schema``, as one."""
-    streams = map(pa.RecordBatchReader.from_stream, tables)
-    return pa.RecordBatchReader.from_batches(schema, chain.from_iterable(streams))
 
 
 def partitions(data: pa.Table | pa.RecordBatchReader | ds.Dataset, wanted: int) -> list[Partition]:
@@ -122,11 +98,6 @@ def _dataset_partitions(dataset: ds.Dataset, wanted: int) -> list[Partition]:
         return read
 
     return [part(group) for group in groups]
-
-
-def _is_pandas(data: Any) -> bool:
-    pandas = sys.modules.get("pandas")  # who has a frame has imported it
-    return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
 def _is_dataset(data: Any) -> bool:

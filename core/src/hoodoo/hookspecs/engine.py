@@ -231,9 +231,16 @@ def memory_share(available: int, tasks: int) -> int:
 
 class EngineHooks:
     @hookspec
+    def hoodoo_arrow_data(self, data: Any) -> pa.Table | pa.RecordBatchReader | None:
+        """The rows of a library's own frame in Arrow; None if it is none of yours. When: such data is written or read.
+        Default: what speaks ``__arrow_c_stream__``; frames of pandas and polars (hoodoo-frames). The first answer that
+        is not None counts. Raises DataError or SchemaError for a frame whose columns Arrow does not hold.
+        """
+
+    @hookspec
     def hoodoo_arrow_schema(self, schema: Any) -> pa.Schema | None:
         """Turn an engine's own kind of schema (a Spark StructType) into Arrow's; None if it is none
-        of yours. When: a table is created with such a schema. Default: pyarrow schemas only. The
+        of yours. When: a table is created with such a schema. Default: what speaks ``__arrow_c_schema__``. The
         first plugin that answers something wins.
         """
 

@@ -10,7 +10,6 @@ from typing import Any, cast
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo.engine.no_arrow import refuse_lost
 from hoodoo.errors import ConfigError, OptionConflictError, PluginError
 from hoodoo.hookspecs.clustering_updates import DOUBLES
 from hoodoo.hookspecs.conflict import ConflictStrategy
@@ -97,13 +96,12 @@ def arrow_schema(schema: Any) -> pa.Schema:
     """A pyarrow Schema from what the user gave: pyarrow, or a Spark StructType."""
     if isinstance(schema, pa.Schema):
         return schema
-    if hasattr(schema, "__arrow_c_schema__"):
-        refuse_lost(schema)
-        return pa.schema(schema)
     for _plugin, implementation in kernel().implementations("hoodoo_arrow_schema"):
         found = implementation.function(schema)
         if found is not None:
             return found
+    if hasattr(schema, "__arrow_c_schema__"):
+        return pa.schema(schema)
     raise ConfigError(
         f"schema of type {type(schema).__qualname__}",
         "is neither a pyarrow.Schema nor a schema that an installed engine knows (StructType)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
@@ -52,3 +53,21 @@ def hoodoo_commands() -> Iterable[Registration]:
             summary="Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new table.",
         )
     ]
+
+
+@hookimpl
+def hoodoo_arrow_data(data: Any) -> Any:
+    if type(data).__module__.partition(".")[0] in ("pyarrow", "builtins"):
+        return None
+    from hoodoo_frames.arriving import arrow_data
+
+    return arrow_data(data)
+
+
+@hookimpl
+def hoodoo_arrow_schema(schema: Any) -> Any:
+    if not type(schema).__module__.startswith("polars."):
+        return None
+    from hoodoo_frames.arriving import arrow_schema
+
+    return arrow_schema(schema)
