@@ -450,3 +450,23 @@ def test_writers_that_do_not_wait_leave_no_wrong_entry_in_a_secondary_index(tmp_
         found = hoodoo.open(path).read(where=f"city = '{city}'").to_arrow()
         assert found["id"].to_pylist() == whole.filter(pc.field("city") == city)["id"].to_pylist()
     assert hoodoo.open(path).verify().ok
+
+
+def test_a_rollback_does_not_empty_what_a_link_leads_to(tmp_path: Path) -> None:
+    """In place of the folder of markers of a failed write there is a link to a folder outside of the table."""
+    outside = tmp_path / "outside"
+    (outside / "below").mkdir(parents=True)
+    (outside / "precious").write_text("x")
+    (outside / "below" / "precious").write_text("x")
+    path = tmp_path / "t"
+    table = hoodoo.create(str(path), pa.schema([("id", pa.int64())]), record_key="id")
+    table.upsert([{"id": 1}])
+    failed = table.upsert([{"id": 2}]).instant
+    for file in path.glob(f".hoodie/timeline/{failed}_*.commit"):
+        file.unlink()
+    (path / ".hoodie/.temp").mkdir(exist_ok=True)
+    (path / ".hoodie/.temp" / failed).symlink_to(outside, target_is_directory=True)
+    hoodoo.open(str(path)).upsert([{"id": 3}])
+    assert ids(hoodoo.open(str(path)).read()) == [1, 3]
+    assert sorted(p.name for p in outside.rglob("*")) == ["below", "precious", "precious"]
+    assert not (path / ".hoodie/.temp" / failed).is_symlink()

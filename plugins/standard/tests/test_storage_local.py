@@ -328,3 +328,32 @@ def test_of_many_that_create_an_empty_object_one_has(storage: LocalStorage) -> N
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: storage.put_if_absent("d/x", b""), range(32)))
     assert found.count(True) == 1
+
+
+def test_a_folder_is_never_emptied_through_a_link(storage: LocalStorage, tmp_path: Path) -> None:
+    """A link to a directory in place of a folder that is to go, or in it: the link goes, what it leads to stays."""
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    (outside / "below").mkdir(parents=True)
+    (outside / "file").write_text("x")
+    (outside / "below" / "file").write_text("x")
+    storage.put("a/b/one", b"1")
+    Path(storage.base, "a", "link").symlink_to(outside, target_is_directory=True)
+    Path(storage.base, "a", "b", "link").symlink_to(outside / "file")
+    Path(storage.base, "a", "b", "dangling").symlink_to(outside / "nothing")
+    Path(storage.base, "top").symlink_to(outside, target_is_directory=True)
+    assert storage.delete_prefix("top") == 1
+    assert storage.delete_prefix("a/") == 4
+    assert os.listdir(storage.base) == [".hoodie"]
+    assert sorted(p.name for p in outside.rglob("*")) == ["below", "file", "file"]
+
+
+def test_temporaries_are_not_swept_through_a_link(storage: LocalStorage, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "precious").write_text("x")
+    os.utime(outside / "precious", (1, 1))
+    top = Path(storage.base, temporaries.TEMP_DIR)
+    top.parent.mkdir(parents=True, exist_ok=True)
+    top.symlink_to(outside, target_is_directory=True)
+    assert storage.sweep() == 0
+    assert (outside / "precious").exists()

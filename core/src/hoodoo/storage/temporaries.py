@@ -59,9 +59,9 @@ def sweep(base: str, older_than: float = DAY) -> int:
     takes to write. Races with other sweeps are fine. Raises :class:`OSError`.
     """
     top = os.path.join(base, *TEMP_DIR.split("/"))
-    limit = time.time() - older_than
-    dead = _Dead()
-    removed = 0
+    if os.path.islink(top):  # it may lead out of the table
+        return 0
+    limit, dead, removed = time.time() - older_than, _Dead(), 0
     for directory, _, files in os.walk(top, topdown=False):
         owned = os.path.relpath(directory, top).split(os.sep)[0]
         left = dead.left(owned)

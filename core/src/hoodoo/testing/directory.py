@@ -102,8 +102,11 @@ class DirectoryStorage:
         return True
 
     def delete_prefix(self, prefix: str) -> int:
-        count = sum(self.delete(entry.path) for entry in self.list(prefix, recursive=True))
         top = self._file(prefix.removesuffix("/")) if prefix else self.base
+        if prefix and os.path.islink(top):  # it goes, and not what it leads to
+            os.unlink(top)
+            return 1
+        count = sum(self.delete(entry.path) for entry in self.list(prefix, recursive=True))
         for folder, _, _ in os.walk(top, topdown=False):
             with suppress(OSError):  # a file has come meanwhile, or temporaries stay in it
                 os.rmdir(folder)

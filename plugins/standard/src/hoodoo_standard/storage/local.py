@@ -120,19 +120,26 @@ class LocalStorage:
         return True
 
     def delete_prefix(self, prefix: str) -> int:
-        """Temporaries, which another process may be writing, stay; :meth:`sweep` removes them."""
+        """Temporaries, which another process may be writing, stay; :meth:`sweep` removes them. A link goes, not what it
+        leads to, which may lie outside of the root."""
         top = self._directory(prefix)
+        if prefix and os.path.islink(top):
+            with self._guard("deleting", prefix, StorageUnknownError):
+                removed = int(_unlink(top))
+            self._settle(prefix, os.path.dirname(top))
+            return removed
         if not os.path.isdir(top):
             return 0
         removed = 0
         # Half of it may be gone when an error comes: the outcome is unknown, not "nothing happened".
         with self._guard("deleting", prefix, StorageUnknownError):
-            for directory, _, files in os.walk(top, topdown=False, onerror=_raise_unless_gone):
+            for directory, folders, files in os.walk(
+                top, topdown=False, onerror=_raise_unless_gone
+            ):
                 if not temporaries.is_ours(self._relative(directory)):
-                    for name in files:
-                        with suppress(FileNotFoundError):
-                            os.unlink(os.path.join(directory, name))
-                            removed += 1
+                    links = [f for f in folders if os.path.islink(os.path.join(directory, f))]
+                    for name in (*files, *links):
+                        removed += _unlink(os.path.join(directory, name))
                 _rmdir(directory)
         self._settle(prefix, os.path.dirname(top))
         return removed
@@ -377,6 +384,14 @@ def _forget_checksum(target: str) -> None:
 
 def _touch(target: str) -> None:
     os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+def _unlink(local: str) -> bool:
+    """Whether it was there."""
+    with suppress(FileNotFoundError):
+        os.unlink(local)
+        return True
+    return False
 
 
 def _unlink_quietly(local: str) -> None:
