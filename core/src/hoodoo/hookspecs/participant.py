@@ -198,8 +198,8 @@ class KeysCheck(Protocol):
     def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
         """The record keys of a slice. Each of the newest slices is shown once."""
 
-    def findings(self) -> Iterable[Finding]:
-        """What is wrong, once all have been seen."""
+    def findings(self) -> Iterable[Finding | str]:
+        """What is wrong, once all have been seen; as a text, what is allowed and worth a note."""
 
 
 @runtime_checkable
@@ -312,10 +312,10 @@ class ParticipantServices(Protocol):
         files: Mapping[str, int],
         expected: Callable[[str], bool],
         removed: Callable[[str], bool],
-    ) -> Iterable[Finding]:
+    ) -> Iterable[Finding | str]:
         """Compare what it says of files with ``files``, path -> bytes, that are there. ``timeline`` was looked at
         before. ``expected``: whether a completed commit names a path of them; ``removed``: whether a clean took
-        a path away. Default: nothing is found."""
+        a path away. A text is a note: what is allowed. Default: nothing is found."""
 
     def verify_keys(self, storage: Storage, timeline: Timeline) -> KeysCheck | None:
         """What compares the record keys; None where nothing is said of keys. Default: None."""

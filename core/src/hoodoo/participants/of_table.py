@@ -194,11 +194,10 @@ class Participants:
         files: Mapping[str, int],
         expected: Callable[[str], bool],
         removed: Callable[[str], bool],
-    ) -> tuple[Finding, ...]:
-        """Where what they say of files is not what is there."""
-        each = self._having("verify_files")
-        found = (verify(storage, timeline, files, expected, removed) for verify in each)
-        return tuple(one for findings in found for one in findings)
+    ) -> tuple[Finding | str, ...]:
+        """Where what they say of files is not what is there; a text is a note."""
+        look = (storage, timeline, files, expected, removed)
+        return tuple(one for verify in self._having("verify_files") for one in verify(*look))
 
     def verify_keys(self, storage: Storage, timeline: Timeline) -> tuple[KeysCheck, ...]:
         """What compares the record keys with what they say."""

@@ -26,7 +26,7 @@ def stored_schema(
 
     Looks at: commits up to the bound, newest first; ``hoodie.table.create.schema``; a base file;
     the oldest later commit (a table asked for a time before it was filled). Of a table with
-    virtual keys it has the meta columns that are filled. Raises CorruptTableError when nothing tells.
+    virtual keys it has the meta columns that are filled. Raises CorruptTableError when there are commits and nothing tells.
     """
     visible, later = _split(source, bound)
     newest = visible[0].requested if visible else None
@@ -36,6 +36,8 @@ def stored_schema(
         or _from_base_file(source, file_format, slices)
         or _from_commits(source, reversed(later))
     )
+    if data is None and not (visible or later):
+        data = pa.schema([])  # as hudi-rs makes tables: the first rows bring their columns
     if data is None:
         raise CorruptTableError(
             f"table {source.config.name or source.storage.root}",
@@ -50,8 +52,7 @@ def stored(data: pa.Schema, config: TableConfig) -> pa.Schema:
 
     All nullable, at every depth: writers differ in what they declare, and no reader depends on it.
     """
-    gone = {field.name for field in hidden(config)}
-    return plain_schema(pa.schema([f for f in with_meta(data) if f.name not in gone]))
+    return plain_schema(pa.schema([f for f in with_meta(data) if f not in hidden(config)]))
 
 
 def hidden(config: TableConfig) -> tuple[pa.Field, ...]:
@@ -66,8 +67,7 @@ def hidden(config: TableConfig) -> tuple[pa.Field, ...]:
 def _split(source: ReadSource, bound: str | None) -> tuple[Sequence[Instant], Sequence[Instant]]:
     """Completed writes, newest request first: those up to the bound, and those after it."""
     writes = source.timeline.writes()[::-1]
-    limit = None if bound is None else order_key(bound)
-    later = 0 if limit is None else sum(order_key(i.requested) > limit for i in writes)
+    later = 0 if bound is None else sum(order_key(i.requested) > order_key(bound) for i in writes)
     return writes[later:], writes[:later]
 
 
@@ -96,8 +96,7 @@ def _from_text(text: str | None, obj: str) -> pa.Schema | None:
 def _from_base_file(
     source: ReadSource, file_format: BaseFileFormat, slices: Iterable[FileSlice]
 ) -> pa.Schema | None:
-    for slice_ in slices:
-        if slice_.base_file is not None:
-            with file_format.reader(source.storage, slice_.base_file.path) as reader:
-                return without_meta(reader.schema.remove_metadata())
+    for base in (slice_.base_file for slice_ in slices if slice_.base_file is not None):
+        with file_format.reader(source.storage, base.path) as reader:
+            return without_meta(reader.schema.remove_metadata())
     return None

@@ -175,7 +175,7 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     if table.table_type != "MERGE_ON_READ":
         return None
     # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
-    texts = any(pa.types.is_string(schema.field(n).type) for n in table.ordering_fields)
+    texts = any(f.name in table.ordering_fields and pa.types.is_string(f.type) for f in schema)
     wanted = LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")
     blocks: LogBlockFormat = resolve("log_block", wanted, settings).instance
     if blocks.kind == BlockKind.CDC:

@@ -41,7 +41,8 @@ def target_schema(
             "add the column to the data.",
         )
     widen = WIDEN_INTEGERS.read(options)
-    return evolve(table, arriving, tuple(fixed), ordering=ordering, widen_integers=widen)
+    before = table if len(table) else arriving  # nothing says a schema before the first rows
+    return evolve(before, arriving, tuple(fixed), ordering=ordering, widen_integers=widen)
 
 
 def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str, str]) -> pa.Schema:

@@ -503,7 +503,8 @@ def _reconcile(target: WriteTarget, life: Life, stats: tuple[WriteStat, ...], di
     # Who takes such a file group away meanwhile, and the partition with it, stands in this write's way.
     groups = {(s.partition_path, s.file_id) for s in target.slices}
     known = {s.partition_path for s in stats if (s.partition_path, s.file_id) in groups}
-    new = [path for path in touched if path not in known]
+    # hudi-rs marks no root, and its tables say no schema.
+    new = [p for p in touched if p not in known or not (p or target.config.create_schema)]
     ensure = partial(partitions.ensure, target.storage, instant=life.requested)
     together(target.storage, *(partial(ensure, path) for path in new))
     if not direct and alone(target):

@@ -377,7 +377,7 @@ class MetadataParticipant:
         files: Mapping[str, int],
         expected: Callable[[str], bool],
         removed: Callable[[str], bool],
-    ) -> Iterable[Finding]:
+    ) -> Iterable[Finding | str]:
         yield from check_listing(storage, timeline, files, expected, removed)
         yield from check_filters(storage, timeline, files, expected)
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, warn
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.kernel.log_files import log_files
 from hoodoo.merge.log_rows import counting
@@ -26,6 +26,12 @@ from hoodoo.storage.together import opened_ahead
 from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
 from hoodoo_metadata.schema import FIX, decode_row, encode_row
+
+UNSUMMED = (
+    "HFiles of its metadata table have zeros where their checksums belong, as hudi-rs writes them: damage of their bytes "
+    "may not be noticed"
+)
+_warned: set[str] = set()  # the roots of metadata tables of which this process has said so
 
 
 @frozen
@@ -108,9 +114,19 @@ def layers(
     else:
         for log in slice_.log_files:
             found += _log_layers(storage, log)
+    if storage.root not in _warned and is_unsummed(found):
+        _warned.add(storage.root)
+        warn(
+            f"{storage.root}: {UNSUMMED}. Fix: hoodoo rebuild-index writes them again, with checksums."
+        )
     if schema_text is not None:
         found = [layer.coded(schema_text) for layer in found]
     return tuple(reversed(found))
+
+
+def is_unsummed(found: Iterable[Layer]) -> bool:
+    """Whether an HFile of the layers has zeros where its checksums belong."""
+    return any(layer.hfile is not None and layer.hfile.unsummed for layer in found)
 
 
 def _log_layers(storage: Storage, log: LogFile) -> Iterator[Layer]:

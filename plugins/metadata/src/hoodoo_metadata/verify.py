@@ -24,12 +24,12 @@ from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.file_index.listing import is_listed, told_files
 from hoodoo_metadata.first_commit_not_indexed import is_doubled, is_refused, why_stale
 from hoodoo_metadata.hfile import ENTRIES
-from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
+from hoodoo_metadata.layout import FILES, GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.record_index.groups import IndexGroups
 from hoodoo_metadata.record_index.locations import decode_locations
 from hoodoo_metadata.record_index.verify_growing import check_growing, may_outlive_rows, some
 from hoodoo_metadata.schema import record_schema
-from hoodoo_metadata.slice import layers, merged
+from hoodoo_metadata.slice import UNSUMMED, is_unsummed, layers, merged
 from hoodoo_metadata.table import FOLDER, MetadataTable, listed
 
 _FIX = "hoodoo rebuild-index, or table.rebuild_index(), rebuilds the metadata table."
@@ -41,14 +41,16 @@ def check_listing(
     files: Mapping[str, int],
     expected: Callable[[str], bool],
     removed: Callable[[str], bool],
-) -> Iterator[Finding]:
+) -> Iterator[Finding | str]:
     """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at before these
-    were listed."""
+    were listed. A text is a note."""
     if not is_listed(timeline):
         return
     try:
         table = MetadataTable.open(storage, timeline)
         told = {entry.path: entry.size for entry in told_files(table)}
+        if any(is_unsummed(layers(table.storage, group)) for group in table.slices(FILES)):
+            yield f"metadata table: {UNSUMMED}"
     except (HoodooError, FileNotFoundError) as error:
         rule = error.rule.rstrip(".") if isinstance(error, HoodooError) else f"{error} is not there"
         yield Finding("metadata.unreadable", FOLDER, rule, _FIX)
@@ -81,6 +83,7 @@ class LocationsCheck:
     _keys: list[pa.Array] = field(factory=list)
     _places: list[pa.Array] = field(factory=list)
     _slices: list[FileSlice] = field(factory=list)
+    _unsummed: bool = False
 
     def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
         number = len(self._slices)
@@ -89,7 +92,7 @@ class LocationsCheck:
             self._keys.append(chunk)
             self._places.append(pa.array(np.full(len(chunk), number, np.int32)))
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding | str]:
         keys = pa.chunked_array(self._keys, pa.string()).combine_chunks()
         places = pa.chunked_array(self._places, pa.int32()).combine_chunks()
         for index in INDEXES:
@@ -103,6 +106,8 @@ class LocationsCheck:
                 if isinstance(error, HoodooError):
                     rule = error.rule.rstrip(".")
                 yield Finding("metadata.unreadable", f"{FOLDER}/{index}", rule, _FIX)
+        if self._unsummed:
+            yield f"metadata table: {UNSUMMED}"
 
     def _growing(self, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
         return check_growing(self.storage, self.timeline, keys, places, self._slices)
@@ -135,7 +140,9 @@ class LocationsCheck:
 
     def _entries(self, table: MetadataTable, bucket: FileSlice) -> pa.Table:
         text = record_schema(self.timeline.config.version)
-        rows = pa.Table.from_batches(merged(layers(table.storage, bucket, text)), ENTRIES)
+        found = layers(table.storage, bucket, text)
+        self._unsummed = self._unsummed or is_unsummed(found)
+        rows = pa.Table.from_batches(merged(found), ENTRIES)
         path, file_id, _millis = decode_locations(rows.column("value").combine_chunks(), text)
         key = rows.column("key").combine_chunks().cast(pa.string())
         return pa.table({"key": key, "place": _place(path, file_id)})
@@ -202,7 +209,7 @@ class AllChecks:
         for check in self.each:
             check.see(slice_, keys)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding | str]:
         for check in self.each:
             yield from check.findings()
 

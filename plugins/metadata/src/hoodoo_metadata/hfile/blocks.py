@@ -25,7 +25,8 @@ class Stored(NamedTuple):
 def contents(
     window: FileWindow, blocks: Sequence[Stored], magic: bytes, codec: Codec
 ) -> list[Bytes]:
-    """What is in ``blocks``, all of the kind ``magic``, checked and decompressed.
+    """What is in ``blocks``, all of the kind ``magic``, checked and decompressed. A chunk whose stored checksum is 0
+    counts as one without: hudi-rs writes zeros there, and Hudi's readers do not look.
 
     Raises CorruptTableError for one that is damaged.
     """
@@ -43,6 +44,12 @@ def contents(
             if stored != answer:
                 raise window.corrupt(offset, f"its checksum ({kind.name}) is not that of its bytes")
     return found
+
+
+def lacks_checksum(block: Stored) -> bool:
+    """Whether the block says that it has checksums, and the first one is 0. Not checked."""
+    kind, end = block.data[24], int.from_bytes(block.data[29:33], "big")
+    return kind != Checksum.NULL and not any(block.data[end : end + 4])
 
 
 def plain_size(block: Stored) -> int:
@@ -84,8 +91,8 @@ def _ask(
     if chunk <= 0 or end + 4 * count > len(data):
         raise window.corrupt(block.offset, "its checksums are missing")
     for i in range(count):
-        stored = int.from_bytes(data[end + 4 * i : end + 4 * i + 4], "big")
-        into.append((block.offset, stored, data[i * chunk : min((i + 1) * chunk, end)]))
+        if stored := int.from_bytes(data[end + 4 * i : end + 4 * i + 4], "big"):
+            into.append((block.offset, stored, data[i * chunk : min((i + 1) * chunk, end)]))
 
 
 def _plain(window: FileWindow, offset: int, data: Bytes, size: int, codec: Codec) -> Bytes:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 
-from hoodoo_metadata.hfile.blocks import Stored, block_size, contents
+from hoodoo_metadata.hfile.blocks import Stored, block_size, contents, lacks_checksum
 from hoodoo_metadata.hfile.format import (
     HEADER_BYTES,
     INFO,
@@ -40,6 +40,8 @@ TAIL = 64 << 10
 _LEVELS = 8
 _NAMES = {item.value: item.name for item in Codec}
 
+# hudi-rs gives a file without entries one empty block, which the index names with an empty key and does not count.
+_KEYLESS = 13
 _OUTSIDE = "the index names a block outside of the file"
 _FALLS = "the keys of the index don't ascend"
 
@@ -61,7 +63,7 @@ class HFileLayout:
     """``levels`` of index: with more than one, ``index`` names blocks of the next one.
 
     ``end`` is where data and meta blocks end. ``tail`` are the last bytes of the file, which begin at
-    ``tail_at`` and were read already.
+    ``tail_at`` and were read already. ``unsummed``: zeros stand where the checksum of the index belongs.
     """
 
     codec: Codec
@@ -73,6 +75,7 @@ class HFileLayout:
     end: int
     tail: bytes
     tail_at: int
+    unsummed: bool = False
 
 
 def layout_of(window: FileWindow) -> HFileLayout:
@@ -89,7 +92,7 @@ def layout_of(window: FileWindow) -> HFileLayout:
     if load_at < tail_at:
         tail, tail_at = window.read(load_at, tail_at) + tail, load_at
     codec = _codec(window, trailer)
-    at, found = load_at, []
+    at, found, unsummed = load_at, [], False
     for magic in (ROOT, ROOT, INFO):
         begin = at - tail_at
         size = block_size(window, at, tail[begin : begin + HEADER_BYTES])
@@ -99,6 +102,7 @@ def layout_of(window: FileWindow) -> HFileLayout:
             raise window.corrupt(stop, "it says that file info is elsewhere")
         block = Stored(at, tail[begin : begin + size])
         found.append((at, bytes(contents(window, [block], magic, codec)[0])))
+        unsummed = unsummed or lacks_checksum(block)
         at += size
     (root_at, root), (meta_at, meta), (info_at, packed) = found
     levels = _number(window, trailer, Trailer.LEVELS)
@@ -126,7 +130,7 @@ def layout_of(window: FileWindow) -> HFileLayout:
     # Whatever the codec, an entry is more than a thousandth of the bytes it lies in.
     if not 0 <= entries <= 100 * window.size or bool(entries) != bool(len(index.keys)):
         raise window.corrupt(stop, f"{entries} is no number of entries")
-    return HFileLayout(codec, entries, levels, index, named, info, load_at, tail, tail_at)
+    return HFileLayout(codec, entries, levels, index, named, info, load_at, tail, tail_at, unsummed)
 
 
 def _trailer(window: FileWindow, tail: bytes) -> dict[int, int | bytes]:
@@ -176,6 +180,8 @@ def _codec(window: FileWindow, trailer: Mapping[int, int | bytes]) -> Codec:
 def root_index(data: bytes, count: int | None, end: int) -> Index:
     """A root index of ``count`` blocks that lie before ``end``; without ``count``, of as many as fit,
     and 16 bytes may follow, which point to the middle of the file. Raises Nonsense."""
+    if count == 0 and len(data) == _KEYLESS and not data[-1]:
+        return _checked([], [], [], end)
     alike = _alike(data, count, end) if count else None
     if alike is not None:
         return alike

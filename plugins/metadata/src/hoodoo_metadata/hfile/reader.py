@@ -68,6 +68,11 @@ class HFile:
         return self._layout.entries
 
     @property
+    def unsummed(self) -> bool:
+        """Whether zeros stand where the checksums belong, so that damage of the bytes may not be noticed."""
+        return self._layout.unsummed
+
+    @property
     def info(self) -> Mapping[str, bytes]:
         """The file info, HFile's own and Hudi's (``schema``, ``minRecordKey`` ...)."""
         return self._layout.info

@@ -156,16 +156,22 @@ def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
 
 def check_partitions(
     storage: Storage, entries: Iterable[Entry], instants: Instants
-) -> Iterator[Finding]:
+) -> Iterator[Finding | str]:
     """Directories with committed data files that Hudi does not recognise as partitions. (A write makes the
-    partition file last.)"""
+    partition file last.) A text is a note."""
     marked = {e.path for e in entries if e.name.startswith(partitions.FILE_NAME)}
     # Instead of the plain file there may be one in the base file format.
     known = {path.rpartition("/")[0] for path in marked}
     files = (f for f in parsed(entries).values() if instants.is_committed(f.instant))
     for partition in sorted({f.partition_path for f in files}):
         where = partitions.path_of(partition)
-        if partition not in known:
+        if partition not in known and not partition:
+            # Hudi's readers, in Java and in Rust, take the root of a table without partition columns as it is.
+            yield (
+                f"{where} is missing, as hudi-rs makes none: reads do without it, and Spark Hudi passes over the files when "
+                "it cleans, compacts or makes a metadata table"
+            )
+        elif partition not in known:
             yield Finding(
                 "partition.metadata",
                 where,

@@ -106,9 +106,9 @@ def _check(
     if in_table and partitions > 1:
         suspect = doubles.common(hashes)
         told += doubles.in_table(source, plan, suspect)
-    findings += (one for one in told if isinstance(one, Finding))
     for check in locations:
-        findings += check.findings()
+        told += check.findings()
+    findings += (one for one in told if isinstance(one, Finding))
     notes = tuple(one for one in told if isinstance(one, str))
     return Found(tuple(findings), Checked(partitions=partitions, keys=rows), notes=notes)
 

@@ -87,6 +87,10 @@ def verify(
     def expected(path: str) -> bool:
         return instants.is_committed(files[path].instant) and path in history.named
 
+    said = (
+        *check_partitions(storage, entries, instants),
+        *participants.verify_files(storage, told, sizes, expected, history.was_removed),
+    )
     parts.append(
         Found(
             (
@@ -94,10 +98,10 @@ def verify(
                 *check_note(storage, before),
                 *check_named(history, files, instants),
                 *check_strays(history, files, instants),
-                *check_partitions(storage, entries, instants),
-                *participants.verify_files(storage, told, sizes, expected, history.was_removed),
+                *(one for one in said if isinstance(one, Finding)),
             ),
             Checked(instants=len(before.instants), files=len(files)),
+            notes=tuple(one for one in said if isinstance(one, str)),
         )
     )
     with warnings.catch_warnings():
@@ -217,5 +221,5 @@ def _report(name: str, root: str, parts: Sequence[Found], pending: tuple[Pending
         *(sum(getattr(p.checked, a.name) for p in parts) for a in Checked.__attrs_attrs__)
     )
     skipped = tuple(dict.fromkeys(reason for part in parts for reason in part.skipped))
-    notes = tuple(note for part in parts for note in part.notes)
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     return Report(name or root, found, pending, checked, skipped, notes)
