@@ -120,6 +120,9 @@ class TableHandle:
     @property
     def schema(self) -> pa.Schema:
         """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
+        for _ in range(SNAPSHOT_ATTEMPTS):
+            with suppress(CommitConflictError):  # archived or undone since the look
+                return self.schema_at(self.timeline())
         return self.schema_at(self.timeline())
 
     def schema_at(self, timeline: Timeline) -> pa.Schema:

@@ -1,0 +1,87 @@
+"""Readers beside what takes files off the timeline: they look again, and no bare exception leaves a read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from action_pairs import ARCHIVING, lived
+from hoodoo.errors import InstantGoneError
+from hoodoo.storage.api import Storage
+from hoodoo.table.table import Table
+from hoodoo.testing.stores import Delegating, GatedStorage
+from memory_store import MemoryStorage, Objects
+from tables import COW9, MOR9, Kind, rows
+from world import World, opened, rows_of
+
+Made = Callable[[Kind], Objects]
+
+
+def _replaced(store: Storage) -> None:
+    """A table whose first replacecommit may be archived."""
+    table = opened(store)
+    table.insert_overwrite(rows({1: "a", 2: "a"}, "r", 3))
+    lived(table)
+    for number in range(3):
+        table.upsert(rows({1: "a"}, f"z{number}", 7 + number))
+    table.clean(commits_retained=1)
+
+
+READS: dict[str, Callable[[Table], object]] = {
+    "read": rows_of,
+    "as of": lambda t: t.read(as_of="20260329120100000").to_arrow().num_rows,
+    "one key": lambda t: t.read(where="id = 1").to_arrow().num_rows,
+    "write": lambda t: t.upsert(rows({5: "a"}, "n", 20)),
+}
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", [COW9, MOR9], ids=str)
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("suffix", [".replacecommit", "commit"])
+def test_a_file_is_archived_between_the_look_and_its_read(
+    made: Made, still: World, tmp_path: Path, kind: Kind, read: str, suffix: str
+) -> None:
+    store = MemoryStorage(tmp_path, made(kind))
+    _replaced(store)
+    before = rows_of(opened(store))
+    archived = []
+
+    def gate(op: str, path: str) -> None:
+        if not archived and op == "get" and "/timeline/" in path and path.endswith(suffix):
+            archived.append(opened(store, ARCHIVING).archive().instants)
+
+    READS[read](opened(GatedStorage(store, gate)))
+    if archived:
+        assert archived[0], "nothing was archived: this proves nothing"
+    found = [row for row in rows_of(opened(store)) if row[0] != 5]
+    assert tuple(found) == before
+
+
+class _Late(Delegating):
+    """A store whose listing has an object that a get does not find yet, so many times."""
+
+    times = 3
+
+    def get(self, path: str) -> bytes:
+        if self.times and path.endswith("commit"):
+            self.times -= 1
+            raise FileNotFoundError(path)
+        return super().get(path)
+
+
+def test_a_commit_that_is_listed_and_not_there_yet(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    store = MemoryStorage(tmp_path, made(MOR9))
+    assert rows_of(opened(_Late(store))) == rows_of(opened(store))
+
+
+def test_a_commit_that_never_comes_is_an_error_of_hoodoo(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    store = _Late(MemoryStorage(tmp_path, made(MOR9)))
+    store.times = 1_000_000
+    with pytest.raises(InstantGoneError, match="Repeat the call"):
+        rows_of(opened(store))
