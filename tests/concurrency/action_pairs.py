@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -37,26 +37,10 @@ _TO_THE_END = 1_000_000  # steps
 
 @frozen
 class Action:
-    """``act``: what it does; ``before``: what gives it something to do."""
+    """``act``: what it does to a table whose writes were these instants; ``before``: what gives it something to do."""
 
-    act: Act
+    act: Callable[[Table, Sequence[str]], object]
     before: Act | None = None
-
-
-def _write(table: Table) -> object:
-    return table.upsert(rows({1: "a", 7: "a"}, "W", 9))
-
-
-def _restore(table: Table) -> object:
-    return table.restore(table.timeline().writes()[-2].requested)
-
-
-def _rollback(table: Table) -> object:
-    return table.rollback(table.timeline().writes()[-1].requested)
-
-
-def _savepoint(table: Table) -> object:
-    return table.savepoint()
 
 
 def _indexed(table: Table) -> None:
@@ -64,20 +48,20 @@ def _indexed(table: Table) -> None:
 
 
 ACTIONS: Mapping[str, Action] = {
-    "write": Action(_write),
-    "rollback": Action(_rollback),
-    "restore": Action(_restore),
-    "savepoint": Action(_savepoint),
-    "clean": Action(lambda t: t.clean(commits_retained=1)),
-    "archive": Action(lambda t: t.archive()),
-    "compaction": Action(lambda t: t.compact()),
-    "clustering": Action(lambda t: t.cluster()),
-    "rewrite_keys": Action(lambda t: t.rewrite_keys()),
-    "switch_index": Action(lambda t: t.switch_index("global_simple")),
-    "rebuild_index": Action(lambda t: t.rebuild_index()),
-    "create_index": Action(lambda t: t.create_index("by_v", "v")),
-    "drop_index": Action(lambda t: t.drop_index("by_v"), _indexed),
-    "alter": Action(lambda t: t.alter(add={"more": "string"})),
+    "write": Action(lambda t, writes: t.upsert(rows({1: "a", 7: "a"}, "W", 9))),
+    "rollback": Action(lambda t, writes: t.rollback(writes[-1])),
+    "restore": Action(lambda t, writes: t.restore(writes[-2])),
+    "savepoint": Action(lambda t, writes: t.savepoint(writes[-1])),
+    "clean": Action(lambda t, writes: t.clean(commits_retained=1)),
+    "archive": Action(lambda t, writes: t.archive()),
+    "compaction": Action(lambda t, writes: t.compact()),
+    "clustering": Action(lambda t, writes: t.cluster()),
+    "rewrite_keys": Action(lambda t, writes: t.rewrite_keys()),
+    "switch_index": Action(lambda t, writes: t.switch_index("global_simple")),
+    "rebuild_index": Action(lambda t, writes: t.rebuild_index()),
+    "create_index": Action(lambda t, writes: t.create_index("by_v", "v")),
+    "drop_index": Action(lambda t, writes: t.drop_index("by_v"), _indexed),
+    "alter": Action(lambda t, writes: t.alter(add={"more": "string"})),
 }
 PAIRS = tuple(itertools.combinations_with_replacement(ACTIONS, 2))
 KINDS = (COW9, MOR9, COW6, MOR6)
@@ -87,14 +71,17 @@ _NEEDS_METADATA = {"rebuild_index", "create_index", "drop_index"}
 def scenario(pair: tuple[str, str]) -> Scenario:
     """The pair at a table that has lived a while."""
     one, two = (ACTIONS[name] for name in pair)
+    writes: list[str] = []
 
     def before(table: Table) -> None:
         lived(table)
         for action in {name: ACTIONS[name] for name in pair}.values():
             if action.before is not None:
                 action.before(table)
+        writes[:] = [instant.requested for instant in table.timeline().writes()]
 
-    return Scenario({"A": one.act, "B": two.act}, ARCHIVING, before, excused=(HoodooError,))
+    acts = {"A": lambda t: one.act(t, writes), "B": lambda t: two.act(t, writes)}
+    return Scenario(acts, ARCHIVING, before, excused=(HoodooError,))
 
 
 def lived(table: Table) -> None:

@@ -20,7 +20,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import load
 from memory_store import Objects
 from schedules import Step
-from tables import MOR9, Kind, rows
+from tables import COW_RECORDS, MOR9, MOR_RECORDS, Kind, rows
 from trials import COUNT, SEED, Scenario
 from world import World, opened, rows_of
 
@@ -94,3 +94,16 @@ def test_what_is_inflight_without_a_plan_is_taken_back(
     assert load(store, timeline.config).pending() == ()
     opened(store).upsert(rows({99: "b"}, "next", 9))
     assert rows_of(opened(store)) == tuple(sorted((*before, (99, "next", "b"))))
+
+
+@pytest.mark.parametrize("kind", [COW_RECORDS, MOR_RECORDS], ids=str)
+def test_a_pending_savepoint_hides_no_row(
+    made: Made, still: World, tmp_path: Path, kind: Kind
+) -> None:
+    """It has the requested time of the write that it keeps; that is completed, in the metadata table, too."""
+    store = PairTrial(Scenario({}), kind, made(kind), still, tmp_path).store()
+    before = rows_of(opened(store))
+    timeline = load(store, properties.load(store))
+    saved = Instant(timeline.writes()[-1].requested, "savepoint", State.INFLIGHT)
+    store.put(timeline.path(saved), b"")
+    assert rows_of(opened(store)) == before

@@ -165,7 +165,8 @@ class MetadataTable:
 
     @cached_property
     def _undecided(self) -> frozenset[str]:
-        return frozenset(i.requested for i in self.data.pending())
+        # A savepoint has the requested time of the write that it keeps, which is completed.
+        return frozenset(i.requested for i in self.data.pending() if not i.traits.keeps)
 
 
 def _end_of(instant: str) -> str:
