@@ -168,7 +168,7 @@ def test_rollback_requested_is_a_conflict(
     line, instant = started(store, config)
     _, bystander = started(store, config)
     target = {"commitTime": instant.requested, "action": "commit"}
-    plan = codec_avro.encode_rollback_plan({"instantToRollback": target})
+    plan = codec_avro.encode("HoodieRollbackPlan", {"instantToRollback": target})
     rollback = publish.request(store, line, "rollback", plan)
     if finished:
         publish.complete(store, line, rollback, b"x")
@@ -224,7 +224,7 @@ def test_unknown_then_rolled_back_is_a_conflict(
     store, config = table
     line, instant = started(store, config)
     target = {"commitTime": instant.requested, "action": "commit"}
-    plan = codec_avro.encode_rollback_plan({"instantToRollback": target})
+    plan = codec_avro.encode("HoodieRollbackPlan", {"instantToRollback": target})
     unsure = Answers(store, "unknown")
     unsure.on_unknown = lambda: publish.request(store, line, "rollback", plan)
     assert publish.complete(unsure, line, instant, DATA).result is Result.CONFLICTED
@@ -304,7 +304,7 @@ def test_damage_names_the_file(raw: bytes) -> None:
 
 
 def test_requested_replace_is_all_null() -> None:
-    found = codec.decode(codec_avro.encode_requested_replace(), "")
+    found = codec.decode(codec_avro.encode("HoodieRequestedReplaceMetadata", {}), "")
     assert {k: v for k, v in found.items() if v is not None} == {"version": 1}
 
 

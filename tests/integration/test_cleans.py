@@ -270,7 +270,7 @@ def test_a_pending_clustering_keeps_what_it_reads(tmp_path: Path, version: int) 
         "inputGroups": [{"slices": slices, "metrics": {}, "version": 1}], "version": 1,
         "extraMetadata": {PLANNER: "size"}}}  # fmt: skip
     action = "clustering" if version > 6 else "replacecommit"
-    content = codec_avro.encode_requested_replace(plan)
+    content = codec_avro.encode("HoodieRequestedReplaceMetadata", plan)
     publish.request(store(tmp_path), table.timeline(), action, content)
     allowed = {**NEVER, "hoodie.clustering.updates.strategy": "allow"}
     written(hoodoo.open(str(tmp_path), allowed), 3, first=2)
@@ -478,7 +478,7 @@ def test_a_rollback_between_look_and_request(tmp_path: Path, monkeypatch: Any) -
 
     def late(storage: Any, timeline: Any, action: str, plan: bytes = b"", **more: Any) -> Instant:
         if action == "clean" and not came:
-            content = codec_avro.encode_rollback_plan(
+            content = codec_avro.encode("HoodieRollbackPlan", 
                 {"instantToRollback": {"commitTime": "20200101000000000", "action": "commit"},
                  "RollbackRequests": [], "version": 1}
             )  # fmt: skip
@@ -495,7 +495,7 @@ def test_waits_for_what_is_being_undone(tmp_path: Path, action: str) -> None:
     """Until the newest write is undone, the one before it looks old."""
     table = create(tmp_path)
     instants = written(table, 3)
-    content = codec_avro.encode_rollback_plan(
+    content = codec_avro.encode("HoodieRollbackPlan", 
         {"instantToRollback": {"commitTime": instants[-1], "action": "commit"},
          "RollbackRequests": [], "version": 1}
     )  # fmt: skip

@@ -475,7 +475,7 @@ def test_a_plan_of_another_tool_is_undone_by_a_write_that_may_go_first(tmp_path:
     path = next((tmp_path / ".hoodie/timeline").glob(f"{instant}.clustering.requested"))
     plan = codec.decode(path.read_bytes(), "plan")
     plan["clusteringPlan"]["extraMetadata"] = {}
-    path.write_bytes(codec_avro.encode_requested_replace(plan))
+    path.write_bytes(codec_avro.encode("HoodieRequestedReplaceMetadata", plan))
     opened(tmp_path, ALLOW).upsert(data([1], lambda n: 7))
     assert not table.clusterings()
     with pytest.raises(ConfigError, match="is not pending"):
@@ -774,7 +774,7 @@ def test_one_that_another_tool_has_begun_is_left_to_it(tmp_path: Path) -> None:
     path = next((tmp_path / ".hoodie/timeline").glob(f"{instant}.clustering.requested"))
     plan = codec.decode(path.read_bytes(), "plan")
     plan["clusteringPlan"]["extraMetadata"] = {}
-    path.write_bytes(codec_avro.encode_requested_replace(plan))
+    path.write_bytes(codec_avro.encode("HoodieRequestedReplaceMetadata", plan))
     path.with_suffix(".inflight").write_bytes(b"")
     done = table.cluster(columns="x")
     assert [file.partition("/")[0] for file in done.files] == ["b"]

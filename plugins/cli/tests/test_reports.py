@@ -9,7 +9,7 @@ import pytest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.sizes import Sizes
-from hoodoo.timeline.codec.avro import encode_rollback_plan
+from hoodoo.timeline.codec.avro import encode
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.removed import removed_by
 from hoodoo.timeline.timeline import Timeline, load
@@ -52,7 +52,7 @@ def test_timeline(storage: LocalStorage) -> None:
     commit(storage, 10, base(10, num_inserts=10))
     commit(storage, 20, base(20, num_updates=3, num_deletes=1), base(20, "h", num_inserts=5))
     plan = {"instantToRollback": {"commitTime": at(15), "action": "commit"}}
-    storage.put(f"{FOLDER}/{at(30)}.rollback.requested", encode_rollback_plan(plan))
+    storage.put(f"{FOLDER}/{at(30)}.rollback.requested", encode("HoodieRollbackPlan", plan))
     page = timeline_page(storage, timeline(storage))
     assert page.total == 3
     last, second, first = page.rows

@@ -365,3 +365,22 @@ def test_a_content_that_can_not_be_decoded_is_named(tmp_path: Path) -> None:
         for block in reader.blocks:
             with pytest.raises(CorruptTableError, match=rf"x\.log.* offset {block.offset}"):
                 reader.rows(block)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"type": "record", "name": "E", "fields": []},
+        {"type": "fixed", "name": "Z", "size": 0},
+        {"type": "record", "name": "R", "fields": [{"name": "z", "type": {"type": "fixed", "name": "Z", "size": 0}}]},
+    ],
+    ids=["record without fields", "fixed of no bytes", "record of a fixed of no bytes"],
+)  # fmt: skip
+def test_a_few_bytes_are_not_many_nested_values(items: Any) -> None:
+    avro = {"type": "record", "name": "r", "fields": [{"name": "a", "type": {"type": "array", "items": items}}]}  # fmt: skip
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema({"type": "long"}), 10**8)
+    datum = out.getvalue() + b"\0"
+    data = struct.pack(">iii", 3, 1, len(datum)) + datum
+    with pytest.raises(Undecodable, match="too few bytes"):
+        avro_rows(pa.py_buffer(data), json.dumps(avro), None, "log file x")

@@ -5,6 +5,7 @@ One flipped bit of it: an answer, or CorruptTableError. No error of a plugin tha
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from hoodoo_metadata.bloom_filters.rows import FilterRow, decode_filter, encode_
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range
 from hoodoo_metadata.file_index.rows import decode_files, encode_files
 from hoodoo_metadata.record_index.locations import decode_locations, encode_locations
-from hoodoo_metadata.schema import record_schema
+from hoodoo_metadata.schema import decode_row, record_schema
 
 ID = "b7654f47-a5e9-45f5-b501-5346ab1e4d84-0"
 FLIPS = 400
@@ -70,3 +71,11 @@ def test_one_bit_is_flipped(reads: str) -> None:
         except CorruptTableError:
             found["refused"] += 1
     assert found["right"] and found["refused"], found
+
+
+def test_a_schema_without_bound_is_refused() -> None:
+    """A record within itself, and values that take no bytes: a few bytes would be values without end."""
+    for kind in (["null", "R"], {"type": "array", "items": "null"}):
+        text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]})
+        with pytest.raises(CorruptTableError, match="its schema has"):
+            decode_row(b"\x02" * 1000 + b"\0", text)

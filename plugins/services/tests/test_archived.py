@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ from hoodoo.kernel.archived import load_archived, oldest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
+from hoodoo.model.log_block import MAGIC
 from hoodoo.storage.api import Storage
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
@@ -355,3 +358,25 @@ def test_an_unknown_answer_is_not_hidden(tmp_path: Path) -> None:
 
     with pytest.raises(StorageUnknownError):
         archived_log.append(Lost(inner), config, [_entry(1)], 10)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [["null", "E"], {"type": "array", "items": "null"}],
+    ids=["contains itself", "nulls in no bytes"],
+)
+def test_an_entry_of_a_schema_without_bound_is_refused(tmp_path: Path, kind: object) -> None:
+    storage, config = store(tmp_path, 6)
+    fields = [{"name": "f", "type": kind}]
+    schema = json.dumps({"type": "record", "name": "E", "fields": fields}).encode()
+    datum = struct.pack(">i", 6) + b"\x80\x84\xaf\x5f\0\0"
+    content = struct.pack(">ii", 3, 1) + datum
+    inner = 8 + 4 + 8 + len(schema) + 8 + len(content) + 4 + 8
+    data = (
+        MAGIC + struct.pack(">qii", inner, 1, 3) + struct.pack(">iii", 1, 2, len(schema)) + schema
+    )
+    data += struct.pack(">q", len(content)) + content + bytes(4) + struct.pack(">q", inner + 6)
+    path = ".hoodie/archived/.commits_.archive.1_1-0-1"
+    storage.put(path, data)
+    with pytest.raises(CorruptTableError, match=r"archive.1_1-0-1: .*its schema has"):
+        load_archived(storage, config)

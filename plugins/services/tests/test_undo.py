@@ -351,7 +351,7 @@ def test_a_rollback_that_was_only_asked_for(tmp_path: Path, version: int) -> Non
         "instantToRollback": {"commitTime": t(1), "action": "commit"},
         "RollbackRequests": [{**ask, "logBlocksToBeDeleted": {}}], "version": 1,
     }  # fmt: skip
-    table.pending(3, "rollback", codec_avro.encode_rollback_plan(plan))
+    table.pending(3, "rollback", codec_avro.encode("HoodieRollbackPlan", plan))
     (mine,) = [i for i in table.line.pending() if i.action == "rollback"]
     assert rollback.resume(table.store, table.line, mine) is None
     assert table.found(3) == [] and len(table.names()) == 2 and table.line.find(t(1)) is not None
@@ -424,7 +424,7 @@ def test_a_restore_of_others_is_resumed(tmp_path: Path, version: int) -> None:
 
     def begun(n: int, target: int) -> None:
         told = {"instantToRollback": {"commitTime": t(target), "action": "commit"}, "version": 1}
-        table.pending(n, "rollback", codec_avro.encode_rollback_plan(told))
+        table.pending(n, "rollback", codec_avro.encode("HoodieRollbackPlan", told))
 
     begun(7, 4)
     begun(8, 3)
@@ -436,7 +436,7 @@ def test_a_restore_of_others_is_resumed(tmp_path: Path, version: int) -> None:
         "commitsRollback": [t(2)], "partitionMetadata": {"p": part},
     }  # fmt: skip
     ended = Instant(t(9), "rollback", State.COMPLETED, t(9) if version == 9 else None)
-    table.file(ended, codec_avro.encode_rollback(told))
+    table.file(ended, codec_avro.encode("HoodieRollbackMetadata", told))
     for name in table.found(2):
         table.store.delete(f"{table.config.timeline_path}/{t(2)}{name}")
     table.store.delete(f"p/a_0-0-0_{t(2)}.parquet")
@@ -499,7 +499,7 @@ def test_a_rollback_at_work(tmp_path: Path, version: int) -> None:
     table.base("a", 2)
     table.pending(2)
     told = {"instantToRollback": {"commitTime": t(2), "action": "commit"}, "version": 1}
-    table.pending(3, "rollback", codec_avro.encode_rollback_plan(told))
+    table.pending(3, "rollback", codec_avro.encode("HoodieRollbackPlan", told))
     failed = Instant(t(2), "commit", State.INFLIGHT)
     with Beating(table.store) as beats:
         beats.add(t(3))

@@ -20,12 +20,12 @@ def not_arrow(data: Any) -> DataError:
     """The error for ``data``."""
     rule, fix = _what(data)
     kind = type(data)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else _full(kind)
+    name = (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
     return DataError(f"data of type {name}", rule, fix)
-
-
-def _full(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _what(data: Any) -> tuple[str, str]:

@@ -42,7 +42,8 @@ def resolve(
     if not isinstance(wanted, str):
         if family not in FAMILIES:  # one that a distribution brings
             kernel()
-        name = _name_of(plain(wanted))
+        kind = type(plain(wanted))
+        name = f"{kind.__module__}.{kind.__qualname__}"
         if not isinstance(wanted, Checked):
             check(family, wanted, f"{family} object {type(wanted).__name__}")
             wanted = checked(family, wanted, Who(family, name))
@@ -193,10 +194,6 @@ def _lacks(obj: Any, name: str, method: bool) -> bool:
             return False
     # A slot or a property that holds the method is looked through; anything else must be callable.
     return method and not callable(found) and not callable(getattr(obj, name, None))
-
-
-def _name_of(obj: object) -> str:
-    return f"{type(obj).__module__}.{type(obj).__qualname__}"
 
 
 def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:

@@ -14,6 +14,7 @@ _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _KIB = 1024
 # Binary multiples, as in Hudi's and Spark's own settings: 128MB is 134217728 bytes.
 _SIZES = {"b": 1, "k": _KIB, "m": _KIB**2, "g": _KIB**3, "t": _KIB**4}
+_SIZE_WORDS = {"b": "bytes", "k": "KiB", "m": "MiB", "g": "GiB"}
 _SIZE_NAMES = {
     **dict.fromkeys(("b", "byte", "bytes"), "b"),
     **{f"{unit}{end}": unit for unit in "kmgt" for end in ("", "b", "ib")},
@@ -172,7 +173,7 @@ class Size(Kind[int]):
     name = "bytes"
 
     def parse(self, text: str) -> int:
-        rule = _rule(f"a number of {_size_name(self.unit)}, such as 128MB", self.bounds)
+        rule = _rule(f"a number of {_SIZE_WORDS[self.unit]}, such as 128MB", self.bounds)
         found = _MEASURE.fullmatch(text.strip())
         letters = "" if found is None else found[2].lower()
         unit = _SIZE_NAMES.get(letters) if letters else self.unit
@@ -355,7 +356,3 @@ def _within(
         raise BadValueError(rule, text(least))
     if most is not None and value > most:
         raise BadValueError(rule, text(most))
-
-
-def _size_name(unit: str) -> str:
-    return {"b": "bytes", "k": "KiB", "m": "MiB", "g": "GiB"}[unit]

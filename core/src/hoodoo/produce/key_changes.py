@@ -63,11 +63,7 @@ class KeyChanges:
     def _add(self, keys: pa.Array | pa.ChunkedArray, deleted: bool) -> None:
         if self.tells and len(keys):
             chunks = keys.chunks if isinstance(keys, pa.ChunkedArray) else [keys]
-            self._keys += [(_plain(chunk), deleted) for chunk in chunks if len(chunk)]
-
-
-def _plain(keys: pa.Array) -> pa.Array:
-    return keys.cast(pa.string()) if keys.type != pa.string() else keys
+            self._keys += [(chunk.cast(pa.string()), deleted) for chunk in chunks if len(chunk)]
 
 
 def _rows(stats: pa.Array, keys: pa.Array, number: int, deleted: bool | None) -> pa.RecordBatch:

@@ -30,10 +30,6 @@ _WAITING = 12
 _FAR_BYTES = 64 << 20
 
 
-def _read_ahead() -> int:
-    return max(2, min(8, os.cpu_count() or 1))
-
-
 @checked_methods
 @frozen(repr=False)
 class Scan(Rows):
@@ -46,7 +42,7 @@ class Scan(Rows):
 
     source: ReadSource
     plan: ScanPlan
-    read_ahead: int = field(factory=_read_ahead, kw_only=True)
+    read_ahead: int = field(factory=lambda: max(2, min(8, os.cpu_count() or 1)), kw_only=True)
 
     @classmethod
     def of(cls, source: ReadSource, **wanted: Any) -> Scan:

@@ -19,10 +19,6 @@ from hoodoo.model.meta import META_COLUMNS
 _MISSING = re.compile(r"No match for FieldRef\.(?P<ref>.+?) in ", re.DOTALL)
 
 
-def _text(where: pc.Expression | None) -> str:
-    return "" if where is None else str(where)
-
-
 @frozen
 class RowSpec:
     """Which columns, of which types, and which rows.
@@ -37,7 +33,9 @@ class RowSpec:
     schema: pa.Schema
     columns: tuple[str, ...]
     # Expressions have no equality of their own: == makes a new expression.
-    where: pc.Expression | None = field(default=None, eq=_text)
+    where: pc.Expression | None = field(
+        default=None, eq=lambda where: "" if where is None else str(where)
+    )
     # Top-level columns that the filter reads, in the order of the schema.
     where_columns: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()

@@ -64,7 +64,7 @@ class AfterWrites:
         """What may be due, and its options are checked: called before anything is written. Made once for the
         table's properties and options as they are now."""
         now, made, self.seen = self.table.settings, self._made, None
-        if made is None or made[0] is not kernel() or not _same(made[1], now):
+        if made is None or made[0] is not kernel() or not (made[1].table is now.table and made[1].options == now.options):  # fmt: skip
             # A copy of the options: who changes those of the handle gets others.
             made = (kernel(), Settings(now.table, dict(now.options)), _made(self.table))
             self._made = made
@@ -75,10 +75,6 @@ def _has_work(service: AfterWrite, timeline: Timeline) -> bool:
     if len(timeline.writes()) >= service.writes:
         return True
     return any(instant.action == service.pending for instant in timeline.pending())
-
-
-def _same(one: Settings, other: Settings) -> bool:
-    return one.table is other.table and one.options == other.options
 
 
 def _made(table: TableHandle) -> list[AfterWrite]:

@@ -44,11 +44,7 @@ def call_action(
     shown = repr(action) if isinstance(action, str) else name
     call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
     refuse_options(call, getattr(plain(found), member), 1 + len(planned), options)
-    _check_engine(**options)
+    check_engine(options.get("engine"))
     kind = resolved.ref.name if isinstance(action, str) else name
     with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
         return answered(events, does(table, *planned, **options), plans=member == "schedule")
-
-
-def _check_engine(engine: Any = None, **_others: Any) -> None:
-    check_engine(engine)

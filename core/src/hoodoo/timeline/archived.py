@@ -56,8 +56,7 @@ class ArchivedInstant:
         return self.source.metadata()
 
     def plan_bytes(self) -> bytes:
-        """The plan of a clean or compaction; of a replacecommit what its inflight file said, or its
-        requested one; else empty."""
+        """As :meth:`Contents.plan`."""
         return self.source.plan()
 
     def contents(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def identity() -> dict[str, Any]:
 def _decode(data: bytes) -> dict[str, Any]:
     try:
         told = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}
 
@@ -182,13 +182,9 @@ class _Beats:
             for (_root, requested), storage in alive:
                 try:
                     if self.has(storage, requested):
-                        _put(storage, requested)
+                        storage.put(f"{FOLDER}/{requested}", json.dumps(identity()).encode())
                 except Exception as error:  # the next turn may do better
                     _log.warning("heartbeat_failed", instant=requested, error=str(error))
-
-
-def _put(storage: Storage, requested: str) -> None:
-    storage.put(f"{FOLDER}/{requested}", json.dumps(identity()).encode())
 
 
 def _put_first(storage: Storage, requested: str) -> bool:

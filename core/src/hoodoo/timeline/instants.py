@@ -31,7 +31,8 @@ def to_datetime(instant: str, zone: str = "UTC") -> datetime:
 
     Raises :class:`~hoodoo.errors.ConfigError` where the digits are not a date.
     """
-    return _aware(_naive(instant), zone)
+    naive = _naive(instant)
+    return naive.replace(tzinfo=timezone.utc) if zone == "UTC" else naive.astimezone()
 
 
 def from_datetime(moment: datetime, zone: str = "UTC") -> str:
@@ -83,10 +84,7 @@ def parse_point(value: str | datetime, zone: str = "UTC") -> str:
         day, clock, fraction, offset = match.groups()
         if offset is None:
             raise ConfigError(f"point in time {value!r}", "the time zone is missing.", _FIX)
-        if offset in "Zz":
-            offset = "+00:00"
-        elif ":" not in offset:
-            offset = f"{offset[:3]}:{offset[3:]}"
+        offset = "+00:00" if offset in "Zz" else f"{offset[:3]}:{offset[-2:]}"
         micros = (fraction or "0")[:6].ljust(6, "0")
         if clock.count(":") == 1:
             clock += ":00"
@@ -102,26 +100,12 @@ def _naive(instant: str) -> datetime:
     try:
         if len(digits) != 17 or not digits.isdigit():
             raise ValueError("expected 14 or 17 digits")
-        return datetime(
-            int(digits[0:4]),
-            int(digits[4:6]),
-            int(digits[6:8]),
-            int(digits[8:10]),
-            int(digits[10:12]),
-            int(digits[12:14]),
-            int(digits[14:17]) * 1000,
-        )
+        parts = (int(digits[at : at + 2]) for at in range(4, 14, 2))
+        return datetime(int(digits[:4]), *parts, int(digits[14:]) * 1000)
     except ValueError as error:
         raise ConfigError(f"instant {instant!r}", f"not a date: {error}.", _FIX) from error
 
 
-def _aware(naive: datetime, zone: str) -> datetime:
-    return naive.replace(tzinfo=timezone.utc) if zone == "UTC" else naive.astimezone()
-
-
 def _text(moment: datetime) -> str:
     # strftime("%Y") doesn't pad years below 1000 everywhere.
-    return (
-        f"{moment.year:04d}{moment.month:02d}{moment.day:02d}{moment.hour:02d}"
-        f"{moment.minute:02d}{moment.second:02d}{moment.microsecond // 1000:03d}"
-    )
+    return f"{moment.year:04d}{moment:%m%d%H%M%S}{moment.microsecond // 1000:03d}"

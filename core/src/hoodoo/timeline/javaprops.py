@@ -9,9 +9,9 @@ from functools import lru_cache
 
 CHECKSUM = "hoodie.table.checksum"  # the key that goes last
 
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = {char: f"\\{code}" for code, char in _ESCAPES.items()} | {c: f"\\{c}" for c in "\\=:#!"}
+_TO_ESCAPE = re.compile(r"[^ -~]|[\\=:#!]")
 _UNESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.|\Z)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPLIT = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
@@ -49,11 +49,8 @@ def render(
     comes last: a text cut short has no whole checksum.
     """
     moment = (now or datetime.now(timezone.utc)).astimezone(timezone.utc)
-    # Java's Date.toString, spelt out: strftime would follow the locale.
-    date = (
-        f"{_DAYS[moment.weekday()]} {_MONTHS[moment.month - 1]} {moment.day:02d} "
-        f"{moment:%H:%M:%S} UTC {moment.year:04d}"
-    )
+    # Java's Date.toString; names of days and months by strftime would follow the locale.
+    date = f"{moment.ctime()[:8]}{moment:%d %H:%M:%S} UTC {moment.year:04d}"
     lines = [f"#{comment or f'Properties saved on {iso(moment)}'}", f"#{date}"]
     keys = sorted(values) if sort else list(values)
     for key in [k for k in keys if k != CHECKSUM] + [k for k in keys if k == CHECKSUM]:
@@ -102,18 +99,14 @@ def _unescape(text: str) -> str:
 
 
 def _escape(text: str, is_key: bool) -> str:
-    out: list[str] = []
-    for position, char in enumerate(text):
-        if char == " ":
-            out.append("\\ " if is_key or position == 0 else " ")
-        elif char in "\t\n\r\f":
-            out.append("\\" + {"\t": "t", "\n": "n", "\r": "r", "\f": "f"}[char])
-        elif char in "\\=:#!":
-            out.append("\\" + char)
-        elif " " < char < "\x7f":
-            out.append(char)
-        else:
-            units = char.encode("utf-16-be", "surrogatepass")
-            for i in range(0, len(units), 2):
-                out.append(f"\\u{units[i]:02X}{units[i + 1]:02X}")
-    return "".join(out)
+    def escaped(match: re.Match[str]) -> str:
+        char, units = match[0], match[0].encode("utf-16-be", "surrogatepass").hex().upper()
+        if char in _ESCAPED:
+            return _ESCAPED[char]
+        return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+    # Java escapes each blank of a key, and that at the beginning of a value.
+    blanks = text if is_key else text[:1]
+    return _TO_ESCAPE.sub(escaped, blanks).replace(" ", "\\ ") + _TO_ESCAPE.sub(
+        escaped, text[len(blanks) :]
+    )

@@ -462,7 +462,7 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
             then = Whole(files, tuple(whole["gone"]), tuple(whole.get("kept", ())))
         decision = Decision(str(told["path"]), content, needs, tuple(before), then)
         return str(told["token"]), decision
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptTableError(
             f"{storage.root}/{_path(number)}", "it does not contain a decision about the table",
             "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, its "

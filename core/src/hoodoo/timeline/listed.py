@@ -126,7 +126,7 @@ def _advanced(known: Listed, names: frozenset[str], new: frozenset[str]) -> List
         return Listed(known.layout, names, known.selected, known.start)
     instants = known.selected.instants
     first = min(order_key(i.requested) for i in come)
-    same = bisect_left(instants, first, key=_requested)
+    same = bisect_left(instants, first, key=lambda i: order_key(i.requested))
     furthest = {_key(i): i for i in instants[same:]}
     for instant in come:
         before = furthest.setdefault(_key(instant), instant)
@@ -182,10 +182,6 @@ def _further(new: Instant, old: Instant) -> bool:
 
 def _key(instant: Instant) -> _Key:
     return instant.requested, completed_action(instant.action)
-
-
-def _requested(instant: Instant) -> str:
-    return order_key(instant.requested)
 
 
 def _place(instant: Instant) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.errors import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
@@ -55,7 +55,7 @@ def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
     """
     if not FLAG.stored(timeline.config.get(FOLLOWS) or ""):
         return False
-    left = sorted(timeline.writes(), key=_completion)
+    left = sorted(timeline.writes(), key=lambda write: order_key(write.completion_order))
     known = not left
     while left:
         write = left.pop()
@@ -85,13 +85,7 @@ def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, s
 
 
 def _parsed(text: str, where: str) -> _Look:
-    try:
+    with reading(where, f"{FOLLOWS} is {text[:200]!r}, no record of a look"):
         record = json.loads(text)
         pending = frozenset(map(str, record["pending"]))
         return _Look(order_key(str(record["upto"])), pending)
-    except (KeyError, TypeError, ValueError) as error:
-        raise corrupt(where, f"{FOLLOWS} is {text!r}, no record of a look") from error
-
-
-def _completion(write: Instant) -> str:
-    return order_key(write.completion_order)

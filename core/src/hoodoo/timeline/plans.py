@@ -17,6 +17,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.codec.errors import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
@@ -171,7 +172,8 @@ def planned_slices(
     raws: Iterable[Mapping[str, Any]] | None, where: str, service: str
 ) -> tuple[FileSlice, ...]:
     """The slices that the plan of a ``service`` names. CorruptTableError naming the plan (``where``)."""
-    return tuple(_slice(raw, where, service) for raw in raws or ())
+    with reading(where, f"no plan of a {service}"):
+        return tuple(_slice(raw, where, service) for raw in raws or ())
 
 
 def _slice(raw: Mapping[str, Any], where: str, service: str) -> FileSlice:

@@ -8,12 +8,18 @@ from typing import Any
 
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec.errors import reading
 
 
 def refuse_renamed(storage: Storage, extra: Mapping[str, str]) -> None:
     """UnsupportedTableError where Hudi's internal schema in a commit's ``extra`` says that a column had another name,
     or that its name was another column's, in files that may still be there."""
-    now = dict(_named(json.loads(extra.get("latest_schema") or "{}")))
+    with reading(f"{storage.root}: the schema of Hudi's evolution on read", "not readable"):
+        _refuse(storage, json.loads(extra.get("latest_schema") or "{}"))
+
+
+def _refuse(storage: Storage, latest: Any) -> None:
+    now = dict(_named(latest))
     ids = {name: number for number, name in now.items()}
     listed = storage.list(".hoodie/.schema") if now else ()
     found = [e.path for e in listed if e.name.endswith(".schemacommit")]

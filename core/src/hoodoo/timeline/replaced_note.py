@@ -19,6 +19,7 @@ from threading import Lock
 from hoodoo.errors import HoodooError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec.bounded import inflate
 from hoodoo.timeline.replaced import Replaced
 
 PATH = ".hoodie/.hoodoo/replaced"
@@ -82,12 +83,14 @@ def write(storage: Storage, entries: Mapping[str, Entry]) -> None:
 
 def load(storage: Storage) -> Mapping[str, Entry]:
     """All that the note says; nothing if there is none, or if it is damaged (it has a checksum)."""
-    with suppress(HoodooError, OSError, EOFError, LookupError, TypeError, ValueError, zlib.error):
+    with suppress(
+        HoodooError, OSError, LookupError, RecursionError, TypeError, ValueError, zlib.error
+    ):
         data = storage.get(PATH)
         with _lock:
             before, said = _known.get(storage.root, (b"", {}))
         if before != data:
-            found = json.loads(gzip.decompress(data))
+            found = json.loads(inflate(data, zlib.MAX_WBITS | 16))
             if found["version"] != _VERSION:
                 return {}
             said = found["replaced"]

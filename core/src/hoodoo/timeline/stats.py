@@ -14,7 +14,7 @@ from attrs import evolve
 
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.errors import reading
 
 JSON: Final = "json"  # table version 6
 AVRO: Final = "avro"  # table versions 8 and 9
@@ -58,7 +58,7 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
 
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where`` for fields of a wrong type.
     """
-    try:
+    with reading(where, "not commit metadata"):
         stats = tuple(
             _stat(partition, raw, form)
             for partition, raws in (record.get("partitionToWriteStats") or {}).items()
@@ -69,20 +69,11 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
             for partition, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
         }
         extra = {k: v for k, v in (record.get("extraMetadata") or {}).items() if v is not None}
-        return CommitMetadata(
-            _operation(record.get("operationType")),
-            stats,
-            replaced,
-            extra,
-            bool(record.get("compacted")),
-        )
-    except (AttributeError, TypeError, ValueError) as error:
-        raise corrupt(where, f"not commit metadata ({type(error).__name__}: {error})") from error
-
-
-def _operation(name: object) -> Operation:
-    # A newer Hudi may know operations that we don't: what they did is in the stats all the same.
-    return Operation(name) if name in Operation.__members__ else Operation.UNKNOWN
+        "".join((*extra.values(), *(i for ids in replaced.values() for i in ids)))
+        # A newer Hudi may know operations that we don't: what they did is in the stats all the same.
+        name = record.get("operationType")
+        operation = Operation(name) if name in Operation.__members__ else Operation.UNKNOWN
+        return CommitMetadata(operation, stats, replaced, extra, bool(record.get("compacted")))
 
 
 def _stat_record(stat: WriteStat, form: str) -> dict[str, Any]:
@@ -127,7 +118,7 @@ def _stat_record(stat: WriteStat, form: str) -> dict[str, Any]:
 
 def _stat(partition: str, raw: Mapping[str, Any], form: str) -> WriteStat:
     get = raw.get
-    if str(get("path") or "").endswith(_EXTERNAL):
+    if (get("path") or "").endswith(_EXTERNAL):
         raise UnsupportedTableError(
             f"file {get('path')}", "is one that another program made, and this table names (as Apache XTable does).",
             "Read it with Spark Hudi, or copy the rows into a new table: hoodoo.convert(...).",
@@ -147,9 +138,12 @@ def _stat(partition: str, raw: Mapping[str, Any], form: str) -> WriteStat:
         min_event_time=get("minEventTime"),
         max_event_time=get("maxEventTime"),
         base_file=get("baseFile") if get("logVersion") is not None else None,
-        log_version=get("logVersion"),
+        log_version=None if get("logVersion") is None else index(get("logVersion")),
         log_files=tuple(get("logFiles") or ()) if get("logVersion") is not None else (),
     )
+    # A TypeError for one that is no text: JSON may have anything.
+    files = (stat.prev_base_file or "", stat.base_file or "", *stat.log_files)
+    "".join((stat.file_id, stat.path, stat.prev_commit, *files))
     plain = _stat_record(stat, form)
     missing = object()
     extra = {k: v for k, v in raw.items() if plain.get(k, missing) != v}

@@ -25,7 +25,7 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.errors import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
@@ -145,22 +145,18 @@ _Entry = tuple[tuple[str, str], int, str]
 
 
 def _own(text: str, where: str) -> tuple[str, list[_Entry]]:
-    try:
+    with reading(where, f"{OWN_KEY} is {text[:200]!r}, no record of batches"):
         record = json.loads(text)
         found = [
             ((str(identifier), str(query)), int(number), str(origin))
             for identifier, query, number, origin in record["batches"]
         ]
         return str(record["upto"]), found
-    except (KeyError, TypeError, ValueError) as error:
-        raise corrupt(where, f"{OWN_KEY} is {text!r}, no record of batches") from error
 
 
 def _hudi(text: str, instant: str, where: str) -> list[_Entry]:
-    try:
+    with reading(where, f"{HUDI_KEY} is {text[:200]!r}, not identifier and batch"):
         return [
             ((str(identifier), ""), int(number), instant)
             for identifier, number in json.loads(text).items()
         ]
-    except (AttributeError, TypeError, ValueError) as error:
-        raise corrupt(where, f"{HUDI_KEY} is {text!r}, not identifier and batch") from error

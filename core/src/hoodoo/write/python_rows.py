@@ -73,7 +73,8 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
             return pa.array(values, kind)
         found = pa.array(values)
         # Whole floating numbers, and timestamps without a zone, are for the door to judge.
-        if kind is None or found.type == kind or not is_python or _is_judged(found.type):
+        judged = pa.types.is_floating(found.type) or pa.types.is_timestamp(found.type)
+        if kind is None or found.type == kind or not is_python or judged:
             return found
         return pa.array(values, kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
@@ -82,7 +83,3 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
             f"column {name}", f"{what}, and the values don't fit ({error}).",
             "Give values of that type." if kind is not None else "Give a pyarrow Table.",
         ) from error  # fmt: skip
-
-
-def _is_judged(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_timestamp(kind))

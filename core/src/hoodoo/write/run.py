@@ -456,7 +456,11 @@ def _request(
     target: WriteTarget, kind: WriteKind, beats: Beating, later: datetime | None = None
 ) -> Life:
     action = kind.action(target.logs is not None)
-    plan_bytes = codec_avro.encode_requested_replace() if action == "replacecommit" else b""
+    plan_bytes = (
+        codec_avro.encode("HoodieRequestedReplaceMetadata", {})
+        if action == "replacecommit"
+        else b""
+    )
     life = request(
         target.storage, target.timeline, action, plan_bytes, what="instant", named=beats.add,
         retry="Repeat the write.",

@@ -45,5 +45,5 @@ class LaidOut:
             return False
         try:
             return bool(json.loads(metadata.extra.get(PARAMS, "null")) == self._params)
-        except ValueError:  # not one of Hoodoo's
+        except (ValueError, RecursionError):  # not one of Hoodoo's
             return False

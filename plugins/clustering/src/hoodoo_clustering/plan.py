@@ -73,7 +73,7 @@ class ClusteringPlan:
             "extraMetadata": {},
             "version": _VERSION,
         }
-        return codec_avro.encode_requested_replace(record)
+        return codec_avro.encode("HoodieRequestedReplaceMetadata", record)
 
 
 def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> ClusteringPlan:

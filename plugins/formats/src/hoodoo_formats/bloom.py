@@ -36,6 +36,7 @@ Bits = npt.NDArray[np.uint8]
 SIMPLE = "SIMPLE"
 DYNAMIC = "DYNAMIC_V0"
 _ROW = struct.Struct(">iiBi")  # version -1, hashes, hash type 1 (murmur), bits
+_MOST_HASHES = 1024  # of a rate of 1e-300; each is a step for every key that is looked up
 _DYNAMIC = struct.Struct(">iii")  # keys a row is made for, keys in the last row, rows
 # Smallest number of keys a filter is made for, so that a small file may grow a little for free.
 _MIN_KEYS = 1000
@@ -220,8 +221,8 @@ def _parsed(data: bytes, kind: str) -> BloomFilter:
         _, _, count = _DYNAMIC.unpack_from(data, _ROW.size)
         start = _ROW.size + _DYNAMIC.size
     step = _ROW.size + (size + 7) // 8
-    if version != -1 or hash_type != 1 or size <= 0 or hashes <= 0 or count < 1:
-        raise ValueError(f"version {version}, hash type {hash_type}, {size} bits")
+    if version != -1 or hash_type != 1 or size <= 0 or not 0 < hashes <= _MOST_HASHES or count < 1:
+        raise ValueError(f"version {version}, hash type {hash_type}, {size} bits, {hashes} hashes")
     if len(data) != start + count * step:
         raise ValueError(f"{len(data)} bytes instead of {start + count * step}")
     content = np.frombuffer(data, np.uint8)

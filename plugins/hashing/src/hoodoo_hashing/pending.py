@@ -42,7 +42,7 @@ def children_of(extra: Mapping[str, str], where: str) -> tuple[Node, ...]:
     """The nodes that a group becomes. CorruptTableError naming the plan (``where``)."""
     try:
         return nodes_of(json.loads(extra[CHILDREN]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise CorruptTableError(
             where, f"does not say which buckets a group of file slices becomes ({error!r}).",
             "Cancel it (table.cancel_clustering): a resize can always be planned again.",

@@ -149,7 +149,7 @@ def _read(storage: Storage, path: str, instant: str) -> PathRing:
                 path, instant, int(found["numBuckets"]), int(found["seqNo"]), Ring.of(nodes)
             )
         reason = "names no buckets"
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         reason = f"can't be read ({error!r})"
     raise CorruptTableError(
         f"{storage.root}/{name}",

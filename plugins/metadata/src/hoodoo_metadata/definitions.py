@@ -43,7 +43,7 @@ def is_partitioned(
 
 
 def _told(storage: Storage) -> dict[str, Any]:
-    with suppress(FileNotFoundError, ValueError):
+    with suppress(FileNotFoundError, RecursionError, TypeError, ValueError, AttributeError):
         return dict(json.loads(storage.get(PATH)).get("indexDefinitions") or {})
     return {}
 

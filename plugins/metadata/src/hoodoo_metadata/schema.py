@@ -12,6 +12,7 @@ from typing import Any
 import fastavro
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.model.table_version import VERSIONS
+from hoodoo.timeline.codec.bounded import check_bounded
 
 Json = Any  # a decoded JSON value
 Row = dict[str, Any]
@@ -60,7 +61,9 @@ def fields_of(schema_text: str | None) -> list[dict[str, Json]]:
 @functools.lru_cache(16)
 def _parsed(schema_text: str | None) -> Json:
     try:
-        return fastavro.parse_schema(_plain(json.loads(schema_text or _text())), _force=True)
+        plain = _plain(json.loads(schema_text or _text()))
+        check_bounded(plain)
+        return fastavro.parse_schema(plain, _force=True)
     except Exception as error:  # whatever the text provokes
         raise _unreadable(f"no Avro schema ({type(error).__name__}: {error})") from error
 

@@ -71,3 +71,14 @@ def test_isal_is_used_where_it_is_installed() -> None:
     assert hfile_inflate.NAME == "isal"
     library = importlib.import_module("isal.isal_zlib")
     assert hfile_inflate.InflateError is library.error
+
+
+def test_a_large_block_is_not_inflated_past_what_its_header_says() -> None:
+    noise = random.Random(2).randbytes(200_000)
+    bomb = _member(noise + bytes(50_000_000))
+    assert len(bomb) < 300_000
+    assert len(inflate(bomb, 300_000)) == 300_001
+    whole = _member(noise)
+    assert inflate(whole, len(noise)) == noise
+    with pytest.raises(InflateError):
+        inflate(whole[:-1000], len(noise))

@@ -181,7 +181,7 @@ def unpublish(storage: Storage, timeline: Timeline, instant: Instant) -> None:
         for state in (State.REQUESTED, State.INFLIGHT):
             made = Instant(instant.requested, action, state)
             replaces = state is State.REQUESTED and named(action).replaces
-            plan = codec_avro.encode_requested_replace() if replaces else b""
+            plan = codec_avro.encode("HoodieRequestedReplaceMetadata", {}) if replaces else b""
             storage.put_if_absent(timeline.path(made), plan)
     for done in completed:
         storage.delete(timeline.path(done))

@@ -140,7 +140,7 @@ def announce(
             refuse_unless_newest(storage, fresh, instant)
             Participants.of_table(fresh.config).refuse_undo(storage, fresh, instant.requested)
 
-    encoded = codec_avro.encode_rollback_plan(plan)
+    encoded = codec_avro.encode("HoodieRollbackPlan", plan)
     named = beats.add if beats is not None else None
     mine = publish.request(storage, timeline, "rollback", encoded, check=check, named=named)
     return mine, plan
@@ -234,7 +234,9 @@ def _publish(
     removed: Removed,
     events: ActionEvents,
 ) -> RolledBack:
-    content = codec_avro.encode_rollback(metadata(storage, mine.requested, instant, removed))
+    content = codec_avro.encode(
+        "HoodieRollbackMetadata", metadata(storage, mine.requested, instant, removed)
+    )
     unknown = "Open the table again: the next write finishes the rollback."
     # Not published: another process has finished it.
     Life(storage, timeline, mine, "rollback", unknown=unknown).complete(content, lost=lambda: True)

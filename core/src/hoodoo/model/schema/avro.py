@@ -128,7 +128,7 @@ def arrow_schema(text: str | bytes, obj: str = "Avro schema") -> pa.Schema:
     """
     try:
         decoded = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SchemaError(obj, f"it is not JSON ({error}).", "Restore the schema text.") from error
     if not isinstance(decoded, dict) or decoded.get("type") != "record":
         raise SchemaError(
@@ -202,12 +202,12 @@ def _named_type(
     name, space = _full_name(str(avro.get("name", "")), str(avro.get("namespace", space)))
     if avro["type"] == "record":
         named[name] = None
-        found: pa.DataType = pa.struct(
-            [
-                _arrow_field(f["name"], f["type"], named, space, _below(path, f["name"]))
-                for f in avro.get("fields", ())
-            ]
+        below = "" if " " in path else f"{path}."  # the root is an object's name, not a column's
+        fields = avro.get("fields", ())
+        kinds = (
+            _arrow_field(f["name"], f["type"], named, space, below + f["name"]) for f in fields
         )
+        found: pa.DataType = pa.struct(list(kinds))
     elif avro["type"] == "enum":
         found = pa.string()
     elif avro.get("logicalType") == "decimal":
@@ -216,10 +216,6 @@ def _named_type(
         found = pa.binary()
     named[name] = found
     return found
-
-
-def _below(path: str, name: str) -> str:
-    return name if " " in path else f"{path}.{name}"  # the root is an object's name, not a column's
 
 
 def _full_name(name: str, space: str) -> tuple[str, str]:

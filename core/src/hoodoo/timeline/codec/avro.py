@@ -10,15 +10,18 @@ import functools
 import hashlib
 import io
 import json
+import zlib
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 import fastavro
 
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.bounded import check_bounded, inflate
+from hoodoo.timeline.codec.errors import reading
 
 MAGIC = b"Obj\x01"
+_LONG, _META = map(fastavro.parse_schema, ("long", {"type": "map", "values": "bytes"}))
 
 
 @functools.cache
@@ -46,30 +49,37 @@ def encode(name: str, record: Mapping[str, Any]) -> bytes:
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:
-    """The one record of a container file, by its embedded schema.
+    """The one record of a container file, by its embedded schema, which is of a kind that Hudi puts on a timeline.
 
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``, the path of the file.
     """
-    try:
-        records = list(fastavro.reader(io.BytesIO(data)))
-    # fastavro lets whatever the bytes provoke escape: EOFError, KeyError, struct.error, zlib.error.
-    except Exception as error:
-        raise corrupt(
-            where, f"not a readable Avro file ({type(error).__name__}: {error})"
-        ) from error
-    if len(records) != 1 or not isinstance(records[0], dict):
-        raise corrupt(where, f"an Avro file of the timeline holds one record, not {len(records)}")
-    return records[0]
+    source = io.BytesIO(data)
+    with reading(where, "not a readable Avro file"):
+        if source.read(4) != MAGIC:
+            raise ValueError("its magic is wrong")
+        meta: Any = fastavro.schemaless_reader(source, _META, None)
+        sync, count = source.read(16), fastavro.schemaless_reader(source, _LONG, None)
+        size: Any = fastavro.schemaless_reader(source, _LONG, None)
+        body = source.read(max(size, 0))
+        if count != 1 or len(sync) < 16 or source.read() != sync:
+            raise ValueError(f"an Avro file of the timeline holds one record, not {count}")
+        packed = meta.get("avro.codec", b"null")
+        if packed not in (b"null", b"deflate"):
+            raise ValueError(f"its codec is {packed.decode()}")
+        body = inflate(body, -zlib.MAX_WBITS) if packed == b"deflate" else body
+        source = io.BytesIO(body)
+        record: Any = fastavro.schemaless_reader(source, _parsed(meta["avro.schema"]), None)
+        if source.tell() != len(body):
+            raise ValueError("its record is not as long as the file says")
+    return dict(record)
 
 
-def encode_requested_replace(record: Mapping[str, Any] | None = None) -> bytes:
-    """HoodieRequestedReplaceMetadata: all null for insert overwrite, a plan for clustering."""
-    return encode("HoodieRequestedReplaceMetadata", record or {})
-
-
-def encode_rollback_plan(record: Mapping[str, Any]) -> bytes:
-    return encode("HoodieRollbackPlan", record)
-
-
-def encode_rollback(record: Mapping[str, Any]) -> bytes:
-    return encode("HoodieRollbackMetadata", record)
+@functools.lru_cache(maxsize=32)
+def _parsed(text: bytes) -> Any:
+    """The schema of a file. Raises ValueError for what is none of Hudi's."""
+    avro = json.loads(text)
+    name = str(avro["name"]).rpartition(".")[2]
+    if avro["type"] != "record" or not resources.files("hoodoo.timeline").joinpath(f"schemas/{name}.avsc").is_file():  # fmt: skip
+        raise ValueError(f"its record is a {name}, which is none of Hudi's timeline")
+    check_bounded(avro)
+    return fastavro.parse_schema(avro)

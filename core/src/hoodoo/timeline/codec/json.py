@@ -6,7 +6,7 @@ import json
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.errors import corrupt, reading
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:
@@ -14,10 +14,8 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
 
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``, the path of the file.
     """
-    try:
+    with reading(where, "not readable JSON"):
         found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise corrupt(where, f"not readable JSON ({error})") from error
     if not isinstance(found, dict):
         raise corrupt(where, "a JSON file of the timeline holds one object")
     return found

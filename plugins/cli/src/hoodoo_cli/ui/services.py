@@ -94,7 +94,7 @@ def _whose(told: Mapping[str, Any], late: bool) -> dict[str, Any]:
 def _read(storage: Storage, path: str) -> dict[str, Any]:
     try:
         found = json.loads(storage.get(path))
-    except (ValueError, FileNotFoundError):
+    except (ValueError, RecursionError, FileNotFoundError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -138,7 +138,7 @@ class Health:
             except urllib.error.HTTPError as error:
                 with error:
                     said = json.loads(error.read(_LARGEST))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             return {"url": self.url, "error": f"no answer: {error}"}
         if not isinstance(said, dict) or not isinstance(said.get("tables"), dict):
             return {"url": self.url, "error": "it is no answer of hoodoo serve"}

@@ -88,7 +88,7 @@ class _File:
         try:
             said = json.loads(found)
             free, until = bool(said["expired"]), float(said["validUntil"]) / 1000
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise StorageError(
                 self.obj, "is no lock file of Hudi.", "Delete it, when nobody writes."
             ) from None

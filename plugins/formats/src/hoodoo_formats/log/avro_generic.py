@@ -14,6 +14,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pyarrow as pa
+from hoodoo.timeline.codec.bounded import check_bounded
 
 from hoodoo_formats.log.content import Undecodable
 
@@ -34,6 +35,7 @@ def generic_rows(content: pa.Buffer, rows: int, avro: Any, wanted: pa.Schema) ->
         fastavro.schemaless_writer(head, _LONG, number)
     file = io.BytesIO(head.getvalue() + content.to_pybytes() + bytes(16))
     try:
+        check_bounded(avro)
         found: list[Any] = list(fastavro.reader(file)) if rows else []
         lengths = np.frombuffer(b"".join(map(_length, found)), ">i4").astype(np.int64)
         if lengths.min(initial=0) < 0 or 4 * rows + int(lengths.sum()) != content.size:

@@ -17,6 +17,7 @@ import fastavro
 from attrs import frozen
 from hoodoo.model.log_block import MAGIC, BlockKind, Header
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.codec.bounded import check_bounded
 from hoodoo.timeline.codec.errors import corrupt
 
 NAME = "HoodieArchivedMetaEntry"
@@ -188,7 +189,9 @@ def _blocks(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 @cache
 def _parsed(schema: str) -> Any:
-    return fastavro.parse_schema(json.loads(schema))
+    avro = json.loads(schema)
+    check_bounded(avro)
+    return fastavro.parse_schema(avro)
 
 
 def _decode(data: bytes, schema: str, reader: Any, where: str) -> dict[str, Any]:

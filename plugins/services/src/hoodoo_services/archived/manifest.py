@@ -98,7 +98,7 @@ def read_manifest(storage: Storage, config: TableConfig, number: int) -> Files |
         record: Any = json.loads(storage.get(f"{folder(config)}/manifest_{number}"))
         entries = record.get("files") or ()
         files = [HistoryFile.parse(str(e["fileName"]), int(e["fileLen"])) for e in entries]
-    except (FileNotFoundError, AttributeError, KeyError, TypeError, ValueError):
+    except (FileNotFoundError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return None
     return tuple(f for f in files if f is not None)
 

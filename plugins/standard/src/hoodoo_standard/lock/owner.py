@@ -39,7 +39,7 @@ def read(data: bytes) -> dict[str, Any]:
     """What a lock file says; nothing, where it is another writer's or torn."""
     try:
         found = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
