@@ -279,6 +279,17 @@ def wrong_note(path: Path) -> None:
     (path / replaced_note.PATH).write_bytes(gzip.compress(json.dumps(said).encode()))
 
 
+def replaces_another(path: Path) -> None:
+    """What an insert overwrite says that it replaced is another file group."""
+    table = hoodoo.open(str(path))
+    table.insert_overwrite(rows("xyz", 1.0, 3))
+    (instant,) = table.timeline().replacecommits().values()
+    metadata = table.timeline().metadata(LocalStorage(str(path)), instant)
+    ((_partition, ids),) = metadata.replaced.items()
+    file = path / table.timeline().path(instant)
+    file.write_bytes(file.read_bytes().replace(ids[0].encode(), b"f0f0f0f0" + ids[0][8:].encode()))
+
+
 COW, MOR, BOTH = ("cow",), ("mor",), ("cow", "mor")
 # damage, the tables that it is done to, the kinds that are found then
 DAMAGES: list[tuple[Callable[[Path], None], list[str], set[str]]] = [
@@ -288,6 +299,7 @@ DAMAGES: list[tuple[Callable[[Path], None], list[str], set[str]]] = [
     (cut_commit, TABLES, {"timeline.unreadable"}),
     (complete_twice, ["cow-v9", "mor-v9"], {"timeline.twice"}),
     (wrong_note, ["cow-v9", "mor-v9"], {"timeline.note"}),
+    (replaces_another, TABLES, {"timeline.replaced"}),
     (lone_inflight, TABLES, {"timeline.inflight"}),
     (lose_base, TABLES, {"file.missing"}),
     (lose_older_base, ["cow-v6", "cow-v9"], {"file.missing"}),

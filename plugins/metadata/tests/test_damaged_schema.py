@@ -77,5 +77,5 @@ def test_a_schema_without_bound_is_refused() -> None:
     """A record within itself, and values that take no bytes: a few bytes would be values without end."""
     for kind in (["null", "R"], {"type": "array", "items": "null"}):
         text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]})
-        with pytest.raises(CorruptTableError, match="its schema has"):
+        with pytest.raises(CorruptTableError, match="its schema"):
             decode_row(b"\x02" * 1000 + b"\0", text)

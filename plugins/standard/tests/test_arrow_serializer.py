@@ -13,6 +13,7 @@ from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.testing.contracts.serializer import SerializerContract, keyed, many_types
 from hoodoo.testing.metered import Metered
+from hoodoo_standard.engine.meter import LocalMeter
 from hoodoo_standard.serialize.packed import ArrowSerializer
 
 pytestmark = pytest.mark.sampled(3)
@@ -29,7 +30,7 @@ class TestArrow(SerializerContract):
 class TestMetered(SerializerContract):
     @pytest.fixture
     def serializer(self) -> Serializer:
-        return Metered(ArrowSerializer())
+        return Metered(ArrowSerializer(), LocalMeter)
 
 
 @frozen

@@ -23,6 +23,7 @@ OWN_INDEX = "hoodoo.index.type"
 POPULATE = virtual.POPULATE.key
 # The partitions of the metadata table that may be read, and those that are being built.
 USABLE_METADATA = "hoodie.table.metadata.partitions"
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 BUILT_METADATA = "hoodie.table.metadata.partitions.inflight"
 # RFC-21's own setting, kept as a property beside the one that shipped.
 VIRTUAL = virtual.VIRTUAL.key
@@ -79,7 +80,7 @@ class TableConfig:
 
     @property
     def table_type(self) -> str:
-        return self.properties.get("hoodie.table.type", "COPY_ON_WRITE")
+        return self.properties.get("hoodie.table.type", TYPES[0])
 
     @property
     def version(self) -> int:
@@ -135,10 +136,9 @@ class TableConfig:
 
     @property
     def key_generator(self) -> str | None:
-        """Type (``SIMPLE``) or Java class name, as the table says it."""
-        return self.get("hoodie.table.keygenerator.type") or self.get(
-            "hoodie.table.keygenerator.class"
-        )
+        """Type (``SIMPLE``) or Java class name, as the table says it; as in Hudi, a class counts before a type."""
+        named = self.get("hoodie.table.keygenerator.class")
+        return named or self.get("hoodie.table.keygenerator.type")
 
     @property
     def merge_mode(self) -> str | None:

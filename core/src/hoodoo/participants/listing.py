@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from hoodoo.participants.lost import refuse_lost
+from hoodoo.participants.lost import refuse_lost, refuse_unknown
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import at_once
@@ -64,6 +64,7 @@ def build_whole(
     entries = lister and lister.list_files(storage, timeline, partitions)
     files = view.parsed(view.list_data(storage, partitions) if lister is None else entries)
     found = view.from_files(storage, timeline, files)
+    refuse_unknown(storage, timeline, found, partitions)
     if lister is None:
         refuse_lost(storage, timeline, found, paths=partitions)
     if at_once(storage) > 1:

@@ -27,7 +27,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import undoing
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.timeline.view import FileSystemView
+from hoodoo.timeline.view import FileSystemView, Key
 
 # More than the default of hoodie.keep.max.commits would be read for nothing where a table is archived.
 MOST_COMMITS = 30
@@ -86,6 +86,33 @@ def refuse_lost(
             # The file of the commit is named, too: a damaged one may name what was never there.
             where = "" if commit is None else f" ({fresh.path(commit)})"
             raise lost_file(storage, lost.path, f"the commit {lost.instant}{where}")
+
+
+def refuse_unknown(
+    storage: Storage, timeline: Timeline, view: FileSystemView, paths: Collection[str] | None = None
+) -> None:
+    """Raise CorruptTableError where ``view``, as for :func:`refuse_lost`, has no file of a file group that a
+    replacecommit took out of the table, and no clean has come since that may have deleted them: what it did take out
+    is read again. Whether one that came deleted them is for verify to find out."""
+    gone = {k: by for k, by in view.replaced_in_vain().items() if paths is None or k[0] in paths}
+    if not _uncleaned(timeline, gone):
+        return
+    fresh = reload(
+        storage, timeline
+    )  # a clean may have come, or the replacecommit been undone, beside the listing
+    for (path, file_id), instant in () if undoing(storage, fresh) else _uncleaned(fresh, gone):
+        raise CorruptTableError(
+            f"{storage.root}/{fresh.path(instant)}", f"it replaced file group {file_id} of {path or 'the table'}, of which there is no file, though no clean has deleted any since: what this commit did replace would be read again.",
+            "This file is damaged: restore it from a copy, or restore the table to an instant before it (table.restore).",
+        )  # fmt: skip
+
+
+def _uncleaned(timeline: Timeline, gone: Mapping[Key, str]) -> list[tuple[Key, Instant]]:
+    """Those of ``gone`` that no clean came after, with the instants that replaced them."""
+    cleans = [order_key(i.requested) for i in timeline.others() if i.traits.deletes] if gone else []
+    last = max(cleans, default="")
+    found = ((key, timeline.find(by)) for key, by in gone.items() if order_key(by) > last)
+    return [(key, instant) for key, instant in found if instant is not None]
 
 
 def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:

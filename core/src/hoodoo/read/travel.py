@@ -14,7 +14,7 @@ from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import is_known, list_data
-from hoodoo.participants.lost import named, refuse_lost
+from hoodoo.participants.lost import named, refuse_lost, refuse_unknown
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
@@ -73,6 +73,8 @@ def view_as_of(
             f"the table had the file {path} then, and the clean {gone[path]} has deleted it",
             "ask for a later point in time; to keep more history, raise hoodie.clean.commits.retained, set hoodie.clean.policy=by_hours, or make a savepoint.",
         )
+    if source.whole:
+        refuse_unknown(source.storage, taken.timeline, view, paths)
     if source.whole and not is_known(source.timeline):
         refuse_lost(source.storage, source.timeline, view, bound, paths)
     return view

@@ -19,7 +19,6 @@ import pyarrow as pa
 from attrs import Factory, define, evolve, frozen
 
 from hoodoo.engine.crossing import usual_serializer
-from hoodoo.engine.meter import LocalMeter
 from hoodoo.hookspecs.engine import (
     Counted,
     Engine,
@@ -57,7 +56,7 @@ class Metered:
     """
 
     inner: Serializer
-    make: Callable[[], Meter] = LocalMeter
+    make: Callable[[], Meter]
     exchanges: list[MeteredExchange] = Factory(list)
 
     @property

@@ -24,7 +24,7 @@ from hoodoo.errors import (
     TableExistsError,
     UnsupportedTableError,
 )
-from hoodoo.model.config import TableConfig
+from hoodoo.model.config import TYPES, TableConfig
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage, get_if_there
@@ -99,6 +99,11 @@ def check_supported(config: TableConfig, where: str) -> None:
             f"table version {version}; versions {', '.join(others)} and {last} are read.",
             "Upgrade or downgrade the table with Hudi (CALL upgrade_table / downgrade_table).",
         )
+    if config.table_type not in TYPES:
+        raise UnsupportedTableError(
+            where, f"its hoodie.table.type is {config.table_type!r}; {' and '.join(TYPES)} are read.",
+            "Correct hoodie.properties.",
+        )  # fmt: skip
     if layout != known.layout:
         raise UnsupportedTableError(
             where,

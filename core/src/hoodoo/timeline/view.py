@@ -53,6 +53,10 @@ class FileSystemView:
         """The instant that took the group out of the table, or None."""
         return self._replaced.get((partition, file_id))
 
+    def replaced_in_vain(self) -> dict[Key, str]:
+        """Of the replaced groups those of which no file is there, with the instant that took them out of the table."""
+        return {key: by for key, by in self._replaced.items() if key not in self._groups}
+
     @property
     def paths(self) -> frozenset[str]:
         """The files that the view was made of, committed or not, as paths below the table root."""

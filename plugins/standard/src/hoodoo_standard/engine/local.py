@@ -17,7 +17,6 @@ import pyarrow as pa
 from attrs import define, evolve, field, frozen
 from hoodoo.engine.crossing import Crossing
 from hoodoo.engine.declared import returned
-from hoodoo.engine.meter import LocalMeter
 from hoodoo.engine.runs import BUFFER_BYTES
 from hoodoo.engine.sources import Partition, as_arrow, partitions
 from hoodoo.engine.spill import Places, Spill
@@ -28,6 +27,7 @@ from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
 
 from hoodoo_standard.engine.memory import default_memory
+from hoodoo_standard.engine.meter import LocalMeter
 from hoodoo_standard.options import THREADS
 
 # ``work(number, batches)`` on one partition.

@@ -154,6 +154,22 @@ def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
                     yield Finding("timeline.note", replaced_note.PATH, rule, fix)
 
 
+def check_replaced(
+    history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
+) -> Iterator[Finding]:
+    """File groups that a replacecommit took out of the table, and that never were in it."""
+    for (path, file_id), by in history.never_there(groups_of(files)).items():
+        found = instants.after.find(by)
+        if found is not None:  # not undone since
+            rule = f"it replaced file group {file_id} of {path or 'the table'}, which is nowhere, and no clean deleted it"
+            yield Finding("timeline.replaced", instants.after.path(found), rule, _FROM_COPY)
+
+
+def groups_of(files: Mapping[str, DataFile]) -> frozenset[tuple[str, str]]:
+    """Partition path and file id of each."""
+    return frozenset((file.partition_path, file.file_id) for file in files.values())
+
+
 def check_partitions(
     storage: Storage, entries: Iterable[Entry], instants: Instants
 ) -> Iterator[Finding | str]:

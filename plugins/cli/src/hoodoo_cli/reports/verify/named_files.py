@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel.resolve import resolve
@@ -16,6 +16,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
+from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.timeline import Timeline
 
@@ -37,12 +38,26 @@ class Named:
 class NamedFiles:
     """``named``: by path, what completed commits and savepoints say of a file. ``removed``: what
     cleans took away or are about to. ``unread``: requested times of commits of which is not known
-    what they name."""
+    what they name. ``replaced``: partition path and file id of each file group that a commit took out of the table, and
+    which one."""
 
     named: Mapping[str, Named]
     removed: frozenset[Removed]
     unread: frozenset[str]
     findings: tuple[Finding, ...] = ()
+    replaced: Mapping[tuple[str, str], str] = Factory(dict)
+
+    def never_there(self, groups: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """The replaced file groups that are not among the ``groups`` that have files, and of which no clean deleted one;
+        with the instant that replaced them."""
+        gone = {key: by for key, by in self.replaced.items() if key not in groups}
+        files = (
+            parse_path(f"{path}/{name}" if path else name) for path, name in self.removed if gone
+        )
+        cleaned = {(file.partition_path, file.file_id) for file in files if file is not None}
+        return {
+            k: by for k, by in gone.items() if k not in cleaned and (k[0], "") not in self.removed
+        }
 
     def was_removed(self, path: str) -> bool:
         return was_removed(self.removed, path)
@@ -54,6 +69,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
     named: dict[str, Named] = {}
     removed: set[Removed] = set()
     unread: set[str] = set()
+    replaced: dict[tuple[str, str], str] = {}
     todo = [i for i in timeline.instants if i.is_completed or i.action == "clean"]
     answers = in_order([partial(_one, storage, timeline, i) for i in todo], AT_ONCE)
     for done, (instant, said) in enumerate(answers, 1):
@@ -62,6 +78,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
             findings.append(said)
             unread.add(instant.requested)
         elif isinstance(said, CommitMetadata):
+            replaced |= dict.fromkeys(said.replaced_groups, instant.requested)
             for one in files_of(said, instant.requested):
                 # In version 6 several commits may append to one log file: the largest size counts.
                 before = named.get(one.path, one)
@@ -73,7 +90,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
         for path in _kept_files(storage, timeline):
             named.setdefault(path, Named(path))
-    return NamedFiles(named, frozenset(removed), frozenset(unread), tuple(findings))
+    return NamedFiles(named, frozenset(removed), frozenset(unread), tuple(findings), replaced)
 
 
 def _kept_files(storage: Storage, timeline: Timeline) -> Iterable[str]:

@@ -39,7 +39,9 @@ from hoodoo_cli.reports.verify.files import (
     check_named,
     check_note,
     check_partitions,
+    check_replaced,
     check_strays,
+    groups_of,
     parsed,
 )
 from hoodoo_cli.reports.verify.keys import check_keys
@@ -78,7 +80,8 @@ def verify(
     files = parsed(entries)
     archived = _archived(source, after, files.values())
     instants = Instants.of(before, after, _reaching(archived, files.values()))
-    if any(path not in files and not history.was_removed(path) for path in history.named):
+    lacks = any(path not in files and not history.was_removed(path) for path in history.named)
+    if lacks or history.never_there(groups_of(files)):
         more = archived_cleans(load_archived(storage, source.config))
         history = evolve(history, removed=history.removed | more)
     participants = Participants.of_table(source.config)
@@ -97,6 +100,7 @@ def verify(
                 *history.findings,
                 *check_note(storage, before),
                 *check_named(history, files, instants),
+                *check_replaced(history, files, instants),
                 *check_strays(history, files, instants),
                 *(one for one in said if isinstance(one, Finding)),
             ),

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 from attrs import define, field
-
 from hoodoo.hookspecs.engine import Counted
 
 
