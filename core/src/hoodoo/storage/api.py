@@ -84,13 +84,6 @@ class Storage(Protocol):
         """
 
 
-def get_if_there(storage: Storage, path: str) -> bytes | None:
-    try:
-        return storage.get(path)
-    except FileNotFoundError:
-        return None
-
-
 def is_shared(storage: Storage) -> bool:
     """Whether other processes see what one puts into ``storage``: yes, unless it has an attribute ``shared``
     that is False, as one has that lies in the memory of its process. An engine with processes of its own
