@@ -22,7 +22,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import load
 from memory_store import MemoryStorage
-from schedules import Run
+from schedules import Run, Step
 from tables import COW6, COW9, COW_RECORDS, MOR6, MOR9, MOR_RECORDS, Kind, rows
 from trials import Act, Scenario, Trial, by_hudi
 from world import State, rows_of
@@ -112,7 +112,7 @@ class PairTrial(Trial):
 
     dies: tuple[str, int] | None = None
     _allowed: dict[object, set[State]] = Factory(dict)
-    _steps_of: dict[str, int] = Factory(dict)
+    _alone: dict[str, list[Step]] = Factory(dict)
 
     def every(self, count: int, seed: random.Random) -> Iterator[Mapping[str, object]]:
         """Each action stops before ``count`` of its steps, spread over all of them, and the other one goes to its end;
@@ -134,12 +134,15 @@ class PairTrial(Trial):
         self.dies = dies
         return self.turns(turns)
 
-    def length(self, name: str) -> int:
-        """How many steps the action has if nobody is beside it."""
-        if name not in self._steps_of:
+    def steps(self, name: str) -> list[Step]:
+        """The steps of an action if nobody is beside it."""
+        if name not in self._alone:
             self.pair([(name, _TO_THE_END)])
-            self._steps_of[name] = sum(who == name for who, _ in self._steps)
-        return self._steps_of[name]
+            self._alone[name] = [step for who, step in self._steps if who == name]
+        return self._alone[name]
+
+    def length(self, name: str) -> int:
+        return len(self.steps(name))
 
     def started(self, stops: Callable[[str], Callable[[str, str], bool]]) -> Run:
         self._begin()

@@ -16,13 +16,15 @@ from action_pairs import KINDS, PAIRS, PairTrial, kind_of, scenario
 from effort import ALL, effort
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.model.instant import Instant, State
+from hoodoo.testing.stores import MUTATING, Crash, GatedStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import load
-from memory_store import Objects
+from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from memory_store import MemoryStorage, Objects
 from schedules import Step
 from tables import COW_RECORDS, MOR9, MOR_RECORDS, Kind, rows
-from trials import COUNT, SEED, Scenario
-from world import World, opened, rows_of
+from trials import COUNT, SEED, Act, Scenario
+from world import MAIN, World, opened, rows_of
 
 Made = Callable[[Kind], Objects]
 # A writer, and what it is about to do when it stops: the end of a path, and the operation.
@@ -107,3 +109,47 @@ def test_a_pending_savepoint_hides_no_row(
     saved = Instant(timeline.writes()[-1].requested, "savepoint", State.INFLIGHT)
     store.put(timeline.path(saved), b"")
     assert rows_of(opened(store)) == before
+
+
+def _ends_behind(store: MemoryStorage, act: Act, suffix: str, skip: int) -> None:
+    """``act`` in a process that ends at the change after the one of a path with this end, ``skip`` of them passed over."""
+    count = [skip + 1]
+
+    def gate(op: str, path: str) -> None:
+        if count[0] <= 0 and op in MUTATING:
+            count[0] = -1
+            raise Crash(path)
+        count[0] -= op == "put" and path.endswith(suffix)
+
+    with pytest.raises(Crash):
+        act(opened(GatedStorage(store, gate)))
+    assert count[0] == -1
+
+
+def unkept(store: MemoryStorage) -> list[str]:
+    """Partitions of the metadata table that are ready, and that lack a commit."""
+    config = properties.load(store)
+    timeline = load(store, config)
+    ready = [p for p in config.metadata_partitions if p in ("record_index", "secondary_index_by_v")]
+    return [p for p in ready if first_commit_not_indexed(store, timeline, p) is not None]
+
+
+@pytest.mark.parametrize("kind", [COW_RECORDS, MOR_RECORDS], ids=str)
+def test_what_a_killed_drop_left_is_no_index_of_a_killed_creation(
+    made: Made, still: World, tmp_path: Path, kind: Kind
+) -> None:
+    """Both end right after the properties have changed. A write in between does not keep the index."""
+    trial = PairTrial(Scenario({}), kind, made(kind), still, tmp_path)
+    store = trial.store()
+    opened(store).create_index("by_v", "v")
+    still.dead.add(MAIN)
+    _ends_behind(store, lambda t: t.drop_index("by_v"), "hoodie.properties", 0)
+    opened(store).upsert(rows({1: "a", 3: "b"}, "between", 5))
+    assert unkept(store) == []
+    # The first change of the properties says where definitions are, the second that the index is being built.
+    _ends_behind(store, lambda t: t.create_index("by_v", "v"), "hoodie.properties", 1)
+    opened(store).upsert(rows({2: "a"}, "after", 6))
+    assert "secondary_index_by_v" in properties.load(store).metadata_partitions
+    assert unkept(store) == []
+    report = opened(store).verify()
+    assert report.ok, [str(finding) for finding in report.findings]

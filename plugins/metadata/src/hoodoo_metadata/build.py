@@ -90,10 +90,10 @@ def build(
             # Two that began at once have not seen each other before.
             refuse_another(storage, reload(storage, timeline), mine)
             wanted = _whole(properties.load(storage), wanted)
-            if shape(config):
-                # Else whoever comes after a death would take what is there for complete, and read it by the new shape.
-                for partition in filter(is_own, wanted):
-                    storage.delete(f"{FOLDER}/{mark_of(partition)}")
+            # Else whoever comes after a death would take what is there for complete: what an index of before has left,
+            # or what lacks the writes that came since the properties say that it is being built.
+            for partition in sorted(wanted, key=lambda p: p != FILES):
+                storage.delete(f"{FOLDER}/{mark_of(partition)}")
             config = properties.update(
                 storage, config, lambda now: {**_retire(now, wanted), **shape(now)}
             )
