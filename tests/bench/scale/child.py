@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sys
@@ -71,6 +72,23 @@ def upserts(path: str, count: int = 10, options: dict[str, str] | None = None) -
         _timed(lambda: table.upsert(fabricate.rows(count)), "upsert", one)
         later.append(one)
     return found | min(later, key=lambda one: one["upsert"])
+
+
+def inserts(path: str, count: int = 10) -> Figures:
+    """The first and a later upsert of new rows, of a process that has the table open."""
+    found: Figures = {}
+    _warm(path)
+    numbers = itertools.count(fabricate.ROWS, count)
+    _timed(lambda: _opened(path).upsert(fabricate.rows(count, next(numbers))), "first", found)
+    table, later = _opened(path), []
+    table.upsert(fabricate.rows(count, next(numbers)))
+    for _ in range(3):
+        one: Figures = {}
+        _timed(lambda: table.upsert(fabricate.rows(count, next(numbers))), "insert", one)
+        later.append(one)
+    rows = table.read(where=pc.field("part") == fabricate.REAL).count()
+    assert rows == fabricate.ROWS + 5 * count, rows
+    return found | min(later, key=lambda one: one["insert"])
 
 
 def reads(path: str) -> Figures:

@@ -42,8 +42,10 @@ def rows(count: int, first: int = 0) -> pa.Table:
     return pa.table([numbers, pa.array([REAL] * count), numbers], schema=SCHEMA)
 
 
-def with_files(path: str, files: int, metadata: bool, index: str = "simple") -> None:
-    """A table of so many file groups, :data:`EACH` in a partition path."""
+def with_files(
+    path: str, files: int, metadata: bool, index: str = "simple", named: bool = False
+) -> None:
+    """A table of so many file groups, :data:`EACH` in a partition path. ``named``: their commit names them."""
     shutil.rmtree(path, ignore_errors=True)
     more = {
         "hoodie.metadata.enable": str(metadata).lower(),
@@ -74,7 +76,12 @@ def with_files(path: str, files: int, metadata: bool, index: str = "simple") -> 
         )  # fmt: skip
         beside = joined.begin(change)
     noted = placement.noted(storage, timeline, life.instant)
-    said = CommitMetadata(Operation.INSERT, (), extra={"schema": avro_text(SCHEMA, "t"), **noted})
+    if named and not metadata:
+        stats = tuple(_stat(number, life.requested, size=0) for number in range(files))
+    names = stats if named else ()
+    said = CommitMetadata(
+        Operation.INSERT, names, extra={"schema": avro_text(SCHEMA, "t"), **noted}
+    )
     life.complete(timeline.layout.encode_commit(said, "commit"), beside=beside)
     table = hoodoo.open(path, QUIET, engine=LocalEngine(2))
     if metadata:
@@ -87,9 +94,9 @@ def _named(number: int, instant: str) -> tuple[str, str, str]:
     return f"p{number // EACH:06d}", file_id, f"{file_id}_{number}-0-0_{instant}.parquet"
 
 
-def _stat(number: int, instant: str) -> WriteStat:
+def _stat(number: int, instant: str, size: int = 1 << 20) -> WriteStat:
     partition, file_id, name = _named(number, instant)
-    return WriteStat(partition, file_id, f"{partition}/{name}", num_writes=1000, file_size=1 << 20)
+    return WriteStat(partition, file_id, f"{partition}/{name}", num_writes=1000, file_size=size)
 
 
 def _put_empty(storage: Storage, path: str, files: int, instant: str) -> None:

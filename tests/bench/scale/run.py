@@ -77,6 +77,28 @@ def files(folder: str, most: int) -> None:
         )  # fmt: skip
 
 
+def large_commit(folder: str, most: int) -> None:
+    """Small writes after a commit of many files."""
+    sizes = tens(100, most)
+    for metadata in (False, True):
+        path, found = f"{folder}/large", []
+        for size in sizes:
+            fabricate.with_files(path, size, metadata, named=True)
+            updates = measured("upserts", path=path)
+            inserts = measured("inserts", path=path)
+            found.append({**updates, "new": inserts["first"], "insert": inserts["insert"]})
+        shutil.rmtree(path)
+        show(
+            f"Files of the commit before, {'with a metadata table' if metadata else 'listed'}", sizes,
+            [
+                ("first upsert of 10 rows, seconds", [f["first"] for f in found], ".3f"),
+                ("the next ones", [f["upsert"] for f in found], ".3f"),
+                ("first upsert of 10 new rows", [f["new"] for f in found], ".3f"),
+                ("the next ones", [f["insert"] for f in found], ".3f"),
+            ],
+        )  # fmt: skip
+
+
 def commits(folder: str, most: int) -> None:
     for action in ("commit", "replacecommit"):
         sizes, path, found = tens(10, most), f"{folder}/commits", []
@@ -164,6 +186,7 @@ def _loads(path: str) -> None:
 
 PARTS: dict[str, Callable[[str, int], None]] = {
     "files": files,
+    "large_commit": large_commit,
     "commits": commits,
     "columns": columns,
     "batch": batch,

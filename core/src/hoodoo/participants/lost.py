@@ -8,20 +8,20 @@ commits before these name is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
 from hoodoo.kernel.archived import load_archived
-from hoodoo.model.commit import CommitMetadata
+from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import at_once
+from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import undoing
@@ -37,11 +37,35 @@ DataFile = BaseFile | LogFile
 
 @frozen
 class Named:
-    """What one commit names: ``files`` by path, and for ``logs`` the base file that theirs builds on, where it
-    says so."""
+    """What one commit names in one partition path: ``files`` by path, and for ``logs`` the base file that theirs builds
+    on, where it says so."""
 
     files: Mapping[str, DataFile]
     logs: Mapping[str, str]
+
+
+@define
+class _ByPath:
+    """What one commit names, by partition path; of a large commit only those that somebody has asked for."""
+
+    stats: Sequence[WriteStat]
+    paths: dict[str, Named] = field(factory=dict)
+    is_whole: bool = False
+
+    def within(self, paths: Collection[str] | None) -> list[Named]:
+        """What it names in ``paths``, or everywhere."""
+        if not self.is_whole:
+            stats, by_path = self.stats, dict[str, list[WriteStat]]()
+            if isinstance(stats, LazyStats) and paths is not None:
+                by_path = {path: [] for path in paths if path not in self.paths}
+                stats = stats.within(by_path.keys())
+            else:
+                self.is_whole = True
+            for stat in stats:
+                by_path.setdefault(stat.partition_path, []).append(stat)
+            self.paths.update((path, _of(stats)) for path, stats in by_path.items())
+        chosen = self.paths if paths is None else paths
+        return [self.paths[path] for path in chosen if path in self.paths]
 
 
 @frozen
@@ -146,12 +170,10 @@ def _missing(
     newest = {(s.partition_path, s.file_id): s for s in view.slices}
     headless = {key for key, slice_ in newest.items() if slice_.base_file is None}
     there = view.paths
-    for instant, one in named(storage, timeline, as_of):
+    for instant, one in named(storage, timeline, as_of, paths):
         for path in one.files.keys() - there:
             file = one.files[path]
             key = (file.partition_path, file.file_id)
-            if paths is not None and file.partition_path not in paths:
-                continue
             if view.replaced_by(*key) is None and _needed(timeline, newest.get(key), file):
                 yield Lost(path, instant.requested)
         for path, base in one.logs.items() if headless else ():
@@ -162,9 +184,13 @@ def _missing(
 
 
 def named(
-    storage: Storage, timeline: Timeline, as_of: str | None = None
-) -> list[tuple[Instant, Named]]:
-    """What each of the newest commits names, the newest first; read once for a timeline."""
+    storage: Storage,
+    timeline: Timeline,
+    as_of: str | None = None,
+    paths: Collection[str] | None = None,
+) -> Iterator[tuple[Instant, Named]]:
+    """What each of the newest commits names in the partition ``paths`` (None: anywhere), the newest first. Each commit is
+    read once for a timeline."""
     limit = None if as_of is None else order_key(as_of)
     writes = [i for i in timeline.writes() if limit is None or order_key(i.requested) <= limit]
     newest_first = writes[: -MOST_COMMITS - 1 : -1]
@@ -176,11 +202,12 @@ def named(
     else:
         made = list(map(read, todo))
     timeline.noted.update((i.requested, one) for i, one in zip(todo, made, strict=True) if one)
-    noted = [timeline.noted.get(i.requested) for i in newest_first]
-    return [
-        (i, one if isinstance(one, Named) else _NOTHING)
-        for i, one in zip(newest_first, noted, strict=True)
-    ]
+    for instant in newest_first:
+        one = timeline.noted.get(instant.requested)
+        with suppress(HoodooError):  # verify tells what can't be read
+            yield from (
+                (instant, n) for n in (one.within(paths) if isinstance(one, _ByPath) else ())
+            )
 
 
 def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
@@ -202,46 +229,22 @@ def _named_after(timeline: Timeline, instant: str) -> bool:
     return timeline.contains_or_before_start(instant) or instant in pending
 
 
-def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Named | None:
+def _read(storage: Storage, timeline: Timeline, instant: Instant) -> _ByPath | None:
     """None: it has been archived since the look; or it can't be read, which verify tells."""
-    known = timeline.known(instant)
-    if known is not None:
-        return _stats_of(known)
     try:
-        # Whoever looks for the schema reads the newest, and who reads log files all that wrote some; across a network
-        # none is read twice.
-        whole = instant.action == "deltacommit" or instant is timeline.writes()[-1]
-        if whole or at_once(storage) > 1:
-            return _stats_of(timeline.metadata(storage, instant))
-        said = timeline.contents(storage, instant)
+        return _ByPath(timeline.metadata(storage, instant).stats)
     except (FileNotFoundError, HoodooError):
         return None
-    return _of(
-        (partition, stat.get("path"), stat.get("baseFile"))
-        for partition, stats in (said.get("partitionToWriteStats") or {}).items()
-        for stat in stats or ()
-    )
 
 
-def _stats_of(known: CommitMetadata) -> Named:
-    return _of(
-        (s.partition_path, s.path, s.base_file if s.log_version is not None else None)
-        for s in known.stats
-    )
-
-
-def _of(stats: Iterable[tuple[str, str | None, str | None]]) -> Named:
-    """Of partition path, path, and base file that a log file builds on."""
+def _of(stats: Iterable[WriteStat]) -> Named:
     files: dict[str, DataFile] = {}
     logs: dict[str, str] = {}
-    for partition, path, base in stats:
-        file = parse_path(path) if path else None
-        if path is None or file is None or (isinstance(file, LogFile) and file.suffix):
+    for stat in stats:
+        file = parse_path(stat.path) if stat.path else None
+        if file is None or (isinstance(file, LogFile) and file.suffix):
             continue  # change data is no part of a slice's rows
-        files[path] = file
-        if base and isinstance(file, LogFile):
-            logs[path] = path_of(partition, base.rpartition("/")[2])
+        files[stat.path] = file
+        if isinstance(file, LogFile) and stat.log_version is not None and stat.base_file:
+            logs[stat.path] = path_of(stat.partition_path, stat.base_file.rpartition("/")[2])
     return Named(files, logs)
-
-
-_NOTHING = Named({}, {})

@@ -86,7 +86,7 @@ def _read_ahead(source: ReadSource, bound: str | None) -> None:
         return
     with suppress(HoodooError, FileNotFoundError):  # who needs it says so
         if source.whole and not is_known(source.timeline):
-            named(source.storage, source.timeline, bound)
+            list(named(source.storage, source.timeline, bound, ()))
         for newest in source.timeline.writes()[-1:] if bound is None else ():
             source.timeline.metadata(source.storage, newest)
 

@@ -6,7 +6,7 @@ A field that the model does not interpret, or whose stored value is not what the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, Final
 
@@ -59,11 +59,9 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where`` for fields of a wrong type.
     """
     with reading(where, "not commit metadata"):
-        stats = tuple(
-            _stat(partition, raw, form)
-            for partition, raws in (record.get("partitionToWriteStats") or {}).items()
-            for raw in raws or ()
-        )
+        stats = record.get("partitionToWriteStats")
+        if stats is None or isinstance(stats, Mapping):
+            stats = write_stats(stats or {}, form, where)
         replaced = {
             partition: tuple(file_ids or ())
             for partition, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
@@ -74,6 +72,14 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
         name = record.get("operationType")
         operation = Operation(name) if name in Operation.__members__ else Operation.UNKNOWN
         return CommitMetadata(operation, stats, replaced, extra, bool(record.get("compacted")))
+
+
+def write_stats(
+    raw: Mapping[str, Sequence[Mapping[str, Any]] | None], form: str, where: str
+) -> tuple[WriteStat, ...]:
+    """The write stats of a record by partition path. Raises :class:`~hoodoo.errors.CorruptTableError`."""
+    with reading(where, "not commit metadata"):
+        return tuple(_stat(path, one, form) for path, stats in raw.items() for one in stats or ())
 
 
 def _stat_record(stat: WriteStat, form: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from hoodoo.produce.stats import read_stats
 from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
+from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.write.clustered import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo.write.located import compare_computed, context_of, living, locate
@@ -51,6 +52,7 @@ from hoodoo.write.write_slots import WriteSlots
 # What one stored row costs on disk before any commit has told (Hudi's
 # hoodie.copyonwrite.record.size.estimate), and how much Parquet shrinks Arrow bytes, roughly.
 _SHRINK = 0.35
+_SAMPLE = 1000  # files of a commit that say what a row costs
 # A task costs 54-120 core-ms before it does anything: a few per core balance well enough.
 _TASKS_PER_CORE = 2
 
@@ -461,7 +463,8 @@ def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
     """Bytes on disk of one row: from the newest commit that wrote some, else guessed from memory."""
     for instant in target.timeline.writes()[:-4:-1]:
         stats = target.timeline.metadata(target.storage, instant).stats
-        stats = tuple(s for s in stats if s.log_version is None)
+        stats = stats.first(_SAMPLE) if isinstance(stats, LazyStats) else stats
+        stats = tuple(s for s in stats[:_SAMPLE] if s.log_version is None)
         rows = sum(s.num_writes for s in stats)
         if rows >= 1000:  # footers outweigh the rows of small files
             return sum(s.file_size for s in stats) / rows

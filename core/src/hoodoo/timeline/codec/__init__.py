@@ -12,6 +12,7 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.timeline import stats
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec import json as codec_json
+from hoodoo.timeline.codec import large
 from hoodoo.timeline.codec.errors import corrupt
 
 
@@ -34,7 +35,11 @@ def decode_commit(data: bytes, where: str, *, replaces: bool = False) -> CommitM
     is nothing; without that, rows that were overwritten would be there again.
     """
     form = stats.AVRO if data.startswith(codec_avro.MAGIC) else stats.JSON
-    record = decode(data, where)
+    record = large.from_extra(data) if large.is_large(data) else None
+    if record is None:
+        record = decode(data, where)
+    else:
+        record[large.STATS] = large.LazyStats(data, where)
     if replaces and record.get("partitionToReplaceFileIds") is None:
         raise corrupt(where, "a completed replacecommit without partitionToReplaceFileIds")
     return stats.from_record(record, form, where)

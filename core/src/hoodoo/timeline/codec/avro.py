@@ -21,6 +21,7 @@ from hoodoo.timeline.codec.bounded import check_bounded, inflate
 from hoodoo.timeline.codec.errors import reading
 
 MAGIC = b"Obj\x01"
+SYNC = 16  # bytes of the marker before and after the data
 _LONG, _META = map(fastavro.parse_schema, ("long", {"type": "map", "values": "bytes"}))
 
 
@@ -53,25 +54,31 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
 
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``, the path of the file.
     """
-    source = io.BytesIO(data)
     with reading(where, "not a readable Avro file"):
-        if source.read(4) != MAGIC:
-            raise ValueError("its magic is wrong")
-        meta: Any = fastavro.schemaless_reader(source, _META, None)
-        sync, count = source.read(16), fastavro.schemaless_reader(source, _LONG, None)
-        size: Any = fastavro.schemaless_reader(source, _LONG, None)
-        body = source.read(max(size, 0))
-        if count != 1 or len(sync) < 16 or source.read() != sync:
-            raise ValueError(f"an Avro file of the timeline holds one record, not {count}")
-        packed = meta.get("avro.codec", b"null")
-        if packed not in (b"null", b"deflate"):
-            raise ValueError(f"its codec is {packed.decode()}")
-        body = inflate(body, -zlib.MAX_WBITS) if packed == b"deflate" else body
+        source, schema, codec = opened(data)
+        body = source.read()[:-SYNC]
+        if codec not in (b"null", b"deflate"):
+            raise ValueError(f"its codec is {codec.decode()}")
+        body = inflate(body, -zlib.MAX_WBITS) if codec == b"deflate" else body
         source = io.BytesIO(body)
-        record: Any = fastavro.schemaless_reader(source, _parsed(meta["avro.schema"]), None)
+        record: Any = fastavro.schemaless_reader(source, schema, None)
         if source.tell() != len(body):
             raise ValueError("its record is not as long as the file says")
     return dict(record)
+
+
+def opened(data: bytes) -> tuple[io.BytesIO, Any, bytes]:
+    """A container file of one record: open where its one block of data begins, its parsed schema, its codec. Raises
+    ValueError, or what the bytes provoke, for any other file."""
+    source = io.BytesIO(data)
+    if source.read(4) != MAGIC:
+        raise ValueError("its magic is wrong")
+    meta: Any = fastavro.schemaless_reader(source, _META, None)
+    sync, count = source.read(SYNC), fastavro.schemaless_reader(source, _LONG, None)
+    size: Any = fastavro.schemaless_reader(source, _LONG, None)
+    if count != 1 or len(sync) < SYNC or data[source.tell() + max(size, 0) :] != sync:
+        raise ValueError(f"an Avro file of the timeline holds one record, not {count}")
+    return source, _parsed(meta["avro.schema"]), meta.get("avro.codec", b"null")
 
 
 @functools.lru_cache(maxsize=32)
