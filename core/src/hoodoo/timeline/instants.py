@@ -100,8 +100,8 @@ def _naive(instant: str) -> datetime:
     try:
         if len(digits) != 17 or not digits.isdigit():
             raise ValueError("expected 14 or 17 digits")
-        parts = (int(digits[at : at + 2]) for at in range(4, 14, 2))
-        return datetime(int(digits[:4]), *parts, int(digits[14:]) * 1000)
+        month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
+        return datetime(int(digits[:4]), month, day, hour, minute, second, int(digits[14:]) * 1000)
     except ValueError as error:
         raise ConfigError(f"instant {instant!r}", f"not a date: {error}.", _FIX) from error
 

@@ -144,7 +144,7 @@ def _stat(partition: str, raw: Mapping[str, Any], form: str) -> WriteStat:
         min_event_time=get("minEventTime"),
         max_event_time=get("maxEventTime"),
         base_file=get("baseFile") if get("logVersion") is not None else None,
-        log_version=None if get("logVersion") is None else index(get("logVersion")),
+        log_version=None if get("logVersion") is None else index(get("logVersion") or 0),
         log_files=tuple(get("logFiles") or ()) if get("logVersion") is not None else (),
     )
     # A TypeError for one that is no text: JSON may have anything.

@@ -22,7 +22,8 @@ from hoodoo.timeline.codec.errors import reading
 
 MAGIC = b"Obj\x01"
 SYNC = 16  # bytes of the marker before and after the data
-_LONG, _META = map(fastavro.parse_schema, ("long", {"type": "map", "values": "bytes"}))
+_LONG = fastavro.parse_schema("long")
+_META = fastavro.parse_schema({"type": "map", "values": "bytes"})
 
 
 @functools.cache
@@ -77,7 +78,7 @@ def opened(data: bytes) -> tuple[io.BytesIO, Any, bytes]:
     sync, count = source.read(SYNC), fastavro.schemaless_reader(source, _LONG, None)
     size: Any = fastavro.schemaless_reader(source, _LONG, None)
     if count != 1 or len(sync) < SYNC or data[source.tell() + max(size, 0) :] != sync:
-        raise ValueError(f"an Avro file of the timeline holds one record, not {count}")
+        raise ValueError(f"an Avro file of the timeline holds one record, not {count!r}")
     return source, _parsed(meta["avro.schema"]), meta.get("avro.codec", b"null")
 
 
