@@ -22,6 +22,7 @@ from hoodoo.timeline import replaced_note
 from hoodoo.timeline.javaprops import parse
 from hoodoo.timeline.view import list_data
 from hoodoo_cli.commandline import main
+from hoodoo_cli.reports.verify.keys import check_keys
 from hoodoo_cli.reports.verify.kinds import KINDS
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
@@ -454,6 +455,33 @@ def test_writers_may_go_on_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("hoodoo_cli.reports.verify.run.list_data", busy)
     report = table.verify()
     assert report.ok, report.findings
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("name", ["cow-v9", "mor-v9"])
+def test_what_writers_bring_while_keys_are_compared_is_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, damaged: bool
+) -> None:
+    """Rows are read as of before a write, the index as of after it. Damage is found all the same."""
+    table = make(tmp_path / "t", name, index="record_index")
+    lost = base(tmp_path / "t")
+    if damaged:
+        lost.unlink()
+    letters = iter("ghijk")
+
+    def busy(*given: Any) -> Any:
+        letter = next(letters, "")
+        other = hoodoo.open(table.path)
+        if letter and not damaged:
+            other.upsert(rows(letter, 4.0, 4))
+            other.delete([letter, "f"])
+        return check_keys(*given)
+
+    monkeypatch.setattr("hoodoo_cli.reports.verify.run.check_keys", busy)
+    report = table.verify()
+    assert report.ok != damaged, report.findings
+    assert any(lost.name in finding.obj for finding in report.findings) == damaged
+    assert any("writers changed the table" in note for note in report.notes) != damaged
 
 
 # --- the command ------------------------------------------------------------------------------------

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+
 from attrs import evolve
 from hoodoo.errors import CallError, HoodooError, PluginError
 from hoodoo.model.findings import Finding, Progress, Report, silent
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import report
+from hoodoo.timeline.heartbeat import Liveness
 
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_cli.reports.verify.kinds import in_order
+
+_LOOKS = 3  # at what looks wrong in a table that writers change meanwhile
 
 
 def stats(table: TableHandle, progress: Progress = silent) -> TableStats:
@@ -34,16 +40,58 @@ def verify(
 ) -> Report:
     """Check whether the table is correct: properties, timeline, files, their bytes, record keys. Changes nothing.
     ``quick`` opens no data file, and ``keys=False`` reads no rows. With ``sample``, only the record keys of some file
-    slices are read, and this number of keys is looked up in the table's index."""
+    slices are read, and this number of keys is looked up in the table's index.
+
+    Where writers change the table meanwhile, what looks wrong is looked at again, up to three times: a finding is what each
+    look has. ``notes`` say if there was more."""
     try:
         in_table = table.plugins().index.is_global
     except HoodooError:
         in_table = False  # no plugin for this table's index
     whole = keys and sample is None
-    found: Report = report(
-        table, "verify", quick=quick, keys=whole, in_table=in_table, progress=progress
-    )
-    return found if sample is None or quick else _with_sample(table, found, sample)
+
+    def look() -> Report:
+        found: Report = report(
+            table, "verify", quick=quick, keys=whole, in_table=in_table, progress=progress
+        )
+        return found if sample is None or quick else _with_sample(table, found, sample)
+
+    return _steady(table, look)
+
+
+def _steady(table: TableHandle, look: Callable[[], Report]) -> Report:
+    """What ``look`` finds, again while writers change the table: files, timeline and indexes are not read at one instant,
+    so what one look has and another one has not was on its way."""
+    before, found = _state(table), look()
+    confirmed, unconfirmed = {(f.kind, f.obj) for f in found.findings}, 0
+    for _ in range(_LOOKS):
+        after = _state(table)
+        if found.ok or after == before:
+            break
+        before, found = after, look()
+        seen = {(f.kind, f.obj) for f in found.findings}
+        if _state(table) == before:  # nobody has changed it: all of this look counts
+            return found
+        unconfirmed += len(seen ^ confirmed)
+        confirmed &= seen
+        kept = tuple(f for f in found.findings if (f.kind, f.obj) in confirmed)
+        found = evolve(found, findings=kept)
+    if not unconfirmed:
+        return found
+    note = f"writers changed the table meanwhile: {unconfirmed} findings of one look that another one had not are left out"
+    return evolve(found, notes=(*found.notes, note))
+
+
+def _state(table: TableHandle) -> object:
+    """What changes with each write. Of one that is under way nobody can say what it has changed already."""
+    with suppress(HoodooError):  # it is told by the looks
+        table.refresh()
+        timeline = table.load_timeline()
+        alive = Liveness(table.storage).look().keys()
+        if alive.isdisjoint(instant.requested for instant in timeline.pending()):
+            return timeline.instants, dict(table.config.properties)
+        return object()
+    return None
 
 
 def _with_sample(table: TableHandle, found: Report, sample: int) -> Report:
