@@ -12,7 +12,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Delegating, GatedStorage
 from memory_store import MemoryStorage, Objects
-from tables import COW9, MOR9, Kind, rows
+from tables import COW9, COW_RECORDS, MOR9, Kind, rows
 from world import World, opened, rows_of
 
 Made = Callable[[Kind], Objects]
@@ -85,3 +85,28 @@ def test_a_commit_that_never_comes_is_an_error_of_hoodoo(
     store.times = 1_000_000
     with pytest.raises(InstantGoneError, match="Repeat the call"):
         rows_of(opened(store))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_the_metadata_table_is_wiped_again_and_again_while_it_is_read(
+    made: Made, still: World, tmp_path: Path, times: int
+) -> None:
+    """By rebuilds of others; each begins when the reader has seen that the one before is done."""
+    store = MemoryStorage(tmp_path, made(COW_RECORDS))
+    before = rows_of(opened(store))
+    wiped = {path: data for path, data in store.objects.items() if "/metadata/files/" in path}
+    left, hidden = [times], [False]
+
+    def gate(op: str, path: str) -> None:
+        if hidden[0] and op == "get" and path == ".hoodie/hoodie.properties":
+            store.objects.update(wiped)  # it has been made again
+            hidden[0] = False
+        elif left[0] and op == "list" and path == ".hoodie/metadata/files":
+            opened(store).rebuild_index("column_stats")  # somebody builds
+            for name in wiped:
+                store.objects.pop(name, None)
+            left[0] -= 1
+            hidden[0] = True
+
+    assert rows_of(opened(GatedStorage(store, gate))) == before
+    assert left == [0]

@@ -87,7 +87,9 @@ def _lacking(table: MetadataTable, data: Timeline) -> list[Instant]:
     if lacking:
         archived = {
             instant.requested
-            for instant in load_archived(table.storage, own_config(data.config), lacking[0].requested)
+            for instant in load_archived(
+                table.storage, own_config(data.config), lacking[0].requested
+            )
         }
         built = max(order_key(_files_built(table)), removable_before(own))
         lacking = [

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 import pyarrow as pa
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.model.filegroup import path_of
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
+from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.removed import planned_files
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.below import Below
 from hoodoo_metadata.combine import file_changes
@@ -32,7 +33,7 @@ def list_files(
     storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
 ) -> Iterable[Entry]:
     """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises CorruptTableError where
-    it can't be read."""
+    it can't be read, CommitConflictError where that is because it is being rebuilt."""
     try:
         told = told_files(MetadataTable.seen(storage, timeline), partitions)
         return _still_there(storage, timeline, told)
@@ -41,8 +42,20 @@ def list_files(
         fresh = properties.load(storage)
         if FILES not in fresh.metadata_partitions:
             return view.list_data(storage, partitions)
+    try:
         told = told_files(MetadataTable.open(storage, timeline), partitions)
         return _still_there(storage, timeline, told)
+    except (CorruptTableError, FileNotFoundError) as error:
+        now = reload(storage, timeline)
+        rebuilt = [i.requested for i in (*now.others(), *timeline.others()) if i.action == INDEXING]
+        same = now.instants == timeline.instants and fresh == properties.load(storage)
+        if same and all(i.action != INDEXING for i in now.pending()):
+            raise
+        raise CommitConflictError(
+            f"metadata table of {timeline.config.name}",
+            f"is being rebuilt ({', '.join(rebuilt[-1:]) or 'by another writer'}), and was wiped while it was read.",
+            "Repeat the call.",
+        ) from error  # fmt: skip
 
 
 def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> list[Entry]:
