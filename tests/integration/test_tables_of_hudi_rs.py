@@ -7,7 +7,9 @@ from pathlib import Path
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.timeline import properties
+from hoodoo_standard.index.bucket_rows import SEEN
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
@@ -55,3 +57,90 @@ def test_a_root_that_is_not_marked_is_a_note_and_the_next_write_marks_it(tmp_pat
     assert mark.exists()
     report = hoodoo.open(str(path)).verify()
     assert report.ok and not report.notes
+
+
+def by_a_program_without_buckets(path: Path, rows: pa.Table) -> None:
+    """Upsert ``rows`` as hudi-rs does: it finds keys in files, gives new ones to a small file or to a new file group, and
+    its files say that it wrote them."""
+    store, before = LocalStorage(str(path)), set(path.rglob("*.parquet"))
+    config = properties.load(store)
+    kept = {k: v for k, v in config.properties.items() if "index" in k}
+    properties.update(store, config, dict.fromkeys(kept))
+    hoodoo.open(str(path)).upsert(rows)
+    properties.update(store, properties.load(store), kept)
+    for file in set(path.rglob("*.parquet")) - before:
+        data = file.read_bytes()
+        assert b"parquet-cpp-arrow" in data
+        file.write_bytes(data.replace(b"parquet-cpp-arrow", b"parquet-rs-000000"))
+
+
+def keyed(numbers: range, value: str) -> pa.Table:
+    size = len(numbers)
+    return pa.table(
+        {"v": [value] * size, "id": list(numbers), "ts": [1] * size, "city": ["oslo"] * size},
+        schema=SCHEMA,
+    )
+
+
+@pytest.mark.parametrize("partition", [None, "city"])
+def test_keys_in_buckets_that_are_not_theirs_are_not_stored_twice(
+    tmp_path: Path, partition: str | None
+) -> None:
+    path = tmp_path / "t"
+    table = hoodoo.create(
+        str(path), SCHEMA, record_key="id", partition_by=partition, index="bucket",
+        options={"hoodie.bucket.index.num.buckets": "4"},
+    )  # fmt: skip
+    table.upsert(keyed(range(4), "ours"))
+    by_a_program_without_buckets(path, keyed(range(4, 12), "theirs"))
+    table = hoodoo.open(str(path))
+    assert table.read().count() == 12
+    for act in (table.upsert, table.insert, table.delete):
+        with pytest.raises(UnsupportedTableError, match="keys of other buckets") as failed:
+            act(keyed(range(6), "twice"))
+        assert "switch_index" in str(failed.value) and str(path) in str(failed.value)
+    assert hoodoo.open(str(path)).read().count() == 12
+    table.switch_index("simple")
+    hoodoo.open(str(path)).upsert(keyed(range(6), "again"))
+    found = hoodoo.open(str(path)).read(["id", "v"]).to_arrow().sort_by("id")
+    assert found["id"].to_pylist() == list(range(12))
+    assert found["v"].to_pylist() == ["again"] * 6 + ["theirs"] * 6
+    assert hoodoo.open(str(path)).verify().ok
+
+
+@pytest.mark.parametrize("engine", ["SIMPLE", "CONSISTENT_HASHING"])
+def test_file_groups_of_no_bucket_have_a_way_out_that_keeps_the_rows(
+    tmp_path: Path, engine: str
+) -> None:
+    path = tmp_path / "t"
+    table = hoodoo.create(
+        str(path), SCHEMA, record_key="id", table_type="MERGE_ON_READ", index="bucket",
+        options={"hoodie.bucket.index.num.buckets": "4", "hoodie.index.bucket.engine": engine},
+    )  # fmt: skip
+    table.upsert(keyed(range(4), "ours"))
+    by_a_program_without_buckets(path, keyed(range(2, 12), "theirs"))
+    table = hoodoo.open(str(path))
+    assert table.read().count() == 12
+    with pytest.raises(CorruptTableError, match="switch_index"):
+        table.upsert(keyed(range(6), "twice"))
+    assert hoodoo.open(str(path)).read().count() == 12
+    table.switch_index("simple")
+    hoodoo.open(str(path)).upsert(keyed(range(6), "again"))
+    found = hoodoo.open(str(path)).read(["id", "v"]).to_arrow().sort_by("id")
+    assert found["id"].to_pylist() == list(range(12))
+    assert found["v"].to_pylist() == ["again"] * 6 + ["theirs"] * 6
+    assert hoodoo.open(str(path)).verify().ok
+
+
+def test_what_others_put_into_the_right_buckets_is_looked_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    options = {"hoodie.bucket.index.num.buckets": "1"}  # whatever they do is right
+    table = hoodoo.create(str(path), SCHEMA, record_key="id", index="bucket", options=options)
+    table.upsert(keyed(range(4), "ours"))
+    by_a_program_without_buckets(path, keyed(range(2, 6), "theirs"))
+    table = hoodoo.open(str(path))
+    table.upsert(keyed(range(3), "again"))
+    timeline = table.timeline()
+    seen = timeline.metadata(table.handle.storage, timeline.writes()[-1]).extra[SEEN]
+    assert timeline.writes()[-2].requested in seen
+    assert table.read().count() == 6 and table.verify().ok

@@ -130,7 +130,8 @@ def _check_known(context: IndexContext, rings: Mapping[str, PathRing]) -> None:
             raise CorruptTableError(
                 f"file group {slice_.file_id!r} of partition {path!r}",
                 f"is not one of the {len(known[path])} buckets that the partition has by its hashing metadata.",
-                "Open the table with the index that it was written by.",
+                "Open the table with the index that it was written by; if a program wrote to it that knows no bucket index, as "
+                'hudi-rs: table.switch_index("simple"), or `hoodoo switch-index PATH simple`, keeps all rows and looks keys up.',
             )
 
 

@@ -273,7 +273,11 @@ def hoodoo_participants() -> Iterable[Registration]:
         Registration(
             "learning_indexes", "hoodoo_standard.index.learning:LearningIndexes.from_settings",
             summary="indexes that learn what is written, of any plugin",
-        )
+        ),
+        Registration(
+            "bucket_rows", "hoodoo_standard.index.bucket_rows:BucketRowsParticipant.from_settings",
+            summary="what programs that know no buckets put into a table with a bucket index",
+        ),
     ]  # fmt: skip
 
 
